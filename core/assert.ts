@@ -1,0 +1,20 @@
+/** Thrown when the program itself is wrong. Never used for bad input or a failing provider. */
+export class InvariantError extends Error {
+  override name = "InvariantError";
+}
+
+/**
+ * Asserts something that only a bug can make false.
+ *
+ * @example
+ * ```ts
+ * import { invariant } from "./assert.ts";
+ * const remainingMicroVnd = 5n;
+ * invariant(remainingMicroVnd >= 0n, "a lease is never negative");
+ * ```
+ *
+ * @throws {InvariantError} if `condition` is false
+ */
+export function invariant(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}

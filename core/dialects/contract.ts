@@ -1,0 +1,117 @@
+/**
+ * What the rest of the gateway knows of wire styles. Everything here is pure and synchronous: bytes and JSON in,
+ * bytes and JSON out. The styles themselves live in one folder each; `mod.ts` picks by name.
+ */
+import type { GatewayError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { TokenUsage } from "../money/token_usage.ts";
+
+/** The wire styles of chat. */
+export type Style = "messages" | "chat" | "responses";
+
+/**
+ * What is known of a stream so far. The pipe mutates it in place: one object per stream, read by whoever needs it.
+ */
+export interface StreamReading {
+  /** Usage in disjoint buckets: the last report wins, reports are never added. */
+  usage: TokenUsage | undefined;
+  /** A report was present but absurd (negative, not a whole number, beyond limits) and was ignored. */
+  usageRejected: boolean;
+  /** True once the model produced something a client can use: text, reasoning, a tool call, a refusal. */
+  sawOutput: boolean;
+  /** Bytes of text, reasoning and tool arguments seen, to estimate tokens when usage never comes. */
+  outputBytes: number;
+  /**
+   * `completed`: the style's own clean end. `error`: the upstream reported an error inside the stream.
+   * `open`: neither yet; if the body ends in this state the stream was cut.
+   */
+  state: "open" | "completed" | "error";
+  /** The error event, already in our terms, when `state` is `error`. */
+  error: GatewayError | undefined;
+  /** The upstream's own word for why it stopped, e.g. `end_turn`, `tool_calls`. Metadata only. */
+  stopReason: string | undefined;
+}
+
+/**
+ * Turns the upstream's stream into the client's, bytes in, bytes out, and reads it on the way.
+ *
+ * Order of calls: `push` any number of times, then exactly one of `end` or `fail`.
+ * The terminal event is never returned by `push`: it is kept for `end`, so that the caller can settle in between.
+ * Memory is constant apart from the one event that is being assembled (bounded by `limits.sseEventBytes`).
+ */
+export interface StreamPipe {
+  readonly reading: StreamReading;
+  /**
+   * Takes the next bytes of the upstream body; returns what the client gets now (often the same bytes, maybe empty).
+   * The input view may be reused by its owner after the call, the output is the caller's.
+   * Once `reading.state` is not `open`, the rest of the input is ignored and the caller should stop reading.
+   *
+   * @throws {GatewayError} `upstream_unreachable` when the bytes are no stream of the style or pass a bound
+   */
+  push(bytes: Uint8Array): Uint8Array;
+  /**
+   * The upstream body ended or `reading.state` left `open`. Returns the bytes that close the client's stream:
+   * the held terminal event, or the client style's error event when the stream reported an error or was cut.
+   * Sets `reading.state` to `completed` when a clean end of body is the style's end (Chat without `[DONE]`
+   * after a finish reason).
+   */
+  end(): Uint8Array;
+  /** Ends the client's stream with an error event of its style. Never a faked clean end. */
+  fail(error: GatewayError): Uint8Array;
+}
+
+/** What both kinds of pipe need to know of the call. */
+export interface PipeContext {
+  /** The model name the client sent; answers carry it where the style has a model field that we write. */
+  readonly clientModel: string;
+  readonly requestId: string;
+  /** Chat clients: whether the client itself asked for `stream_options.include_usage`. */
+  readonly clientWantsUsage: boolean;
+  /** Seconds since 1970, for `created` fields that we must write. */
+  readonly nowSeconds: number;
+}
+
+/** What a whole (not streamed) answer says about itself, read in the upstream's own style. */
+export interface AnswerReading {
+  readonly usage: TokenUsage | undefined;
+  readonly usageRejected: boolean;
+  /** No text, no reasoning, no tool call, no refusal. With no usage either it is free (outcome table). */
+  readonly empty: boolean;
+  /** Bytes of text, reasoning and tool arguments, for the estimate when there is no usage. */
+  readonly outputBytes: number;
+  readonly stopReason: string | undefined;
+  /** A 200 whose body is an error object in truth. */
+  readonly error: GatewayError | undefined;
+}
+
+/**
+ * Facts about one route that conversion needs (wire notes section 12). All optional: each style has defaults.
+ * Grown by the conversion code; kept as data in `gateway.json`, never as branches per vendor.
+ */
+export interface RouteFacts {
+  readonly [fact: string]: boolean | number | string | readonly string[] | undefined;
+}
+
+/** A request converted to the upstream's style. */
+export interface ConvertedRequest {
+  readonly body: JsonObject;
+  /** Fields that could not be carried or were approximated, by their path in the client's request. */
+  readonly dropped: readonly string[];
+  /** What the answer's conversion must know of the request (renamed tools, custom tools …). Opaque. */
+  readonly memory: ConversionMemory;
+}
+
+/** Opaque to everyone but the dialects; small, holds no prompt text. */
+export interface ConversionMemory {
+  readonly toolNames?: ReadonlyMap<string, string>;
+  readonly customTools?: ReadonlySet<string>;
+  readonly [key: string]: unknown;
+}
+
+export interface ConversionOptions {
+  readonly facts: RouteFacts;
+  /** The provider's name of the model. */
+  readonly upstreamModel: string;
+  /** Cap on output tokens of the model: used where the target style must name one. */
+  readonly maxOutputTokens: number;
+}

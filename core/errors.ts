@@ -1,0 +1,121 @@
+/**
+ * Every error a client can meet, in one table (spec section 7).
+ *
+ * `type` is the same word in every style; Chat-style clients also read `code` and `param`, Messages-style clients
+ * `request_id`. {@linkcode errorBody} is the only place that turns an error into wire form.
+ */
+import type { JsonObject } from "./json.ts";
+
+interface ErrorRow {
+  readonly status: number;
+  readonly type: string;
+  /** Value of `x-should-retry`: the SDKs obey it before they look at the status. */
+  readonly retry: boolean;
+}
+
+export const errorTable = {
+  invalid_request: { status: 400, type: "invalid_request_error", retry: false },
+  invalid_json: { status: 400, type: "invalid_request_error", retry: false },
+  /** `x-gateway-strict: true` and a field that the target style cannot carry. */
+  conversion_refused: { status: 400, type: "invalid_request_error", retry: false },
+  context_length_exceeded: { status: 400, type: "invalid_request_error", retry: false },
+  content_policy_violation: { status: 400, type: "invalid_request_error", retry: false },
+  unsupported_media_type: { status: 415, type: "invalid_request_error", retry: false },
+  invalid_api_key: { status: 401, type: "authentication_error", retry: false },
+  insufficient_balance: { status: 402, type: "insufficient_balance", retry: false },
+  /** The money is there, but calls in flight hold it: the same call works when they end. */
+  balance_on_hold: { status: 402, type: "insufficient_balance", retry: false },
+  /** A limit that the owner set on this key. */
+  spending_limit_reached: { status: 402, type: "insufficient_balance", retry: false },
+  permission_denied: { status: 403, type: "permission_error", retry: false },
+  not_found: { status: 404, type: "not_found_error", retry: false },
+  model_not_found: { status: 404, type: "not_found_error", retry: false },
+  method_not_allowed: { status: 405, type: "invalid_request_error", retry: false },
+  request_timeout: { status: 408, type: "invalid_request_error", retry: false },
+  request_too_large: { status: 413, type: "request_too_large", retry: false },
+  rate_limit_exceeded: { status: 429, type: "rate_limit_error", retry: true },
+  internal_error: { status: 500, type: "api_error", retry: true },
+  upstream_unreachable: { status: 502, type: "api_error", retry: true },
+  maintenance: { status: 503, type: "service_unavailable", retry: true },
+  overloaded: { status: 529, type: "overloaded_error", retry: true },
+  upstream_timeout: { status: 504, type: "timeout_error", retry: true },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface GatewayErrorOptions extends ErrorOptions {
+  /** The request field at fault, e.g. `messages.0.content`. */
+  readonly param?: string;
+  /** Sent as `retry-after`. */
+  readonly retryAfterSeconds?: number;
+  /** Overrides the table where a provider's own status must be kept (its 4xx on the caller's request). */
+  readonly status?: number;
+  /** Set to `false` once anything was charged: a retry by the SDK would be a second charge. */
+  readonly retry?: boolean;
+}
+
+/**
+ * The one typed error. Its message goes to the client as it stands: it must name no secret, host or upstream body.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError } from "./errors.ts";
+ * const error = new GatewayError("invalid_request", "max_tokens: must be a positive integer", { param: "max_tokens" });
+ * if (error.status !== 400) throw new Error("wrong status");
+ * ```
+ */
+export class GatewayError extends Error {
+  override name = "GatewayError";
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly status: number;
+  readonly retry: boolean;
+
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options);
+    const row: ErrorRow = errorTable[code];
+    this.code = code;
+    this.param = options.param;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.status = options.status ?? row.status;
+    this.retry = options.retry ?? row.retry;
+  }
+
+  /** The `error.type` of the wire. */
+  get type(): string {
+    return errorTable[this.code].type;
+  }
+}
+
+/** How the caller expects errors: the shape follows the endpoint, never the upstream. */
+export type ErrorStyle = "messages" | "chat";
+
+/**
+ * The body of an error answer (design: same envelope everywhere, extra keys per style).
+ *
+ * @example
+ * ```ts
+ * import { errorBody, GatewayError } from "./errors.ts";
+ * const body = errorBody(new GatewayError("not_found", "No such path"), "messages", "req_1");
+ * if (body["type"] !== "error" || body["request_id"] !== "req_1") throw new Error("wrong envelope");
+ * ```
+ */
+export function errorBody(error: GatewayError, style: ErrorStyle, requestId: string): JsonObject {
+  if (style === "messages") {
+    return {
+      type: "error",
+      error: { type: error.type, message: error.message },
+      request_id: requestId,
+    };
+  }
+  return {
+    type: "error",
+    error: {
+      type: error.type,
+      message: error.message,
+      param: error.param ?? null,
+      code: error.code,
+    },
+  };
+}

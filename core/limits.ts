@@ -1,0 +1,33 @@
+/**
+ * Every bound of the gateway, with its reason. Nothing loops, queues, retries or buffers without one of these.
+ */
+export const limits = {
+  /** Spec section 8: 20 MB request bodies; measured on bytes read, so chunked bodies count too. */
+  requestBodyBytes: 20 * 1024 * 1024,
+  /** Deeper JSON than any SDK builds; parsing recursion further down stays far from the stack limit. */
+  jsonDepth: 128,
+  /** Longest model name we look at: names come from strangers and end up in maps and headers. */
+  modelNameChars: 256,
+  /** A call may ask for this many output tokens at most, whatever the model: keeps quotes far from overflow. */
+  maxTokens: 10_000_000,
+  /** One token count reported by a provider above this is absurd: the largest context is 1–2 million. */
+  usageTokens: 100_000_000,
+  /** Spec section 8: time-out per call. */
+  callMs: 15 * 60_000,
+  /** A connection that is not up in this time will not come up: TCP + TLS over a bad line takes under 3 s. */
+  connectMs: 5_000,
+  /** Longest silence between two reads of an upstream stream. Providers ping every 10–30 s. */
+  upstreamIdleMs: 120_000,
+  /** Bytes of an upstream response head. Common servers stop at 8–16 KiB. */
+  upstreamHeadBytes: 32 * 1024,
+  /** A whole (not streamed) chat answer; 128k tokens of text are under 1 MB, base64 parts need more. */
+  answerBytes: 32 * 1024 * 1024,
+  /** One SSE event: a whole tool argument or an encrypted reasoning item may come in one. */
+  sseEventBytes: 8 * 1024 * 1024,
+  /** Streamed preamble held back until the first real output. */
+  preambleBytes: 1024 * 1024,
+  /** Silence after which the client gets a keep-alive: under the 30–60 s that proxies allow. */
+  keepAliveMs: 15_000,
+  /** Active keys per account (spec section 2). */
+  activeKeysPerAccount: 10,
+} as const;

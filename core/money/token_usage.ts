@@ -1,0 +1,40 @@
+/**
+ * What a call consumed, in buckets that do not overlap.
+ *
+ * The two vendors count differently (one counts cached tokens inside the input, the other beside it), so usage is
+ * read in the upstream's own style straight into these buckets and never translated number by number.
+ * Each is a safe integer of 0 or more.
+ */
+export interface TokenUsage {
+  /** Prompt tokens that were neither read from nor written to a cache. */
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  /** Everything the model produced, reasoning included. */
+  readonly output: number;
+  /** The part of `output` that was reasoning; for display only, never priced again. */
+  readonly reasoning: number;
+}
+
+/** No tokens at all. */
+export const noTokens: TokenUsage = {
+  input: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  output: 0,
+  reasoning: 0,
+};
+
+/**
+ * The tokens billed as input: fresh, read from a cache and written to one.
+ *
+ * @example
+ * ```ts
+ * import { billedInputTokens } from "./token_usage.ts";
+ * const billed = billedInputTokens({ input: 3, cacheRead: 10, cacheWrite: 2, output: 7, reasoning: 0 });
+ * if (billed !== 15) throw new Error(String(billed));
+ * ```
+ */
+export function billedInputTokens(usage: TokenUsage): number {
+  return usage.input + usage.cacheRead + usage.cacheWrite;
+}

@@ -1,0 +1,71 @@
+import type { AccountId, ApiKeyId, RequestId } from "./ids.ts";
+import type { TokenUsage } from "./money/token_usage.ts";
+
+/** How a call ended (design: "who pays for what"). Decides the charge; see `money/outcome.ts`. */
+export type Outcome =
+  /** Whole answer delivered. */
+  | "completed"
+  /** Whole answer, but nothing in it and no usage: free. */
+  | "empty"
+  /** The provider refused or every route failed: free. */
+  | "failed"
+  /** The stream broke upstream after output began: what was produced. */
+  | "broken"
+  /** The client left: what was produced. */
+  | "client_gone";
+
+/** One try of one route. Metadata only. */
+export interface Attempt {
+  readonly route: string;
+  readonly outcome: string;
+  readonly ms: number;
+}
+
+/** The unit prices that were applied, in µVND per unit: fixed at admission, whatever the catalogue says later. */
+export type AppliedPrice =
+  | {
+    readonly unit: "token";
+    readonly inputMicroVnd: bigint;
+    readonly outputMicroVnd: bigint;
+    readonly cacheReadMicroVnd: bigint;
+    readonly cacheWriteMicroVnd: bigint;
+  }
+  | { readonly unit: "request" | "image" | "video"; readonly perUnitMicroVnd: bigint };
+
+/**
+ * The record of one call that reached a provider. Written once, in the same commit as the debit; never changed.
+ * Metadata only: prompts and completions are never stored.
+ */
+export interface Receipt {
+  readonly requestId: RequestId;
+  readonly accountId: AccountId;
+  readonly keyId: ApiKeyId;
+  readonly kind: "chat" | "image" | "speech" | "video";
+  /** The model that processed the call (catalogue id). */
+  readonly model: string;
+  /** The name that was sent, when it was mapped. */
+  readonly mappedFrom?: string;
+  /** Endpoint style of the caller: `messages`, `chat`, `responses`, `images`, `speech`, `videos`. */
+  readonly style: string;
+  /** `provider/model` that answered; absent when every route failed. */
+  readonly route?: string;
+  readonly startedAtMs: number;
+  readonly latencyMs: number;
+  /** Time to the first real output. */
+  readonly firstOutputMs?: number;
+  /** HTTP status that the client saw. */
+  readonly status: number;
+  readonly stream: boolean;
+  readonly outcome: Outcome;
+  readonly usage?: TokenUsage;
+  /** Tokens were counted by us because the provider reported none (or nonsense). */
+  readonly estimated: boolean;
+  /** Units for per-unit prices: calls, images, videos. */
+  readonly units: number;
+  readonly price: AppliedPrice;
+  /** What was debited. */
+  readonly costMicroVnd: bigint;
+  /** The part of the price that the wallet could not cover; never makes it negative. */
+  readonly shortfallMicroVnd: bigint;
+  readonly attempts: readonly Attempt[];
+}

@@ -1,0 +1,61 @@
+/**
+ * The one way to a provider. Drivers: the HTTP/1.1 client, `fetch`, and the sandbox (no network at all).
+ */
+export interface Transport {
+  /** Starts an exchange. Never throws: failures arrive through {@linkcode UpstreamExchange.response}. */
+  open(request: UpstreamRequest): UpstreamExchange;
+}
+
+export interface UpstreamRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Absolute `http:` or `https:` URL. */
+  readonly url: string;
+  /** Lower-case names. `host`, `content-length` and `connection` are the driver's own. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array | null;
+}
+
+export interface UpstreamExchange {
+  /** Resolves when status and headers are in; rejects with {@linkcode UpstreamFailure}. */
+  readonly response: Promise<UpstreamResponse>;
+  /** Closes the connection at once, whatever the state. May be called more than once; never throws. */
+  cancel(): void;
+}
+
+export interface UpstreamResponse {
+  readonly status: number;
+  /** Value of a header by lower-case name, joined by `, ` where repeated. */
+  header(name: string): string | undefined;
+  readonly body: ByteReader;
+}
+
+export interface ByteReader {
+  /**
+   * The next bytes, or `null` at the clean end of the body.
+   * The view is valid until the next call only: the driver reuses its buffer.
+   * Rejects with {@linkcode UpstreamFailure} when the connection breaks before the clean end.
+   */
+  read(): Promise<Uint8Array | null>;
+}
+
+export type UpstreamFailureCode =
+  /** No connection: refused, unreachable, name not found, TLS failed. Nothing was sent. */
+  | "connect"
+  /** The connection ended or broke before the response was whole. */
+  | "cut"
+  /** The peer does not speak HTTP/1.1 as it must. */
+  | "protocol"
+  /** A bound of the driver was passed (header bytes, line length). */
+  | "too_large"
+  /** {@linkcode UpstreamExchange.cancel} was called. */
+  | "cancelled";
+
+/** Why an exchange did not end well. The message names no host, header or body, so it may be logged. */
+export class UpstreamFailure extends Error {
+  override name = "UpstreamFailure";
+  readonly code: UpstreamFailureCode;
+  constructor(code: UpstreamFailureCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,66 @@
+/** The familiar assertions of the standard library, over `node:assert`. */
+import {
+  deepStrictEqual,
+  match,
+  notDeepStrictEqual,
+  ok,
+  rejects,
+  throws,
+} from "node:assert/strict";
+
+export function assert(condition: unknown, message?: string): asserts condition {
+  ok(condition, message);
+}
+
+export function assertEquals<T>(actual: T, expected: T, message?: string): void {
+  deepStrictEqual(actual, expected, message);
+}
+
+export function assertNotEquals<T>(actual: T, unexpected: T, message?: string): void {
+  notDeepStrictEqual(actual, unexpected, message);
+}
+
+export function assertExists<T>(actual: T, message?: string): asserts actual is NonNullable<T> {
+  ok(actual !== undefined && actual !== null, message ?? "Expected a value");
+}
+
+export function assertStringIncludes(actual: string, expected: string, message?: string): void {
+  ok(
+    actual.includes(expected),
+    message ?? `Expected ${JSON.stringify(actual)} to include ${JSON.stringify(expected)}`,
+  );
+}
+
+export function assertMatch(actual: string, expected: RegExp, message?: string): void {
+  match(actual, expected, message);
+}
+
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+function checkError(error: unknown, errorClass?: ErrorClass, messageIncludes?: string): true {
+  ok(error instanceof Error, `Expected an Error, got ${String(error)}`);
+  if (errorClass) {
+    ok(
+      error instanceof errorClass,
+      `Expected ${errorClass.name}, got ${error.name}: ${error.message}`,
+    );
+  }
+  if (messageIncludes !== undefined) assertStringIncludes(error.message, messageIncludes);
+  return true;
+}
+
+export function assertThrows(
+  run: () => unknown,
+  errorClass?: ErrorClass,
+  messageIncludes?: string,
+): void {
+  throws(run, (error) => checkError(error, errorClass, messageIncludes));
+}
+
+export async function assertRejects(
+  run: () => Promise<unknown>,
+  errorClass?: ErrorClass,
+  messageIncludes?: string,
+): Promise<void> {
+  await rejects(run, (error) => checkError(error, errorClass, messageIncludes));
+}
