@@ -16,6 +16,8 @@ export const limits = {
   callMs: 15 * 60_000,
   /** A connection that is not up in this time will not come up: TCP + TLS over a bad line takes under 3 s. */
   connectMs: 5_000,
+  /** Streaming: a route without output after this long is slow, and the call moves on (design section 5). */
+  firstOutputMs: 30_000,
   /** Longest silence between two reads of an upstream stream. Providers ping every 10–30 s. */
   upstreamIdleMs: 120_000,
   /** Bytes of an upstream response head. Common servers stop at 8–16 KiB. */

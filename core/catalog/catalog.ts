@@ -1,0 +1,196 @@
+/** The catalogue in memory: built once from `gateway.json`, read on every call. */
+import type { Style } from "../dialects/contract.ts";
+import { limits } from "../limits.ts";
+import type { CataloguePrice } from "../money/price.ts";
+import type { GatewayFile, ModelEntry, ProviderEntry } from "./schema.ts";
+
+export type ModelKind = "chat" | "image" | "speech" | "video";
+export type RouteStyle = Style | "images" | "speech" | "videos";
+
+/** One way to reach a model. */
+export interface Route {
+  /** `provider/model`, with `#style` where the provider speaks several: stable, shown to operators. */
+  readonly id: string;
+  readonly provider: string;
+  /** The provider's name of the model. */
+  readonly upstreamModel: string;
+  readonly style: RouteStyle;
+  readonly region: string | undefined;
+  readonly priority: number;
+  readonly weight: number;
+  readonly countTokens: boolean;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export interface Model {
+  readonly id: string;
+  readonly kind: ModelKind;
+  readonly family: string;
+  readonly displayName: string;
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly vision: boolean;
+  readonly aliases: readonly string[];
+  readonly price: CataloguePrice;
+  readonly routes: readonly Route[];
+  readonly hedge: boolean;
+  readonly slowAfterMs: number;
+  readonly videoRules: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Which model a name means. `mappedFrom` is the name that was sent when it is not the model's id. */
+export type Resolution =
+  | { readonly found: true; readonly model: Model; readonly mappedFrom: string | undefined }
+  | { readonly found: false };
+
+export interface Catalog {
+  readonly models: readonly Model[];
+  readonly providers: Readonly<Record<string, ProviderEntry>>;
+  readonly listRate: number;
+  readonly defaultModel: Model;
+  /** By id or alias, whatever the kind. */
+  find(name: string): Model | undefined;
+  /**
+   * The model for a name sent to an endpoint of `kind`. An unknown name means the default premium model on chat
+   * endpoints and nothing elsewhere (design section 8). A known model of another kind is returned as it is.
+   */
+  resolve(name: string, kind: ModelKind): Resolution;
+}
+
+/** Models that leave these out are served within bounds that current chat models have. */
+const defaultContextWindow = 128_000;
+const defaultMaxOutputTokens = 16_384;
+
+const defaultStyles: Record<ModelKind, RouteStyle> = {
+  chat: "chat",
+  image: "images",
+  speech: "speech",
+  video: "videos",
+};
+
+const kindOfStyle: Record<RouteStyle, ModelKind> = {
+  messages: "chat",
+  chat: "chat",
+  responses: "chat",
+  images: "image",
+  speech: "speech",
+  videos: "video",
+};
+
+const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
+  chat: ["token", "request"],
+  image: ["image", "request"],
+  speech: ["request"],
+  video: ["video", "request"],
+};
+
+function buildRoutes(entry: ModelEntry): Route[] {
+  return entry.routes.flatMap((route) => {
+    const styles = route.style === undefined
+      ? [defaultStyles[entry.kind]]
+      : Array.isArray(route.style)
+      ? route.style
+      : [route.style];
+    const upstreamModel = route.model ?? entry.id;
+    return styles.map((style): Route => ({
+      id: `${route.provider}/${upstreamModel}${styles.length > 1 ? `#${style}` : ""}`,
+      provider: route.provider,
+      upstreamModel,
+      style,
+      region: route.region,
+      priority: route.priority,
+      weight: route.weight,
+      countTokens: route.countTokens,
+      facts: route.facts,
+    }));
+  });
+}
+
+function buildModel(entry: ModelEntry): Model {
+  return {
+    id: entry.id,
+    kind: entry.kind,
+    family: entry.family,
+    displayName: entry.displayName ?? entry.id,
+    contextWindow: entry.contextWindow ?? defaultContextWindow,
+    maxOutputTokens: entry.maxOutputTokens ?? defaultMaxOutputTokens,
+    vision: entry.vision,
+    aliases: entry.aliases,
+    price: entry.price,
+    routes: buildRoutes(entry),
+    hedge: entry.hedge,
+    slowAfterMs: entry.slowAfterMs ?? limits.firstOutputMs,
+    videoRules: entry.videoRules,
+  };
+}
+
+function modelProblems(model: Model, path: string, file: GatewayFile): string[] {
+  const problems: string[] = [];
+  const routeIds = new Set<string>();
+  for (const route of model.routes) {
+    if (!(route.provider in file.providers)) {
+      problems.push(`${path}.routes: provider "${route.provider}" is not in providers`);
+    }
+    if (kindOfStyle[route.style] !== model.kind) {
+      problems.push(`${path}.routes: style "${route.style}" does not serve a ${model.kind} model`);
+    }
+    if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" is there twice`);
+    routeIds.add(route.id);
+  }
+  if (!unitsOfKind[model.kind].includes(model.price.unit)) {
+    problems.push(`${path}.price: a ${model.kind} model cannot be priced per ${model.price.unit}`);
+  }
+  if (model.price.unit === "video") {
+    for (const [i, tier] of model.price.tiers.entries()) {
+      if (tier.toSeconds < tier.fromSeconds) {
+        problems.push(`${path}.price.tiers.${i}: toSeconds is below fromSeconds`);
+      }
+    }
+  }
+  return problems;
+}
+
+/**
+ * Builds the catalogue, or names everything that is wrong with the file at once.
+ *
+ * @param file parsed by `gatewayFileSchema`
+ */
+export function buildCatalog(
+  file: GatewayFile,
+): { ok: true; catalog: Catalog } | { ok: false; problems: string[] } {
+  const problems: string[] = [];
+  const byName = new Map<string, Model>();
+  const models = file.models.map((entry, i) => {
+    const model = buildModel(entry);
+    const path = `models.${i} (${model.id})`;
+    problems.push(...modelProblems(model, path, file));
+    for (const name of [model.id, ...model.aliases]) {
+      if (byName.has(name)) problems.push(`${path}: the name "${name}" is taken`);
+      byName.set(name, model);
+    }
+    return model;
+  });
+  const defaultModel = byName.get(file.defaultModel);
+  if (defaultModel?.kind !== "chat") {
+    problems.push(`defaultModel: "${file.defaultModel}" is not a chat model of this file`);
+  }
+  if (defaultModel === undefined || problems.length > 0) return { ok: false, problems };
+  return {
+    ok: true,
+    catalog: {
+      models,
+      providers: file.providers,
+      listRate: file.listRate,
+      defaultModel,
+      find: (name) => byName.get(name),
+      resolve(name, kind) {
+        const model = byName.get(name);
+        if (model !== undefined) {
+          return { found: true, model, mappedFrom: model.id === name ? undefined : name };
+        }
+        if (kind !== "chat") return { found: false };
+        return { found: true, model: defaultModel, mappedFrom: name };
+      },
+    },
+  };
+}

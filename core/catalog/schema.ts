@@ -1,0 +1,115 @@
+/**
+ * The shape of `gateway.json`: providers, models, prices, routes. Secrets appear only as names of environment
+ * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
+ */
+import { z } from "zod";
+import { limits } from "../limits.ts";
+
+const wholeVnd = z.int().min(0).max(1_000_000_000_000)
+  .describe("Whole VND. 0 must be written out: a model without a price is refused.");
+
+const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(limits.modelNameChars);
+
+const envName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
+  .describe("Name of an environment variable that holds the secret.");
+
+const sandboxProvider = z.strictObject({
+  kind: z.literal("sandbox").describe("The built-in provider: deterministic, free, no network."),
+});
+
+const httpProvider = z.strictObject({
+  kind: z.literal("http"),
+  baseUrl: z.url({ protocol: /^https?$/ }).describe(
+    "Without `/v1`; the path of each style is appended.",
+  ),
+  apiKeyEnv: z.union([envName, z.array(envName).min(1).max(16)])
+    .describe("One key, or several that are rotated; one that is refused rests alone."),
+  auth: z.enum(["bearer", "x-api-key", "api-key"]).default("bearer")
+    .describe("How the key travels: `Authorization: Bearer`, `x-api-key`, or `api-key`."),
+  headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).default({})
+    .describe("Fixed headers added to every request, lower-case names. No secrets."),
+  driver: z.enum(["http1", "fetch"]).default("http1")
+    .describe("`fetch` where a proxy or HTTP/2 is needed."),
+  paths: z.record(z.string(), z.string().startsWith("/")).default({})
+    .describe('Other paths per style, e.g. `{ "chat": "/openai/v1/chat/completions" }`.'),
+});
+
+export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
+
+export const priceSchema = z.discriminatedUnion("unit", [
+  z.strictObject({
+    unit: z.literal("token"),
+    vndPerMtok: wholeVnd.describe("Per 1,000,000 tokens, input and output alike."),
+    outputVndPerMtok: wholeVnd.optional(),
+    cacheReadVndPerMtok: wholeVnd.optional(),
+    cacheWriteVndPerMtok: wholeVnd.optional(),
+  }),
+  z.strictObject({ unit: z.literal("request"), vnd: wholeVnd }),
+  z.strictObject({ unit: z.literal("image"), vnd: wholeVnd }),
+  z.strictObject({
+    unit: z.literal("video"),
+    tiers: z.array(z.strictObject({
+      fromSeconds: z.int().min(1).max(3600),
+      toSeconds: z.int().min(1).max(3600),
+      vnd: wholeVnd,
+    })).min(1).max(64),
+  }),
+]);
+
+export const routeStyleSchema = z.enum([
+  "messages",
+  "chat",
+  "responses",
+  "images",
+  "speech",
+  "videos",
+]);
+
+export const routeSchema = z.strictObject({
+  provider: z.string(),
+  model: name.optional().describe("The provider's name of the model; default: the id."),
+  style: z.union([routeStyleSchema, z.array(routeStyleSchema).min(1)]).optional()
+    .describe("Wire style the provider speaks; several make one route each. Default by kind."),
+  region: z.string().max(64).optional(),
+  priority: z.int().min(0).max(1000).default(0).describe("Lower is tried first."),
+  weight: z.number().positive().max(1000).default(1),
+  countTokens: z.boolean().default(false)
+    .describe("The provider counts tokens at /v1/messages/count_tokens."),
+  facts: z.record(z.string(), z.unknown()).default({})
+    .describe("What conversion must know of this route; see docs/conversion.md."),
+});
+
+export const modelSchema = z.strictObject({
+  id: name,
+  kind: z.enum(["chat", "image", "speech", "video"]),
+  family: z.string().min(1).max(64),
+  displayName: z.string().min(1).max(128).optional(),
+  contextWindow: z.int().positive().max(limits.usageTokens).optional(),
+  maxOutputTokens: z.int().positive().max(limits.maxTokens).optional(),
+  vision: z.boolean().default(false),
+  aliases: z.array(name).default([]),
+  price: priceSchema,
+  routes: z.array(routeSchema).min(1).max(32),
+  hedge: z.boolean().default(false)
+    .describe(
+      "After the model's p95 to first output start a second route; the first to produce wins.",
+    ),
+  slowAfterMs: z.int().min(100).max(limits.callMs).optional()
+    .describe("Streaming: no first output after this long moves the call on. Default 30 s."),
+  videoRules: z.record(z.string(), z.unknown()).optional()
+    .describe("Parameter rules of a video model; see docs/media.md."),
+});
+
+export const gatewayFileSchema = z.strictObject({
+  $schema: z.string().optional(),
+  listRate: z.int().positive().default(22_000)
+    .describe("VND per unit of the published list figure."),
+  defaultModel: name.describe("Chat model that answers for unknown names."),
+  providers: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/), providerSchema),
+  models: z.array(modelSchema).min(1).max(10_000),
+});
+
+export type GatewayFile = z.infer<typeof gatewayFileSchema>;
+export type ProviderEntry = z.infer<typeof providerSchema>;
+export type HttpProviderEntry = z.infer<typeof httpProvider>;
+export type ModelEntry = z.infer<typeof modelSchema>;

@@ -1,0 +1,157 @@
+/** Everything the operator sets, read once at start. Pure: environment and file text come in as values. */
+import { z } from "zod";
+import { buildCatalog, type Catalog } from "./catalog/catalog.ts";
+import { gatewayFileSchema } from "./catalog/schema.ts";
+
+/** Where the gateway keeps its records. */
+export type StoreLocation =
+  | { readonly kind: "memory" }
+  | { readonly kind: "file"; readonly path: string }
+  /** A KV Connect server: several instances may share it. */
+  | { readonly kind: "remote"; readonly url: string };
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly store: StoreLocation;
+  readonly region: string | undefined;
+  /** Public address of this service, without a trailing slash; for links and snippets. */
+  readonly baseUrl: string;
+  /** Text of `GATEWAY_MASTER_KEYS`; undefined = generate beside a local store. */
+  readonly masterKeys: string | undefined;
+  /** E-mail addresses of operators, lower-case. */
+  readonly operators: readonly string[];
+  readonly mailUrl: string;
+  /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
+  readonly operatorKey: string | undefined;
+  readonly catalog: Catalog;
+  /** `sandbox`: no real provider is configured, so a demo account with play money is offered. */
+  readonly mode: "sandbox" | "production";
+  /** Secrets of each provider by provider name. Never logged. */
+  readonly providerKeys: Readonly<Record<string, readonly string[]>>;
+  /** How long streams may run on after SIGTERM. */
+  readonly drainMs: number;
+}
+
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const environmentSchema = z.object({
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8787),
+  HOST: z.string().min(1).default("127.0.0.1"),
+  GATEWAY_KV: z.string().min(1).default("./data/gateway.sqlite3"),
+  GATEWAY_REGION: z.string().min(1).optional(),
+  GATEWAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  GATEWAY_MASTER_KEYS: z.string().min(1).optional(),
+  GATEWAY_OPERATORS: z.string().default(""),
+  GATEWAY_OPERATOR_KEY: z.string().min(24, "must have at least 24 characters").optional(),
+  GATEWAY_DRAIN_MS: z.coerce.number().int().min(0).max(900_000).default(25_000),
+  MAIL_URL: z.string().regex(
+    /^(smtps?:\/\/|https:\/\/|log:)/,
+    "must start with smtp://, smtps://, https:// or log:",
+  )
+    .default("log:"),
+});
+
+function storeLocation(text: string): StoreLocation {
+  if (text === ":memory:") return { kind: "memory" };
+  if (/^https?:\/\//.test(text)) return { kind: "remote", url: text };
+  return { kind: "file", path: text };
+}
+
+function issueLines(prefix: string, error: z.ZodError): string[] {
+  return error.issues.map((issue) => {
+    const path = issue.path.map(String).join(".");
+    return `${prefix}${path === "" ? "" : ` ${path}`}: ${issue.message}`;
+  });
+}
+
+function readProviderKeys(
+  catalog: Catalog,
+  environment: Environment,
+): { keys: Record<string, string[]>; problems: string[] } {
+  const keys: Record<string, string[]> = {};
+  const problems: string[] = [];
+  for (const [name, provider] of Object.entries(catalog.providers)) {
+    if (provider.kind === "sandbox") continue;
+    const names = [provider.apiKeyEnv].flat();
+    keys[name] = [];
+    for (const variable of names) {
+      const secret = environment[variable];
+      if (secret === undefined || secret === "") {
+        problems.push(`${variable}: not set; providers.${name} needs it`);
+      } else keys[name].push(secret);
+    }
+  }
+  return { keys, problems };
+}
+
+/**
+ * Reads the configuration, or names every problem at once.
+ *
+ * @param environment e.g. `Deno.env.toObject()`
+ * @param fileText text of `gateway.json`
+ */
+export function readConfig(environment: Environment, fileText: string): ConfigResult {
+  const problems: string[] = [];
+  const variables = environmentSchema.safeParse(environment);
+  if (!variables.success) problems.push(...issueLines("environment", variables.error));
+
+  let catalog: Catalog | undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(fileText);
+    const file = gatewayFileSchema.safeParse(parsed);
+    if (!file.success) problems.push(...issueLines("gateway.json", file.error));
+    else {
+      const built = buildCatalog(file.data);
+      if (built.ok) catalog = built.catalog;
+      else problems.push(...built.problems.map((problem) => `gateway.json ${problem}`));
+    }
+  } catch (error) {
+    problems.push(`gateway.json: is not JSON (${error instanceof Error ? error.message : error})`);
+  }
+
+  let providerKeys: Record<string, string[]> = {};
+  if (catalog !== undefined) {
+    const read = readProviderKeys(catalog, environment);
+    problems.push(...read.problems);
+    providerKeys = read.keys;
+  }
+  if (!variables.success || catalog === undefined || problems.length > 0) {
+    return { ok: false, problems };
+  }
+
+  const { data } = variables;
+  const real = Object.values(catalog.providers).some((provider) => provider.kind !== "sandbox");
+  const store = storeLocation(data.GATEWAY_KV);
+  if (store.kind === "remote" && data.GATEWAY_MASTER_KEYS === undefined) {
+    return {
+      ok: false,
+      problems: ["GATEWAY_MASTER_KEYS: must be set when GATEWAY_KV is a remote store"],
+    };
+  }
+  return {
+    ok: true,
+    config: {
+      port: data.PORT,
+      host: data.HOST,
+      store,
+      region: data.GATEWAY_REGION,
+      baseUrl: (data.GATEWAY_BASE_URL ?? `http://${data.HOST}:${data.PORT}`).replace(/\/+$/, ""),
+      masterKeys: data.GATEWAY_MASTER_KEYS,
+      operators: data.GATEWAY_OPERATORS.split(",").map((e) => e.trim().toLowerCase()).filter(
+        Boolean,
+      ),
+      operatorKey: data.GATEWAY_OPERATOR_KEY,
+      mailUrl: data.MAIL_URL,
+      drainMs: data.GATEWAY_DRAIN_MS,
+      catalog,
+      mode: real ? "production" : "sandbox",
+      providerKeys,
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * The API key: `sk-` + 43 base62 characters (256 random bits) + 6 of checksum.
+ *
+ * The checksum is no secret: it lets us refuse mistyped and invented keys without a look at the store, and lets
+ * secret scanners recognise ours.
+ */
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const secretLength = 43; // 62^43 > 2^256
+const checksumLength = 6; // 62^6 > 2^32
+const form = /^sk-[0-9A-Za-z]{49}$/;
+
+function crc32(text: string): number {
+  let crc = 0xffffffff;
+  for (let i = 0; i < text.length; i++) {
+    crc ^= text.charCodeAt(i);
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1));
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+function checksum(secret: string): string {
+  let rest = crc32(secret);
+  let text = "";
+  for (let i = 0; i < checksumLength; i++) {
+    text = alphabet[rest % 62]! + text;
+    rest = Math.floor(rest / 62);
+  }
+  return text;
+}
+
+/**
+ * Makes a new key from the platform's secure random source.
+ *
+ * @example
+ * ```ts
+ * import { isWellFormedApiKey, newApiKey } from "./api_key.ts";
+ * const key = newApiKey();
+ * if (!isWellFormedApiKey(key)) throw new Error("own key refused");
+ * ```
+ */
+export function newApiKey(): string {
+  let secret = "";
+  const bytes = new Uint8Array(64);
+  while (secret.length < secretLength) {
+    crypto.getRandomValues(bytes);
+    for (const byte of bytes) {
+      // 248 = 4 × 62: larger bytes are thrown away, so every character is equally likely.
+      if (byte < 248 && secret.length < secretLength) secret += alphabet[byte % 62];
+    }
+  }
+  return `sk-${secret}${checksum(secret)}`;
+}
+
+/** Tells whether a text can be one of our keys at all. Says nothing about whether it is active. */
+export function isWellFormedApiKey(text: string): boolean {
+  return form.test(text) &&
+    checksum(text.slice(3, 3 + secretLength)) === text.slice(3 + secretLength);
+}
+
+/**
+ * The index under which a key is found: SHA-256 in hex. A key has 256 random bits, so no slow hash is needed.
+ */
+export async function hashApiKey(key: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
+  let hex = "";
+  for (const byte of new Uint8Array(digest)) hex += byte.toString(16).padStart(2, "0");
+  return hex;
+}
+
+/** What lists show instead of the key: enough to tell keys apart. */
+export function maskApiKey(key: string): string {
+  return `${key.slice(0, 7)}…${key.slice(-4)}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * Secrets at rest: AES-256-GCM under a master key, so that an owner can see a key again and the store alone is useless.
+ *
+ * Text form: `v1.<masterKeyId>.<iv>.<ciphertext>`, base64url. The additional data names the owner, so a ciphertext
+ * moved to another record does not open.
+ */
+
+/** The master keys, newest first: the first seals, all open. */
+export interface MasterKeys {
+  readonly sealing: MasterKey;
+  readonly byId: ReadonlyMap<string, MasterKey>;
+}
+
+interface MasterKey {
+  readonly id: string;
+  readonly key: CryptoKey;
+}
+
+const ivBytes = 12; // NIST SP 800-38D: 96 bits, random; far below 2^32 seals per key
+
+function toBase64Url(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(binary, (char) => char.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes the text of a new master key: 32 random bytes in base64url. */
+export function newMasterKey(): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/**
+ * Reads `GATEWAY_MASTER_KEYS`: one or more keys of 32 bytes in base64url, separated by commas, newest first.
+ *
+ * @throws {RangeError} if the list is empty or a key has not 32 bytes; the message never contains the key
+ */
+export async function readMasterKeys(text: string): Promise<MasterKeys> {
+  const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  const keys: MasterKey[] = [];
+  for (const [i, part] of parts.entries()) {
+    const raw = fromBase64Url(part);
+    if (raw?.length !== 32) {
+      throw new RangeError(`Cannot read master key ${i + 1}: it must be 32 bytes in base64url`);
+    }
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", raw));
+    const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
+    keys.push({ id: toBase64Url(digest.subarray(0, 6)), key });
+  }
+  const sealing = keys[0];
+  if (sealing === undefined) throw new RangeError("Cannot read master keys: the list is empty");
+  return { sealing, byId: new Map(keys.map((entry) => [entry.id, entry])) };
+}
+
+/**
+ * Encrypts `secret` for the record named by `owner` (e.g. account and key id).
+ *
+ * @example
+ * ```ts
+ * import { newMasterKey, open, readMasterKeys, seal } from "./seal.ts";
+ * const keys = await readMasterKeys(newMasterKey());
+ * const sealed = await seal(keys, "sk-1", "acc_1/key_1");
+ * if (await open(keys, sealed, "acc_1/key_1") !== "sk-1") throw new Error("lost");
+ * if (await open(keys, sealed, "acc_2/key_1") !== undefined) throw new Error("swapped");
+ * ```
+ */
+export async function seal(keys: MasterKeys, secret: string, owner: string): Promise<string> {
+  const iv = crypto.getRandomValues(new Uint8Array(ivBytes));
+  const ciphertext = await crypto.subtle.encrypt(
+    { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(owner) },
+    keys.sealing.key,
+    new TextEncoder().encode(secret),
+  );
+  return `v1.${keys.sealing.id}.${toBase64Url(iv)}.${toBase64Url(new Uint8Array(ciphertext))}`;
+}
+
+/** Decrypts. Returns `undefined` if the master key is gone, the text was changed, or it belongs to another owner. */
+export async function open(
+  keys: MasterKeys,
+  sealed: string,
+  owner: string,
+): Promise<string | undefined> {
+  const [version, keyId, ivText, ciphertextText, ...rest] = sealed.split(".");
+  if (version !== "v1" || rest.length > 0) return undefined;
+  const masterKey = keys.byId.get(keyId ?? "");
+  const iv = fromBase64Url(ivText ?? "");
+  const ciphertext = fromBase64Url(ciphertextText ?? "");
+  if (masterKey === undefined || iv?.length !== ivBytes || ciphertext === undefined) {
+    return undefined;
+  }
+  try {
+    const plain = await crypto.subtle.decrypt(
+      { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(owner) },
+      masterKey.key,
+      ciphertext,
+    );
+    return new TextDecoder().decode(plain);
+  } catch {
+    return undefined; // authentication failed: changed or swapped
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Money is counted in µVND (10⁻⁶ VND) as `bigint`, everywhere.
+ *
+ * A price of 8,300 VND per million tokens is exactly 8,300 µVND per token: nothing is ever rounded per token.
+ */
+import { invariant } from "../assert.ts";
+
+/** µVND in one VND. */
+export const microVndPerVnd = 1_000_000n;
+
+/**
+ * Whole VND as µVND.
+ *
+ * @example
+ * ```ts
+ * import { fromVnd } from "./micro_vnd.ts";
+ * if (fromVnd(260) !== 260_000_000n) throw new Error("wrong");
+ * ```
+ *
+ * @throws {InvariantError} if `vnd` is not a whole safe number
+ */
+export function fromVnd(vnd: number): bigint {
+  invariant(Number.isSafeInteger(vnd), `An amount in VND must be a whole number: ${vnd}`);
+  return BigInt(vnd) * microVndPerVnd;
+}
+
+/**
+ * The exact decimal form in VND, without trailing zeros: what JSON and headers show.
+ *
+ * @example
+ * ```ts
+ * import { formatVnd } from "./micro_vnd.ts";
+ * if (formatVnd(1_245_000n) !== "1.245") throw new Error(formatVnd(1_245_000n));
+ * if (formatVnd(-5n) !== "-0.000005") throw new Error(formatVnd(-5n));
+ * ```
+ */
+export function formatVnd(amountMicroVnd: bigint): string {
+  const sign = amountMicroVnd < 0n ? "-" : "";
+  const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
+  const whole = magnitude / microVndPerVnd;
+  const fraction = magnitude % microVndPerVnd;
+  if (fraction === 0n) return `${sign}${whole}`;
+  return `${sign}${whole}.${fraction.toString().padStart(6, "0").replace(/0+$/, "")}`;
+}
+
+/**
+ * Reads a decimal amount in VND with at most six decimals. Returns `undefined` for anything else.
+ *
+ * @example
+ * ```ts
+ * import { parseVnd } from "./micro_vnd.ts";
+ * if (parseVnd("1.5") !== 1_500_000n) throw new Error("wrong");
+ * if (parseVnd("1e9") !== undefined || parseVnd("NaN") !== undefined) throw new Error("accepted");
+ * ```
+ */
+export function parseVnd(text: string): bigint | undefined {
+  const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole, fraction = ""] = match;
+  const magnitude = BigInt(whole!) * microVndPerVnd + BigInt(fraction.padEnd(6, "0"));
+  return sign === "-" ? -magnitude : magnitude;
+}
+
+/**
+ * The published list figure of a price: VND divided by the list rate, four decimals, half up (design section 3).
+ *
+ * VND is the source; this figure is only shown, never charged.
+ *
+ * @example
+ * ```ts
+ * import { listFigure } from "./micro_vnd.ts";
+ * if (listFigure(8_300, 22_000) !== "0.3773") throw new Error(listFigure(8_300, 22_000));
+ * ```
+ */
+export function listFigure(vnd: number, listRate: number): string {
+  invariant(Number.isSafeInteger(vnd) && vnd >= 0, `A price must be a whole number of VND: ${vnd}`);
+  invariant(
+    Number.isSafeInteger(listRate) && listRate > 0,
+    `A list rate must be positive: ${listRate}`,
+  );
+  const rate = BigInt(listRate);
+  const tenThousandths = (BigInt(vnd) * 10_000n * 2n + rate) / (2n * rate);
+  const text = tenThousandths.toString().padStart(5, "0");
+  return `${text.slice(0, -4)}.${text.slice(-4)}`;
+}

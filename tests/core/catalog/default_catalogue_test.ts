@@ -1,0 +1,122 @@
+import { assert, assertEquals } from "@std/assert";
+import { buildCatalog } from "../../../core/catalog/catalog.ts";
+import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
+import { readConfig } from "../../../core/config.ts";
+import { listFigure } from "../../../core/money/micro_vnd.ts";
+
+const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
+
+function defaultCatalog() {
+  const built = buildCatalog(gatewayFileSchema.parse(JSON.parse(fileText)));
+  assert(built.ok);
+  return built.catalog;
+}
+
+Deno.test("the default catalogue carries the spec's price table", () => {
+  const catalog = defaultCatalog();
+  const family = (name: string) => catalog.models.filter((model) => model.family === name);
+  assertEquals(family("general").length, 16);
+  assertEquals(family("cloud").length, 24);
+  assert(family("cloud").every((model) => model.id.startsWith("gateway/")));
+  assertEquals(family("low-cost").length, 6);
+
+  const figures = (name: string) =>
+    new Set(
+      family(name).map(({ price }) =>
+        price.unit === "token" ? listFigure(price.vndPerMtok, catalog.listRate) : "other"
+      ),
+    );
+  assertEquals([...figures("premium")], ["0.3773"]);
+  assertEquals([...figures("mid-top")], ["0.2955"]);
+  assertEquals([...figures("general")], ["0.1091"]);
+
+  const flat = family("low-cost").flatMap(({ price }) =>
+    price.unit === "request" ? [listFigure(price.vnd, catalog.listRate)] : []
+  );
+  assertEquals(flat, ["0.0105", "0.0118"]);
+  assert(
+    family("low-cost").some(({ price }) => price.unit === "token" && price.vndPerMtok === 1500),
+  );
+
+  const unit = (id: string) => {
+    const price = catalog.find(id)?.price;
+    return price !== undefined && "vnd" in price
+      ? listFigure(price.vnd, catalog.listRate)
+      : undefined;
+  };
+  assertEquals(unit("image-1"), "0.0455");
+  assertEquals(unit("speech-1"), "0.0614");
+});
+
+Deno.test("the default catalogue prices videos by length as the spec lists them", () => {
+  const catalog = defaultCatalog();
+  const listed: [string, number, string][] = [
+    ["video-a", 5, "0.1500"],
+    ["video-a", 10, "0.1500"],
+    ["video-b", 4, "0.1136"],
+    ["video-c", 5, "0.1000"],
+    ["video-c", 10, "0.1682"],
+    ["video-c", 15, "0.2591"],
+    ["video-d", 5, "0.1273"],
+    ["video-d", 10, "0.1955"],
+    ["video-d", 15, "0.2864"],
+    ["video-d", 20, "0.4227"],
+    ["video-d", 30, "0.4227"],
+  ];
+  for (const [id, seconds, figure] of listed) {
+    const price = catalog.find(id)?.price;
+    assert(price?.unit === "video", id);
+    const tier = price.tiers.find((t) => t.fromSeconds <= seconds && seconds <= t.toSeconds);
+    assert(tier !== undefined, `${id} ${seconds} s`);
+    assertEquals(listFigure(tier.vnd, catalog.listRate), figure, `${id} ${seconds} s`);
+  }
+});
+
+Deno.test("an unknown chat name means the default premium model, any other kind nothing", () => {
+  const catalog = defaultCatalog();
+  const chat = catalog.resolve("no-such-model", "chat");
+  assert(chat.found);
+  assertEquals(chat.model.id, "premium-1");
+  assertEquals(chat.mappedFrom, "no-such-model");
+  assertEquals(catalog.resolve("no-such-model", "image").found, false);
+  const alias = catalog.resolve("premium", "chat");
+  assert(alias.found);
+  assertEquals([alias.model.id, alias.mappedFrom], ["premium-1", "premium"]);
+});
+
+Deno.test("readConfig() names every problem at once", () => {
+  const file = JSON.parse(fileText);
+  delete file.models[0].price;
+  file.models[1].routes[0].provider = "nowhere";
+  const result = readConfig({ PORT: "99999", MAIL_URL: "ftp://x" }, JSON.stringify(file));
+  assert(!result.ok);
+  const text = result.problems.join("\n");
+  for (const part of ["PORT", "MAIL_URL", "models.0.price"]) assert(text.includes(part), text);
+});
+
+Deno.test("readConfig() refuses routes to unknown providers, taken names, wrong units and a bad default", () => {
+  const file = JSON.parse(fileText);
+  file.models[1].routes[0].provider = "nowhere";
+  file.models[2].aliases = ["premium-1"];
+  file.models[3].price = { unit: "image", vnd: 1 };
+  file.defaultModel = "image-1";
+  const result = readConfig({}, JSON.stringify(file));
+  assert(!result.ok);
+  const text = result.problems.join("\n");
+  for (const part of ["nowhere", '"premium-1" is taken', "priced per image", "defaultModel"]) {
+    assert(text.includes(part), `${part}: ${text}`);
+  }
+});
+
+Deno.test("a provider without its secret is a configuration error, with it the mode is production", () => {
+  const file = JSON.parse(fileText);
+  file.providers.vendor = { kind: "http", baseUrl: "https://api.example", apiKeyEnv: "VENDOR_KEY" };
+  const missing = readConfig({}, JSON.stringify(file));
+  assert(!missing.ok && missing.problems.join().includes("VENDOR_KEY"));
+  const set = readConfig({ VENDOR_KEY: "k" }, JSON.stringify(file));
+  assert(set.ok);
+  assertEquals(set.config.mode, "production");
+  const plain = readConfig({}, fileText);
+  assert(plain.ok);
+  assertEquals(plain.config.mode, "sandbox");
+});
