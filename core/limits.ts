@@ -32,4 +32,8 @@ export const limits = {
   keepAliveMs: 15_000,
   /** Active keys per account (spec section 2). */
   activeKeysPerAccount: 10,
+  /** Outbox rows one worker claims in one go: enough to keep its lanes busy, few enough that no claim grows old. */
+  outboxClaims: 32,
+  /** Tries of a check-and-set on one account's row: only that person's own clicks compete for it. */
+  accountWriteAttempts: 8,
 } as const;

@@ -4,6 +4,7 @@
  * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix
  * function ends in `Prefix` and is for `list` only.
  */
+import type { AccountId } from "../core/ids.ts";
 
 // Outbox: work that must happen after a commit. One prefix per queue, rows in order of their due time.
 
@@ -21,4 +22,56 @@ export function outboxDeadPrefix(queue: string): Deno.KvKey {
 
 export function outboxDeadKey(queue: string, id: string): Deno.KvKey {
   return ["outbox_dead", queue, id];
+}
+
+// Accounts: the person. The password is a row of its own, so that reading an account never carries it.
+
+export function accountsPrefix(): Deno.KvKey {
+  return ["account"];
+}
+
+export function accountKey(accountId: AccountId): Deno.KvKey {
+  return ["account", accountId];
+}
+
+export function accountByEmailKey(email: string): Deno.KvKey {
+  return ["account_by_email", email];
+}
+
+export function accountByIdentityKey(issuer: string, subject: string): Deno.KvKey {
+  return ["account_by_identity", issuer, subject];
+}
+
+export function accountPasswordKey(accountId: AccountId): Deno.KvKey {
+  return ["account_password", accountId];
+}
+
+// Sessions of the dashboard: by the hash of the cookie's token, with an index per account for the list.
+
+export function sessionKey(tokenHash: string): Deno.KvKey {
+  return ["session", tokenHash];
+}
+
+export function accountSessionsPrefix(accountId: AccountId): Deno.KvKey {
+  return ["account_session", accountId];
+}
+
+export function accountSessionKey(accountId: AccountId, sessionId: string): Deno.KvKey {
+  return ["account_session", accountId, sessionId];
+}
+
+// Single-use secrets: tokens sent by mail and the state of a sign-in at an OpenID provider.
+
+export function mailTokenKey(tokenHash: string): Deno.KvKey {
+  return ["mail_token", tokenHash];
+}
+
+export function signInFlowKey(stateHash: string): Deno.KvKey {
+  return ["sign_in_flow", stateHash];
+}
+
+// Rate limits: the window is part of the key, so a counter never has to be reset.
+
+export function rateLimitKey(rule: string, subjectHash: string, window: number): Deno.KvKey {
+  return ["rate_limit", rule, subjectHash, window];
 }

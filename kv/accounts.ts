@@ -1,0 +1,262 @@
+/** Accounts: who a customer is. Money, keys and receipts live elsewhere and outlast the person. */
+import { type AccountId, newId } from "../core/ids.ts";
+import { GatewayError } from "../core/errors.ts";
+import { invariant } from "../core/assert.ts";
+import { limits } from "../core/limits.ts";
+import { normaliseEmail } from "../core/accounts/email_address.ts";
+import {
+  accountByEmailKey,
+  accountByIdentityKey,
+  accountKey,
+  accountPasswordKey,
+  accountsPrefix,
+} from "./keys.ts";
+
+/** The languages of pages and mails. */
+export type Locale = "vi" | "en";
+
+/** A sign-in at an OpenID provider that is tied to an account. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** One customer. Holds no secret. */
+export interface Account {
+  readonly id: AccountId;
+  readonly createdAtMs: number;
+  /** Normalised. Absent for accounts made by the operator without one, and for deleted ones. */
+  readonly email?: string;
+  readonly locale?: Locale;
+  readonly identities?: readonly Identity[];
+  /** Calls and sign-in are refused from here on. */
+  readonly blockedAtMs?: number;
+  readonly blockedReason?: string;
+  /** The person is gone; the id stays because the ledger names it. */
+  readonly deletedAtMs?: number;
+  /** A mail is sent when the balance falls below this. Absent: never. */
+  readonly lowBalanceMicroVnd?: bigint;
+  /** Set when that mail went out, cleared when the balance is above again: one mail per fall. */
+  readonly lowBalanceMailedAtMs?: number;
+}
+
+/** What a new account starts with. */
+export interface NewAccount {
+  readonly nowMs: number;
+  readonly email?: string;
+  readonly locale?: Locale;
+  /** Encoded scrypt hash; absent for accounts that sign in elsewhere or were made by the operator. */
+  readonly passwordHash?: string;
+  readonly identity?: Identity;
+}
+
+/**
+ * Makes an account, or returns `undefined` if the e-mail address or the identity already has one.
+ *
+ * @throws {InvariantError} if `email` is not in its normalised form
+ */
+export async function tryCreateAccount(
+  kv: Deno.Kv,
+  input: NewAccount,
+): Promise<Account | undefined> {
+  const account: Account = {
+    id: newId("account", input.nowMs),
+    createdAtMs: input.nowMs,
+    ...(input.email !== undefined && { email: input.email }),
+    ...(input.locale !== undefined && { locale: input.locale }),
+    ...(input.identity !== undefined && { identities: [input.identity] }),
+  };
+  const atomic = kv.atomic()
+    .check({ key: accountKey(account.id), versionstamp: null })
+    .set(accountKey(account.id), account);
+  if (input.email !== undefined) {
+    invariant(
+      normaliseEmail(input.email) === input.email,
+      "An e-mail address is stored in its normalised form",
+    );
+    const key = accountByEmailKey(input.email);
+    atomic.check({ key, versionstamp: null }).set(key, account.id);
+  }
+  if (input.identity !== undefined) {
+    const key = accountByIdentityKey(input.identity.issuer, input.identity.subject);
+    atomic.check({ key, versionstamp: null }).set(key, account.id);
+  }
+  if (input.passwordHash !== undefined) {
+    atomic.set(accountPasswordKey(account.id), input.passwordHash);
+  }
+  const result = await atomic.commit();
+  return result.ok ? account : undefined;
+}
+
+/**
+ * Makes an account.
+ *
+ * @throws {GatewayError} `invalid_request` if the e-mail address already has one
+ */
+export async function createAccount(kv: Deno.Kv, input: NewAccount): Promise<Account> {
+  const account = await tryCreateAccount(kv, input);
+  if (account === undefined) {
+    throw new GatewayError("invalid_request", "This e-mail address already has an account", {
+      param: "email",
+    });
+  }
+  return account;
+}
+
+export async function getAccount(
+  kv: Deno.Kv,
+  accountId: AccountId,
+): Promise<Account | undefined> {
+  return (await kv.get<Account>(accountKey(accountId))).value ?? undefined;
+}
+
+/** Looks an account up by its normalised e-mail address. */
+export async function findAccountByEmail(
+  kv: Deno.Kv,
+  email: string,
+): Promise<Account | undefined> {
+  const { value } = await kv.get<AccountId>(accountByEmailKey(email));
+  return value === null ? undefined : await getAccount(kv, value);
+}
+
+/** Looks an account up by who an OpenID provider says it is. */
+export async function findAccountByIdentity(
+  kv: Deno.Kv,
+  identity: Identity,
+): Promise<Account | undefined> {
+  const { value } = await kv.get<AccountId>(
+    accountByIdentityKey(identity.issuer, identity.subject),
+  );
+  return value === null ? undefined : await getAccount(kv, value);
+}
+
+/** All accounts, oldest first, a page at a time. */
+export async function listAccounts(
+  kv: Deno.Kv,
+  options: { limit: number; cursor?: string },
+): Promise<{ accounts: Account[]; cursor: string | undefined }> {
+  const rows = kv.list<Account>({ prefix: accountsPrefix() }, options);
+  const accounts: Account[] = [];
+  for await (const row of rows) accounts.push(row.value);
+  const cursor = accounts.length < options.limit ? undefined : rows.cursor;
+  return { accounts, cursor };
+}
+
+/** The fields that may change after creation. `undefined` as a value clears the field. */
+export type AccountChange = {
+  readonly [
+    Field in
+      | "locale"
+      | "blockedAtMs"
+      | "blockedReason"
+      | "lowBalanceMicroVnd"
+      | "lowBalanceMailedAtMs"
+  ]?: Account[Field] | undefined;
+};
+
+/**
+ * Changes some fields of an account and returns it as it is now; `undefined` if there is no such account.
+ *
+ * @throws {GatewayError} `overloaded` if others kept changing it at the same time
+ */
+export async function updateAccount(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  change: AccountChange,
+): Promise<Account | undefined> {
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    if (entry.value === null) return undefined;
+    const merged = { ...entry.value, ...change };
+    const account = withoutUndefined(merged);
+    const result = await kv.atomic().check(entry).set(entry.key, account).commit();
+    if (result.ok) return account;
+  }
+  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+}
+
+/** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
+export async function addIdentity(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  identity: Identity,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const indexKey = accountByIdentityKey(identity.issuer, identity.subject);
+    const [entry, index] = await kv.getMany<[Account, AccountId]>([
+      accountKey(accountId),
+      indexKey,
+    ]);
+    if (entry.value === null) return false;
+    if (index.value !== null) return index.value === accountId;
+    const account = {
+      ...entry.value,
+      identities: [...entry.value.identities ?? [], identity],
+    };
+    const result = await kv.atomic().check(entry).check(index)
+      .set(entry.key, account).set(indexKey, accountId).commit();
+    if (result.ok) return true;
+  }
+  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+}
+
+/** The encoded password hash, if the account has a password. */
+export async function getPasswordHash(
+  kv: Deno.Kv,
+  accountId: AccountId,
+): Promise<string | undefined> {
+  return (await kv.get<string>(accountPasswordKey(accountId))).value ?? undefined;
+}
+
+/** Sets the password hash, unless the account was deleted meanwhile: then nothing is written and `false` returned. */
+export async function setPasswordHash(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  passwordHash: string,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return false;
+    const result = await kv.atomic().check(entry)
+      .set(accountPasswordKey(accountId), passwordHash).commit();
+    if (result.ok) return true;
+  }
+  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+}
+
+/**
+ * Drops the person and keeps the number: e-mail address, password, identities and preferences go, the id stays
+ * because ledger rows and receipts name it. The address is free for a new account at once.
+ */
+export async function forgetPerson(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  nowMs: number,
+): Promise<void> {
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    const account = entry.value;
+    if (account === null || account.deletedAtMs !== undefined) return;
+    const rest: Account = {
+      id: account.id,
+      createdAtMs: account.createdAtMs,
+      deletedAtMs: nowMs,
+      blockedAtMs: account.blockedAtMs ?? nowMs,
+    };
+    const atomic = kv.atomic().check(entry)
+      .set(entry.key, rest)
+      .delete(accountPasswordKey(accountId));
+    if (account.email !== undefined) atomic.delete(accountByEmailKey(account.email));
+    for (const { issuer, subject } of account.identities ?? []) {
+      atomic.delete(accountByIdentityKey(issuer, subject));
+    }
+    if ((await atomic.commit()).ok) return;
+  }
+  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+}
+
+function withoutUndefined(account: { [F in keyof Account]: Account[F] | undefined }): Account {
+  invariant(account.id !== undefined && account.createdAtMs !== undefined, "An account has an id");
+  const entries = Object.entries(account).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(entries), id: account.id, createdAtMs: account.createdAtMs };
+}
