@@ -32,8 +32,20 @@ export const limits = {
   keepAliveMs: 15_000,
   /** Active keys per account (spec section 2). */
   activeKeysPerAccount: 10,
+  /** Keys of an account that lists show, revoked ones included. */
+  keysPerAccountListed: 1_000,
+  /** Callers remembered per instance: about 1 KB each. */
+  authCacheEntries: 50_000,
+  /** The control state is read this often … */
+  controlPollMs: 500,
+  /** … and trusted this long: a revocation holds everywhere within two seconds (design section 4). */
+  controlStaleMs: 2_000,
   /** Outbox rows one worker claims in one go: enough to keep its lanes busy, few enough that no claim grows old. */
   outboxClaims: 32,
   /** Tries of a check-and-set on one account's row: only that person's own clicks compete for it. */
   accountWriteAttempts: 8,
+  /** Rows one run of a queue handles at most, so that a cron run ends even if rows come faster than they go. */
+  outboxRunRows: 10_000,
+  /** Longest sleep of an outbox worker: rows written by other processes are seen after this. One list is 50 µs. */
+  outboxIdleMs: 1_000,
 } as const;

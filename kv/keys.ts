@@ -4,7 +4,7 @@
  * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix
  * function ends in `Prefix` and is for `list` only.
  */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId, ApiKeyId } from "../core/ids.ts";
 
 // Outbox: work that must happen after a commit. One prefix per queue, rows in order of their due time.
 
@@ -74,4 +74,34 @@ export function signInFlowKey(stateHash: string): Deno.KvKey {
 
 export function rateLimitKey(rule: string, subjectHash: string, window: number): Deno.KvKey {
   return ["rate_limit", rule, subjectHash, window];
+}
+
+// API keys: the record, the index by hash, and the list of active ids that bounds their number.
+
+export function apiKeysPrefix(accountId: AccountId): Deno.KvKey {
+  return ["api_key", accountId];
+}
+
+export function apiKeyKey(accountId: AccountId, keyId: ApiKeyId): Deno.KvKey {
+  return ["api_key", accountId, keyId];
+}
+
+export function apiKeyByHashKey(hash: string): Deno.KvKey {
+  return ["api_key_by_hash", hash];
+}
+
+export function activeApiKeysKey(accountId: AccountId): Deno.KvKey {
+  return ["active_api_keys", accountId];
+}
+
+// Control: what every instance must learn within two seconds.
+
+/** Changes whenever a key or an account changed in a way that an auth cache must not miss. */
+export function keysEpochKey(): Deno.KvKey {
+  return ["control", "keys_epoch"];
+}
+
+/** Maintenance and route switches. */
+export function switchesKey(): Deno.KvKey {
+  return ["control", "switches"];
 }

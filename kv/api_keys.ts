@@ -1,0 +1,241 @@
+/**
+ * API keys of an account. The secret is stored twice: as SHA-256 (to verify) and sealed (so its owner can see it again).
+ *
+ * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
+ */
+import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
+import { hashApiKey, maskApiKey, newApiKey } from "../core/keys/api_key.ts";
+import { type MasterKeys, open, seal } from "../core/keys/seal.ts";
+import { limits } from "../core/limits.ts";
+import { bumpKeysEpoch } from "./control.ts";
+import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./keys.ts";
+
+/** What the owner may set on a key. */
+export interface ApiKeyOptions {
+  readonly name: string;
+  readonly expiresAtMs?: number;
+  /** Catalogue ids; absent = every model. */
+  readonly allowedModels?: readonly string[];
+  /** CIDR ranges; absent = every address. */
+  readonly allowedIps?: readonly string[];
+  readonly dailyLimitMicroVnd?: bigint;
+  readonly monthlyLimitMicroVnd?: bigint;
+}
+
+export interface ApiKeyRecord extends ApiKeyOptions {
+  readonly id: ApiKeyId;
+  readonly accountId: AccountId;
+  readonly createdAtMs: number;
+  readonly revokedAtMs?: number;
+  /** Start and end of the key, for display. */
+  readonly masked: string;
+  readonly hash: string;
+  /** Absent on keys made before sealing existed: usable, but not shown again (spec section 2). */
+  readonly sealed?: string;
+  /** After a rotation the former secret works until the grace period ends. */
+  readonly previous?: { readonly hash: string; readonly untilMs: number };
+}
+
+interface HashIndex {
+  readonly accountId: AccountId;
+  readonly keyId: ApiKeyId;
+}
+
+export type CreateApiKeyResult =
+  | { readonly ok: true; readonly record: ApiKeyRecord; readonly secret: string }
+  /** `limit`: all places are taken by active keys. `conflict`: others kept changing the list; try again. */
+  | { readonly ok: false; readonly reason: "limit" | "conflict" };
+
+/** Two keys of one account made in the same moment collide; more tries than keys means something is wrong. */
+const maxTries = 12;
+
+function owner(accountId: AccountId, keyId: ApiKeyId): string {
+  return `${accountId}/${keyId}`;
+}
+
+/** Tells whether a key may be used at `nowMs`. */
+export function isActive(record: ApiKeyRecord, nowMs: number): boolean {
+  return record.revokedAtMs === undefined &&
+    (record.expiresAtMs === undefined || record.expiresAtMs > nowMs);
+}
+
+/** Creates a key. The secret is returned once here; later only {@linkcode revealApiKey} shows it. */
+export async function createApiKey(
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  options: ApiKeyOptions & { readonly nowMs: number },
+): Promise<CreateApiKeyResult> {
+  const { nowMs, ...rest } = options;
+  const secret = newApiKey();
+  const id = newId("apiKey", nowMs);
+  const record: ApiKeyRecord = {
+    ...rest,
+    id,
+    accountId,
+    createdAtMs: nowMs,
+    masked: maskApiKey(secret),
+    hash: await hashApiKey(secret),
+    sealed: await seal(masterKeys, secret, owner(accountId, id)),
+  };
+  for (let attempt = 0; attempt < maxTries; attempt++) {
+    const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
+    const active = await stillActive(kv, accountId, entry.value ?? [], nowMs);
+    if (active.length >= limits.activeKeysPerAccount) return { ok: false, reason: "limit" };
+    const operation = kv.atomic()
+      .check(entry)
+      .check({ key: apiKeyByHashKey(record.hash), versionstamp: null })
+      .set(activeApiKeysKey(accountId), [...active, id])
+      .set(apiKeyKey(accountId, id), record)
+      .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
+    if ((await operation.commit()).ok) return { ok: true, record, secret };
+  }
+  return { ok: false, reason: "conflict" };
+}
+
+async function stillActive(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  ids: readonly ApiKeyId[],
+  nowMs: number,
+): Promise<ApiKeyId[]> {
+  const kept: ApiKeyId[] = [];
+  for (const id of ids) {
+    const record = await getApiKey(kv, accountId, id);
+    if (record !== undefined && isActive(record, nowMs)) kept.push(id);
+  }
+  return kept;
+}
+
+/** One key of an account, revoked ones too. */
+export async function getApiKey(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+): Promise<ApiKeyRecord | undefined> {
+  return (await kv.get<ApiKeyRecord>(apiKeyKey(accountId, keyId))).value ?? undefined;
+}
+
+/** All keys of an account, oldest first, revoked ones too. Bounded by `limits.keysPerAccountListed`. */
+export async function listApiKeys(kv: Deno.Kv, accountId: AccountId): Promise<ApiKeyRecord[]> {
+  const entries = kv.list<ApiKeyRecord>(
+    { prefix: apiKeysPrefix(accountId) },
+    { limit: limits.keysPerAccountListed },
+  );
+  return await Array.fromAsync(entries, (entry) => entry.value);
+}
+
+/** The key behind a hash, revoked ones too; the caller decides with {@linkcode isUsableSecret}. */
+export async function findApiKeyByHash(
+  kv: Deno.Kv,
+  hash: string,
+): Promise<ApiKeyRecord | undefined> {
+  const index = (await kv.get<HashIndex>(apiKeyByHashKey(hash))).value;
+  return index === null ? undefined : await getApiKey(kv, index.accountId, index.keyId);
+}
+
+/** Tells whether the secret with this hash opens the key at `nowMs`: the current one, or the former in its grace. */
+export function isUsableSecret(record: ApiKeyRecord, hash: string, nowMs: number): boolean {
+  if (!isActive(record, nowMs)) return false;
+  return record.hash === hash ||
+    (record.previous?.hash === hash && record.previous.untilMs > nowMs);
+}
+
+/** Shows a key again. `undefined`: no ciphertext is stored, or its master key is gone. */
+export async function revealApiKey(
+  masterKeys: MasterKeys,
+  record: ApiKeyRecord,
+): Promise<string | undefined> {
+  if (record.sealed === undefined) return undefined;
+  return await open(masterKeys, record.sealed, owner(record.accountId, record.id));
+}
+
+async function changeApiKey(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  change: (record: ApiKeyRecord, operation: Deno.AtomicOperation) => ApiKeyRecord | undefined,
+): Promise<ApiKeyRecord | undefined> {
+  for (let attempt = 0; attempt < maxTries; attempt++) {
+    const [entry, active] = await kv.getMany<[ApiKeyRecord, ApiKeyId[]]>([
+      apiKeyKey(accountId, keyId),
+      activeApiKeysKey(accountId),
+    ]);
+    if (entry.value === null) return undefined;
+    const operation = kv.atomic().check(entry).check(active);
+    const changed = change(entry.value, operation);
+    if (changed === undefined) return entry.value;
+    operation.set(entry.key, changed);
+    if (changed.revokedAtMs !== undefined) {
+      operation.set(active.key, (active.value ?? []).filter((id) => id !== keyId));
+    }
+    bumpKeysEpoch(operation);
+    if ((await operation.commit()).ok) return changed;
+  }
+  throw new Error("Cannot change the API key: others kept changing it");
+}
+
+/** Revokes a key for good. Idempotent; `undefined` if there is no such key. */
+export async function revokeApiKey(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  nowMs: number,
+): Promise<ApiKeyRecord | undefined> {
+  return await changeApiKey(
+    kv,
+    accountId,
+    keyId,
+    (record) => record.revokedAtMs === undefined ? { ...record, revokedAtMs: nowMs } : undefined,
+  );
+}
+
+/** Replaces what the owner may set: name, expiry, models, addresses, limits. */
+export async function updateApiKey(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  options: ApiKeyOptions,
+): Promise<ApiKeyRecord | undefined> {
+  return await changeApiKey(kv, accountId, keyId, (record) => {
+    const { id, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
+    return {
+      id,
+      accountId,
+      createdAtMs,
+      masked,
+      hash,
+      ...(sealed === undefined ? {} : { sealed }),
+      ...(previous === undefined ? {} : { previous }),
+      ...(revokedAtMs === undefined ? {} : { revokedAtMs }),
+      ...options,
+    };
+  });
+}
+
+/** Gives a key a new secret; the former works for `graceMs` more. */
+export async function rotateApiKey(
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  options: { readonly nowMs: number; readonly graceMs: number },
+): Promise<{ record: ApiKeyRecord; secret: string } | undefined> {
+  const secret = newApiKey();
+  const hash = await hashApiKey(secret);
+  const sealed = await seal(masterKeys, secret, owner(accountId, keyId));
+  const record = await changeApiKey(kv, accountId, keyId, (record, operation) => {
+    if (!isActive(record, options.nowMs)) return undefined;
+    // An older secret still in its grace ends now: at most two secrets open one key.
+    if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
+    operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
+    return {
+      ...record,
+      hash,
+      sealed,
+      masked: maskApiKey(secret),
+      previous: { hash: record.hash, untilMs: options.nowMs + options.graceMs },
+    };
+  });
+  return record?.hash === hash ? { record, secret } : undefined;
+}

@@ -1,0 +1,100 @@
+/**
+ * The little state that every instance must share within two seconds: the epoch of keys and the operator's switches.
+ *
+ * It is polled, not only watched: a watch does not see writes of another process on a local file, and may stall
+ * silently on a remote store. A poll that succeeded proves what is known; without one the state counts as stale.
+ */
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import { keysEpochKey, switchesKey } from "./keys.ts";
+
+export interface Switches {
+  /** Set: every API call answers 503 with this message. */
+  readonly maintenance?: { readonly message: string; readonly sinceMs: number };
+  /** Routes taken out by an operator. Streams that run on them end by themselves. */
+  readonly routes: Readonly<Record<string, RouteSwitch>>;
+}
+
+export interface RouteSwitch {
+  readonly state: "disabled" | "draining";
+  readonly reason: string;
+  readonly sinceMs: number;
+}
+
+const noSwitches: Switches = { routes: {} };
+
+/** Adds to an atomic operation what makes every auth cache forget. */
+export function bumpKeysEpoch(operation: Deno.AtomicOperation): Deno.AtomicOperation {
+  return operation.set(keysEpochKey(), crypto.randomUUID());
+}
+
+export interface Control {
+  /** Current switches, as of the last poll. */
+  readonly switches: Switches;
+  /** The epoch of keys, or `undefined` if the last successful poll is too old to be trusted. */
+  freshKeysEpoch(): string | undefined;
+  /** Reads the store now. Called by the poll, and after own changes so that they hold at once. */
+  refresh(): Promise<void>;
+  /** Changes the switches by check-and-set and refreshes. */
+  update(change: (switches: Switches) => Switches): Promise<void>;
+  close(): void;
+}
+
+/** Reads the control state and keeps polling it until {@linkcode Control.close}. */
+export async function openControl(kv: Deno.Kv, clock: Clock): Promise<Control> {
+  let switches = noSwitches;
+  let epoch = "";
+  let confirmedAtMs = -Infinity;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let closed = false;
+
+  async function refresh(): Promise<void> {
+    const askedAtMs = clock.monotonicMs();
+    const [epochEntry, switchesEntry] = await kv.getMany<[string, Switches]>([
+      keysEpochKey(),
+      switchesKey(),
+    ]);
+    if (askedAtMs < confirmedAtMs) return; // a later read has already answered
+    epoch = epochEntry.value ?? "first";
+    switches = switchesEntry.value ?? noSwitches;
+    confirmedAtMs = askedAtMs;
+  }
+
+  function schedule(): void {
+    if (closed) return;
+    timer = setTimeout(async () => {
+      try {
+        await refresh();
+      } catch {
+        // The state goes stale, and stale means "ask the store": nothing is admitted on old knowledge.
+      }
+      schedule();
+    }, limits.controlPollMs);
+  }
+
+  await refresh();
+  schedule();
+
+  return {
+    get switches() {
+      return switches;
+    },
+    freshKeysEpoch() {
+      return clock.monotonicMs() - confirmedAtMs <= limits.controlStaleMs ? epoch : undefined;
+    },
+    refresh,
+    async update(change) {
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const entry = await kv.get<Switches>(switchesKey());
+        const result = await kv.atomic().check(entry)
+          .set(switchesKey(), change(entry.value ?? noSwitches)).commit();
+        if (result.ok) return await refresh();
+      }
+      throw new Error("Cannot change the switches: others kept changing them");
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}
