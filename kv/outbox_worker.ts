@@ -1,0 +1,173 @@
+/**
+ * Runs the work of an outbox queue: a bounded number of handlers at a time, back-off on failure, sleep until the next
+ * row is due. Any number of workers, in any number of processes, may run the same queue.
+ */
+import type { Clock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import {
+  claimDue,
+  finishClaim,
+  nextDueAtMs,
+  type OutboxClaim,
+  type OutboxQueue,
+  retryClaim,
+} from "./outbox.ts";
+
+/** A queue together with what is done for each of its rows. */
+export interface OutboxWork<Payload> {
+  readonly queue: OutboxQueue<Payload>;
+  /** Handlers that run at the same time in this process. */
+  readonly lanes: number;
+  /**
+   * Does the work of one row. Returns `done` when the row can go, or `settled` when the handler itself finished or
+   * postponed the claim in an atomic of its own (or found it lost). Throws when the row should be tried again.
+   */
+  handle(claim: OutboxClaim<Payload>): Promise<"done" | "settled">;
+}
+
+/** What a worker needs of the world. */
+export interface OutboxWorld {
+  readonly kv: Deno.Kv;
+  readonly clock: Clock;
+  /** 0 (included) to 1. */
+  readonly random: () => number;
+  /** Told of each failed attempt; for logs and counters. `error` may hold anything: log its name only. */
+  readonly onFailure?: (failure: OutboxFailure) => void;
+}
+
+export interface OutboxFailure {
+  readonly queue: string;
+  readonly id: string;
+  readonly attempt: number;
+  readonly fate: "retried" | "dead" | "lost" | "unknown";
+  readonly error: unknown;
+}
+
+/**
+ * Works until nothing is due, then returns the number of rows that were handled. What cron and tests call.
+ *
+ * A store that fails makes it reject; claims in flight are waited for first.
+ */
+export async function runDue<Payload>(
+  world: OutboxWorld,
+  work: OutboxWork<Payload>,
+  stop?: AbortSignal,
+): Promise<number> {
+  const inFlight = new Set<Promise<void>>();
+  let handled = 0;
+  try {
+    while (stop?.aborted !== true && handled < limits.outboxRunRows) {
+      const free = work.lanes - inFlight.size;
+      const claims = free === 0 ? [] : await claimDue(world.kv, work.queue, {
+        nowMs: world.clock.nowMs(),
+        count: free,
+      });
+      for (const claim of claims) {
+        handled++;
+        const run: Promise<void> = handleClaim(world, work, claim)
+          .finally(() => inFlight.delete(run));
+        inFlight.add(run);
+      }
+      if (claims.length > 0) continue;
+      if (inFlight.size === 0) break;
+      await Promise.race(inFlight);
+    }
+  } finally {
+    await Promise.all(inFlight);
+  }
+  return handled;
+}
+
+/** Never rejects: a row whose outcome could not be written becomes due again when its claim ends. */
+async function handleClaim<Payload>(
+  world: OutboxWorld,
+  work: OutboxWork<Payload>,
+  claim: OutboxClaim<Payload>,
+): Promise<void> {
+  try {
+    if (await work.handle(claim) === "settled") return;
+    const operation = world.kv.atomic();
+    finishClaim(operation, work.queue, claim);
+    await operation.commit();
+  } catch (error) {
+    const fate = await retryClaim(world.kv, work.queue, claim, {
+      nowMs: world.clock.nowMs(),
+      random: world.random(),
+      reason: error instanceof Error ? error.name : "unknown",
+    }).catch(() => "unknown" as const);
+    world.onFailure?.({
+      queue: work.queue.name,
+      id: claim.id,
+      attempt: claim.attempt,
+      fate,
+      error,
+    });
+  }
+}
+
+/** A worker that runs until it is stopped. */
+export interface OutboxWorker {
+  /** Something became due earlier than the worker may think. Cheap; losing one costs `idleMs` at most. */
+  nudge(): void;
+  /** Claims nothing more and waits for the handlers in flight. */
+  stop(): Promise<void>;
+}
+
+/** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** {@linkcode Sleep} on the timers of the machine. */
+export const timerSleep: Sleep = (ms, signal) =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const wake = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    signal.addEventListener("abort", wake, { once: true });
+  });
+
+/**
+ * Starts a worker: it runs what is due, then sleeps until the next row is due, a nudge comes, or
+ * {@linkcode limits.outboxIdleMs} have passed (rows written by other processes are seen then).
+ */
+export function startOutboxWorker<Payload>(
+  world: OutboxWorld,
+  work: OutboxWork<Payload>,
+  sleep: Sleep = timerSleep,
+): OutboxWorker {
+  const stopping = new AbortController();
+  let nap = new AbortController();
+
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      // A nudge during the run must not be lost: the controller it aborts is the one slept on afterwards.
+      nap = new AbortController();
+      let pauseMs: number = limits.outboxIdleMs;
+      try {
+        await runDue(world, work, stopping.signal);
+        const dueAtMs = await nextDueAtMs(world.kv, work.queue);
+        if (dueAtMs !== undefined) {
+          pauseMs = Math.min(pauseMs, Math.max(dueAtMs - world.clock.nowMs(), 0));
+        }
+      } catch (error) {
+        // The store failed. Rows are safe; look again after the pause.
+        const { name } = work.queue;
+        world.onFailure?.({ queue: name, id: "", attempt: 0, fate: "unknown", error });
+      }
+      if (!stopping.signal.aborted) await sleep(pauseMs, nap.signal);
+    }
+  };
+  const ended = loop();
+
+  return {
+    nudge: () => nap.abort(),
+    stop: () => {
+      stopping.abort();
+      nap.abort();
+      return ended;
+    },
+  };
+}

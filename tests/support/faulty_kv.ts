@@ -1,0 +1,72 @@
+/** A store that fails on command: before a call took effect, or after it (the answer was lost). */
+
+/** What happens to the next call of the store. */
+export type Fault = "none" | "before" | "after";
+
+/** The error of an injected fault. */
+export class StoreFault extends Error {
+  override name = "StoreFault";
+}
+
+async function withFault<Result>(fault: Fault, run: () => Promise<Result>): Promise<Result> {
+  if (fault === "before") throw new StoreFault("injected before the call");
+  const result = await run();
+  if (fault === "after") throw new StoreFault("injected after the call");
+  return result;
+}
+
+/**
+ * Wraps a store. `nextFault` is asked at each awaited call; reads fail too, and `list` fails when it is iterated.
+ * The wrapped store stays the caller's to close.
+ */
+export function faultyKv(kv: Deno.Kv, nextFault: (call: string) => Fault): Deno.Kv {
+  return new Proxy(kv, {
+    get(target, property) {
+      switch (property) {
+        case "get":
+          return (...args: Parameters<Deno.Kv["get"]>) =>
+            withFault(nextFault("get"), () => target.get(...args));
+        case "getMany":
+          return (...args: Parameters<Deno.Kv["getMany"]>) =>
+            withFault(nextFault("getMany"), () => target.getMany(...args));
+        case "set":
+          return (...args: Parameters<Deno.Kv["set"]>) =>
+            withFault(nextFault("set"), () => target.set(...args));
+        case "delete":
+          return (...args: Parameters<Deno.Kv["delete"]>) =>
+            withFault(nextFault("delete"), () => target.delete(...args));
+        case "list":
+          return (...args: Parameters<Deno.Kv["list"]>) => {
+            if (nextFault("list") !== "none") throw new StoreFault("injected in list");
+            return target.list(...args);
+          };
+        case "atomic":
+          return () => faultyAtomic(target.atomic(), nextFault);
+        default: {
+          const value: unknown = Reflect.get(target, property, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        }
+      }
+    },
+  });
+}
+
+function faultyAtomic(
+  operation: Deno.AtomicOperation,
+  nextFault: (call: string) => Fault,
+): Deno.AtomicOperation {
+  const wrapped: Deno.AtomicOperation = new Proxy(operation, {
+    get(target, property) {
+      if (property === "commit") {
+        return () => withFault(nextFault("commit"), () => target.commit());
+      }
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        value.apply(target, args);
+        return wrapped;
+      };
+    },
+  });
+  return wrapped;
+}
