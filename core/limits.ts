@@ -8,6 +8,12 @@ export const limits = {
   jsonDepth: 128,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */
   modelNameChars: 256,
+  /** Messages or items of one request; the largest vendor limit. */
+  messages: 100_000,
+  /** Answers of one Chat call (`n`): each is reserved in full. */
+  choices: 16,
+  /** Bodies up to this size reserve one input token per byte; longer ones are searched for base64 parts. */
+  exactBoundBodyBytes: 16 * 1024,
   /** A call may ask for this many output tokens at most, whatever the model: keeps quotes far from overflow. */
   maxTokens: 10_000_000,
   /** One token count reported by a provider above this is absurd: the largest context is 1–2 million. */
@@ -22,6 +28,24 @@ export const limits = {
   upstreamIdleMs: 120_000,
   /** Bytes of an upstream response head. Common servers stop at 8–16 KiB. */
   upstreamHeadBytes: 32 * 1024,
+  /** Connections to one provider kept at rest. As many as calls usually run at once; the surplus is closed. */
+  upstreamIdleConnections: 256,
+  /** How long a connection may rest: most load balancers close at 60 s, and we should be first. */
+  upstreamIdleConnectionMs: 50_000,
+  /** Read buffer of a connection: holds several events, and a thousand streams cost 8 MB. */
+  upstreamReadBytes: 8 * 1024,
+  /** Read buffer while a large body comes in: beyond this larger reads save nothing. */
+  upstreamReadMaxBytes: 64 * 1024,
+  /** Request bytes copied behind the head to make one write; more is written from where it lies. */
+  upstreamSingleWriteBytes: 64 * 1024,
+  /** Extension bytes of one chunk of an upstream body; real ones have none. */
+  upstreamChunkExtensionBytes: 1024,
+  /** Trailer bytes of an upstream body. */
+  upstreamTrailerBytes: 8 * 1024,
+  /** 1xx heads before the real one. */
+  upstreamInterimResponses: 8,
+  /** Text of a provider error that is passed on: a sentence or two; some put whole prompts or stack traces there. */
+  errorMessageChars: 500,
   /** A whole (not streamed) chat answer; 128k tokens of text are under 1 MB, base64 parts need more. */
   answerBytes: 32 * 1024 * 1024,
   /** One SSE event: a whole tool argument or an encrypted reasoning item may come in one. */
@@ -48,4 +72,18 @@ export const limits = {
   outboxRunRows: 10_000,
   /** Longest sleep of an outbox worker: rows written by other processes are seen after this. One list is 50 µs. */
   outboxIdleMs: 1_000,
+  /** A bank notice is under 4 KiB; the rest is room for long statement texts. */
+  bankNoticeBytes: 64 * 1024,
+  /** SePay's rule for the age of a signed notice, either way. Later replays come by the dashboard or the poll. */
+  bankNoticeSkewMs: 5 * 60_000,
+  /** Signed-in browsers of one account: a person has a handful; the oldest is signed out beyond this. */
+  sessionsPerAccount: 20,
+  /** Session rows read for a list: expired rows may linger among the living ones. */
+  sessionsListed: 200,
+  /** Tries of a check-and-set on a rate counter; losing them all means a flood, which is refused. */
+  rateLimitWriteAttempts: 5,
+  /** Password hashes at the same time: each takes 64 MiB and a thread for a third of a second. */
+  passwordHashesAtOnce: 2,
+  /** Sign-ins that may wait for a hash; at two a third of a second each the last one waits about 10 s. */
+  passwordHashQueue: 64,
 } as const;

@@ -1,0 +1,81 @@
+/** Counters that slow guessing down, shared by all instances. For people's clicks, never for API calls. */
+import { hashSecret } from "../core/accounts/secret_token.ts";
+import { limits } from "../core/limits.ts";
+import { rateLimitKey } from "./keys.ts";
+
+/** `count` tries per window of `windowMs`. */
+export interface RateRule {
+  /** Part of the key. */
+  readonly name: string;
+  readonly count: number;
+  readonly windowMs: number;
+}
+
+export type RateVerdict =
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly retryAfterSeconds: number };
+
+/**
+ * Counts one try of `subject` (an IP address, an e-mail address; stored hashed) and tells whether it is allowed.
+ *
+ * Fixed windows: at the border of two, twice the count can pass, which is good enough against guessing and costs one
+ * read and one write. If many tries collide the try is refused: a flood is what the rule is against.
+ *
+ * @example
+ * ```ts
+ * import { countTry } from "./rate_limits.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * const rule = { name: "sign_in", count: 1, windowMs: 60_000 };
+ * const first = await countTry(kv, rule, "ann@example.com", 0);
+ * const second = await countTry(kv, rule, "ann@example.com", 1_000);
+ * if (!first.allowed || second.allowed || second.retryAfterSeconds !== 59) throw new Error();
+ * ```
+ */
+export async function countTry(
+  kv: Deno.Kv,
+  rule: RateRule,
+  subject: string,
+  nowMs: number,
+): Promise<RateVerdict> {
+  const window = Math.floor(nowMs / rule.windowMs);
+  const leftMs = (window + 1) * rule.windowMs - nowMs;
+  const refused: RateVerdict = {
+    allowed: false,
+    retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
+  };
+  const key = rateLimitKey(rule.name, await hashSecret("rate", subject), window);
+  for (let attempt = 0; attempt < limits.rateLimitWriteAttempts; attempt++) {
+    const entry = await kv.get<number>(key);
+    const used = entry.value ?? 0;
+    if (used >= rule.count) return refused;
+    const result = await kv.atomic().check(entry)
+      .set(key, used + 1, { expireIn: Math.ceil(leftMs) })
+      .commit();
+    if (result.ok) return { allowed: true };
+  }
+  return refused;
+}
+
+/**
+ * The part of an IP address that one customer holds: the address itself for IPv4, the /64 for IPv6, where every
+ * household has 2^64 addresses to rotate through.
+ *
+ * @example
+ * ```ts
+ * import { addressBlock } from "./rate_limits.ts";
+ * if (addressBlock("203.0.113.9") !== "203.0.113.9") throw new Error();
+ * if (addressBlock("2001:db8:1:2:3::9") !== "2001:db8:1:2") throw new Error(addressBlock("2001:db8:1:2:3::9"));
+ * if (addressBlock("::ffff:203.0.113.9") !== "203.0.113.9") throw new Error();
+ * ```
+ */
+export function addressBlock(address: string): string {
+  if (!address.includes(":")) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped !== null) return mapped[1]!;
+  const [head = "", tail] = address.toLowerCase().split("%")[0]!.split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after];
+  return groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "")).join(":");
+}

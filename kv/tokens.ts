@@ -1,0 +1,128 @@
+/** Single-use secrets with an end: tokens sent by mail, and the state of a sign-in at an OpenID provider. */
+import type { AccountId } from "../core/ids.ts";
+import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
+import type { Locale } from "./accounts.ts";
+import { mailTokenKey, signInFlowKey } from "./keys.ts";
+
+/** What the holder of a mailed token may do, once. */
+export type MailGrant =
+  | {
+    readonly purpose: "sign_up";
+    readonly email: string;
+    readonly locale: Locale;
+    /** Of the password typed at sign-up. The account exists only once the address is proven. */
+    readonly passwordHash: string;
+    /** Hash of a cookie of the browser that signed up: see `routes/dashboard/sign_up.tsx`. */
+    readonly browserHash: string;
+    readonly next: string;
+  }
+  | {
+    readonly purpose: "reset_password";
+    readonly accountId: AccountId;
+    /** Hash of the password hash when the mail was asked for: any change of password ends older mails. */
+    readonly passwordMark: string;
+  }
+  | {
+    readonly purpose: "change_email";
+    readonly accountId: AccountId;
+    readonly oldEmail: string | undefined;
+    readonly newEmail: string;
+  };
+
+export type MailPurpose = MailGrant["purpose"];
+export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purpose: Purpose }>;
+
+/** How long each kind of mail works. */
+export const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
+  sign_up: 24 * 3_600_000,
+  reset_password: 30 * 60_000,
+  change_email: 24 * 3_600_000,
+};
+
+interface Expiring<T> {
+  readonly expiresAtMs: number;
+  readonly value: T;
+}
+
+/** Writes a grant and returns the token that goes into the mail: the only copy of it. */
+export async function issueMailToken(
+  kv: Deno.Kv,
+  grant: MailGrant,
+  nowMs: number,
+): Promise<string> {
+  const token = newSecretToken();
+  const lifeMs = mailGrantMs[grant.purpose];
+  const row: Expiring<MailGrant> = { expiresAtMs: nowMs + lifeMs, value: grant };
+  const key = mailTokenKey(await hashSecret("mail", token));
+  await kv.set(key, row, { expireIn: lifeMs });
+  return token;
+}
+
+/** A grant that was looked at but not used yet. */
+export interface OpenGrant<Grant> {
+  readonly grant: Grant;
+  /** Uses it up. `false` if somebody else did meanwhile: exactly one caller gets `true`. */
+  use(): Promise<boolean>;
+}
+
+/** Looks at the grant of a token without using it up. `undefined`: wrong, used, expired or of another purpose. */
+export async function readMailToken<Purpose extends MailPurpose>(
+  kv: Deno.Kv,
+  purpose: Purpose,
+  token: string,
+  nowMs: number,
+): Promise<OpenGrant<MailGrantOf<Purpose>> | undefined> {
+  if (token.length > 64) return undefined;
+  const entry = await kv.get<Expiring<MailGrant>>(mailTokenKey(await hashSecret("mail", token)));
+  if (entry.value === null || nowMs >= entry.value.expiresAtMs) return undefined;
+  const grant = entry.value.value;
+  if (!isGrantOf(grant, purpose)) return undefined;
+  return {
+    grant,
+    use: async () => (await kv.atomic().check(entry).delete(entry.key).commit()).ok,
+  };
+}
+
+function isGrantOf<Purpose extends MailPurpose>(
+  grant: MailGrant,
+  purpose: Purpose,
+): grant is MailGrantOf<Purpose> {
+  return grant.purpose === purpose;
+}
+
+/** What is remembered between leaving for an OpenID provider and coming back. */
+export interface SignInFlow {
+  readonly codeVerifier: string;
+  readonly nonce: string;
+  /** Hash of a cookie of the browser that left: a stolen link back is of no use in another browser. */
+  readonly browserHash: string;
+  readonly next: string;
+  /** Set when a signed-in person proves who they are once more, or ties the identity to their account. */
+  readonly accountId?: AccountId;
+}
+
+/** A person needs a minute or two at the provider; ten leave room for a forgotten password there. */
+export const signInFlowMs = 10 * 60_000;
+
+export async function saveSignInFlow(
+  kv: Deno.Kv,
+  state: string,
+  flow: SignInFlow,
+  nowMs: number,
+): Promise<void> {
+  const row: Expiring<SignInFlow> = { expiresAtMs: nowMs + signInFlowMs, value: flow };
+  await kv.set(signInFlowKey(await hashSecret("flow", state)), row, { expireIn: signInFlowMs });
+}
+
+/** Takes the flow of a state out of the store; a second taker gets `undefined`. */
+export async function takeSignInFlow(
+  kv: Deno.Kv,
+  state: string,
+  nowMs: number,
+): Promise<SignInFlow | undefined> {
+  if (state.length > 64) return undefined;
+  const entry = await kv.get<Expiring<SignInFlow>>(signInFlowKey(await hashSecret("flow", state)));
+  if (entry.value === null) return undefined;
+  const { ok } = await kv.atomic().check(entry).delete(entry.key).commit();
+  return ok && nowMs < entry.value.expiresAtMs ? entry.value.value : undefined;
+}

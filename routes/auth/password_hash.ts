@@ -1,0 +1,112 @@
+/** Slow, salted hashes of passwords: scrypt of `node:crypto`, off the main thread, few at a time. */
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { GatewayError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
+import { normalisePassword } from "../../core/accounts/password_policy.ts";
+
+/** Cost of one hash: 2^logN × r × 128 bytes of memory, p times in a row. */
+export interface ScryptCost {
+  readonly logN: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** OWASP's 64 MiB row: as strong as its 128 MiB row (N=2^17, p=1), and two at a time fit a small machine. */
+export const defaultScryptCost: ScryptCost = { logN: 16, r: 8, p: 2 };
+
+const keyBytes = 32;
+const saltBytes = 16;
+
+/** Makes and checks encoded hashes: `scrypt$16$8$2$<salt>$<key>`. */
+export interface PasswordHasher {
+  hash(password: string): Promise<string>;
+  /**
+   * Whether the password fits. With `undefined` (no such account, or one without a password) it does the same work
+   * and says no, so that the time of the answer does not tell which addresses have an account.
+   */
+  verify(password: string, encoded: string | undefined): Promise<boolean>;
+}
+
+interface Encoded {
+  readonly cost: ScryptCost;
+  readonly salt: Uint8Array;
+  readonly key: Uint8Array;
+}
+
+function encode({ cost, salt, key }: Encoded): string {
+  return ["scrypt", cost.logN, cost.r, cost.p, salt.toBase64(), key.toBase64()].join("$");
+}
+
+function decode(text: string): Encoded {
+  const match = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)$/.exec(text);
+  if (match === null) throw new TypeError("Cannot read a stored password hash: unknown form");
+  const [, logN, r, p, salt, key] = match;
+  return {
+    cost: { logN: Number(logN), r: Number(r), p: Number(p) },
+    salt: Uint8Array.fromBase64(salt!),
+    key: Uint8Array.fromBase64(key!),
+  };
+}
+
+function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array> {
+  const N = 2 ** cost.logN;
+  const options = { N, r: cost.r, p: cost.p, maxmem: 128 * cost.r * (N + cost.p + 2) };
+  return new Promise((resolve, reject) => {
+    scrypt(normalisePassword(password), salt, keyBytes, options, (error, key) => {
+      if (error !== null) reject(error);
+      else resolve(new Uint8Array(key));
+    });
+  });
+}
+
+/**
+ * Creates a hasher that runs at most {@linkcode limits.passwordHashesAtOnce} hashes at a time.
+ *
+ * @throws {GatewayError} `overloaded` (from its methods) when too many are waiting already
+ *
+ * @example
+ * ```ts
+ * import { createPasswordHasher } from "./password_hash.ts";
+ * const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 }); // the default cost is far higher
+ * const encoded = await hasher.hash("correct horse battery");
+ * if (!await hasher.verify("correct horse battery", encoded)) throw new Error();
+ * if (await hasher.verify("wrong", encoded)) throw new Error();
+ * ```
+ */
+export function createPasswordHasher(cost: ScryptCost = defaultScryptCost): PasswordHasher {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+
+  async function oneOfFew<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= limits.passwordHashesAtOnce) {
+      if (waiting.length >= limits.passwordHashQueue) {
+        throw new GatewayError("overloaded", "Too many sign-ins at once; try again in a moment");
+      }
+      await new Promise<void>((resolve) => waiting.push(resolve)); // the place is handed over, not freed
+    } else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next !== undefined) next();
+      else running--;
+    }
+  }
+
+  const nobodysSalt = randomBytes(saltBytes);
+  return {
+    async hash(password) {
+      const salt = new Uint8Array(randomBytes(saltBytes));
+      const key = await oneOfFew(() => deriveKey(password, salt, cost));
+      return encode({ cost, salt, key });
+    },
+    async verify(password, encoded) {
+      const stored = encoded === undefined
+        ? { cost, salt: nobodysSalt, key: undefined }
+        : decode(encoded);
+      const key = await oneOfFew(() => deriveKey(password, stored.salt, stored.cost));
+      return stored.key !== undefined && stored.key.length === key.length &&
+        timingSafeEqual(key, stored.key);
+    },
+  };
+}
