@@ -46,6 +46,12 @@ export const limits = {
   upstreamInterimResponses: 8,
   /** Text of a provider error that is passed on: a sentence or two; some put whole prompts or stack traces there. */
   errorMessageChars: 500,
+  /** Routes tried for one call. */
+  attemptsPerCall: 8,
+  /** Body of a provider's refusal: we want its message, not its pages. */
+  errorBodyBytes: 256 * 1024,
+  /** An upstream gets this long to close its body after its terminal event; then the connection is closed. */
+  drainAfterEndMs: 500,
   /** A whole (not streamed) chat answer; 128k tokens of text are under 1 MB, base64 parts need more. */
   answerBytes: 32 * 1024 * 1024,
   /** One SSE event: a whole tool argument or an encrypted reasoning item may come in one. */
@@ -86,4 +92,72 @@ export const limits = {
   passwordHashesAtOnce: 2,
   /** Sign-ins that may wait for a hash; at two a third of a second each the last one waits about 10 s. */
   passwordHashQueue: 64,
+  /** Movements in one statement import: a month of a busy account. */
+  statementRows: 10_000,
+  /** Longest video a model may be configured for; the spec's longest is 30. Bounds the price before it is looked up. */
+  videoSeconds: 600,
+  /** Most reference images of one video request that a model may be configured for (spec section 8: 10). */
+  videoReferences: 16,
+  /** A video task without an end fails and is refunded after this. Slow providers need 20 minutes at their worst. */
+  videoDeadlineMinutes: 60,
+  /** Characters of a video or image prompt: the largest bound among providers. */
+  mediaPromptChars: 32_000,
+  /** Length of a URL that a client may give: what browsers and CDNs agree on. */
+  mediaUrlChars: 8_192,
+  /** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
+  conversionNotes: 64,
+  /** Tool calls of one answer: models stop at a few dozen; each costs a map entry while its stream runs. */
+  toolCallsPerAnswer: 512,
+  /** Deltas of later blocks kept back while an earlier tool call is still open on a style with one open block. */
+  bufferedBlockBytes: 8 * 1024 * 1024,
+  /** Messages must name `max_tokens`. Above this the vendor's SDKs refuse to wait for an answer that is not streamed. */
+  unstreamedOutputTokens: 21_333,
+  /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under a client's patience. */
+  kvCallMs: 5_000,
+  /** Tries of a check-and-set on a wallet. Credits and draws are rare, so losing this often means something is wrong. */
+  walletWriteAttempts: 16,
+  /** Wallets in one transfer: one check each beside the fence; denokv takes 10 checks per atomic. */
+  walletsPerTransfer: 8,
+  /** Receipts in one commit: 4 ms on a local disk; more would make the first wait for the last. */
+  receiptsPerCommit: 250,
+  /** Bytes of one commit by our own estimate; the store's bound is 800 KiB. */
+  moneyCommitBytes: 600 * 1024,
+  /** Rows of others (a video task, its outbox row) that may ride in a settlement. */
+  attachedRows: 8,
+  /** Bytes of one such row: the store's bound for a value is 64 KiB, and a failing write would tear the commit. */
+  attachedRowBytes: 32 * 1024,
+  /** Attempts kept on a receipt: more routes than that are never tried for one call. */
+  receiptAttempts: 16,
+  /** Longest text on a receipt; names are far shorter, but the mapped-from name comes from a stranger. */
+  receiptTextChars: 256,
+  /** An instance that did not write for this long is taken for dead and its leases go back. */
+  instanceTtlMs: 60_000,
+  /** An idle instance shows that it lives: four chances within the time above. */
+  heartbeatMs: 15_000,
+  /** What stays of a reaped instance, so that a sleeper that wakes learns what became of its last commit. */
+  tombstoneMs: 24 * 60 * 60_000,
+  /** Finished calls that wait for their commit. Beyond it no new call is admitted: memory stays bounded. */
+  unsettledCalls: 20_000,
+  /** Lease rows in one checkpoint: well under a millisecond, so settlements in between do not wait. */
+  leasesPerCheckpoint: 64,
+  /** Pause of the indexer: receipts of one wallet share their rows' rewriting when they wait for each other. */
+  indexLingerMs: 500,
+  /** Receipts indexed in one step; the event loop is free between commits. */
+  indexReceiptsPerStep: 4_000,
+  /** Receipts per index commit: two rows each at most, about 2 ms. */
+  indexReceiptsPerCommit: 200,
+  /** Day sums per index commit: one check each beside the indexer's own. */
+  rollupRowsPerCommit: 9,
+  /** Day sums that the indexer remembers, so that it need not read what it wrote itself. */
+  rollupRowsCached: 20_000,
+  /** A lease with no call for this long goes back when it holds a good part of the wallet … */
+  leaseIdleShortMs: 1_000,
+  /** … and for this long in any case. */
+  leaseIdleLongMs: 60_000,
+  /** Accounts (or day sums) that verification keeps in memory in one pass over the store. */
+  verifyRowsPerPass: 200_000,
+  /** Problems that a verification report lists; beyond it only their number. */
+  verifyProblems: 1_000,
+  /** Receipts or ledger lines on one page of a list. */
+  moneyListRows: 500,
 } as const;

@@ -4,7 +4,7 @@
  * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix
  * function ends in `Prefix` and is for `list` only.
  */
-import type { AccountId, ApiKeyId } from "../core/ids.ts";
+import type { AccountId, ApiKeyId, InstanceId, LedgerId, RequestId } from "../core/ids.ts";
 
 // Outbox: work that must happen after a commit. One prefix per queue, rows in order of their due time.
 
@@ -104,4 +104,114 @@ export function keysEpochKey(): Deno.KvKey {
 /** Maintenance and route switches. */
 export function switchesKey(): Deno.KvKey {
   return ["control", "switches"];
+}
+
+// Money: wallets, and the leases that running instances hold on them.
+
+export function walletsPrefix(): Deno.KvKey {
+  return ["wallet"];
+}
+
+export function walletKey(accountId: AccountId): Deno.KvKey {
+  return ["wallet", accountId];
+}
+
+export function leasesPrefix(): Deno.KvKey {
+  return ["lease"];
+}
+
+export function leasesOfPrefix(accountId: AccountId): Deno.KvKey {
+  return ["lease", accountId];
+}
+
+export function leaseKey(accountId: AccountId, instanceId: InstanceId): Deno.KvKey {
+  return ["lease", accountId, instanceId];
+}
+
+// Instances: the fence that every money commit checks, and the right to index what the instance settled.
+
+export function instancesPrefix(): Deno.KvKey {
+  return ["instance"];
+}
+
+export function instanceKey(instanceId: InstanceId): Deno.KvKey {
+  return ["instance", instanceId];
+}
+
+export function indexerKey(instanceId: InstanceId): Deno.KvKey {
+  return ["indexer", instanceId];
+}
+
+// Receipts: by request id (ascending in time, so they append), the batches not yet indexed, the index, the day sums.
+
+export function receiptsPrefix(): Deno.KvKey {
+  return ["receipt"];
+}
+
+export function receiptKey(requestId: RequestId): Deno.KvKey {
+  return ["receipt", requestId];
+}
+
+export function batchesPrefix(): Deno.KvKey {
+  return ["settled"];
+}
+
+export function batchesOfPrefix(instanceId: InstanceId): Deno.KvKey {
+  return ["settled", instanceId];
+}
+
+export function batchKey(instanceId: InstanceId, commit: number): Deno.KvKey {
+  return ["settled", instanceId, commit];
+}
+
+export function receiptIndexesPrefix(): Deno.KvKey {
+  return ["receipt_by_account"];
+}
+
+export function receiptIndexPrefix(accountId: AccountId): Deno.KvKey {
+  return ["receipt_by_account", accountId];
+}
+
+export function receiptIndexKey(accountId: AccountId, requestId: RequestId): Deno.KvKey {
+  return ["receipt_by_account", accountId, requestId];
+}
+
+export function rollupsPrefix(): Deno.KvKey {
+  return ["usage"];
+}
+
+export function rollupsOfPrefix(accountId: AccountId): Deno.KvKey {
+  return ["usage", accountId];
+}
+
+/** `day` is `YYYY-MM-DD`, Vietnam time: as text it sorts, and a range of days is a range of keys. */
+export function rollupDayKey(accountId: AccountId, day: string): Deno.KvKey {
+  return ["usage", accountId, day];
+}
+
+export function rollupKey(
+  accountId: AccountId,
+  day: string,
+  keyId: ApiKeyId,
+  model: string,
+): Deno.KvKey {
+  return ["usage", accountId, day, keyId, model];
+}
+
+// Ledger: money that moved without a call, and the operation ids that make each movement happen once.
+
+export function ledgersPrefix(): Deno.KvKey {
+  return ["ledger"];
+}
+
+export function ledgerPrefix(accountId: AccountId): Deno.KvKey {
+  return ["ledger", accountId];
+}
+
+export function ledgerKey(accountId: AccountId, ledgerId: LedgerId): Deno.KvKey {
+  return ["ledger", accountId, ledgerId];
+}
+
+export function ledgerOperationKey(operationId: string): Deno.KvKey {
+  return ["ledger_operation", operationId];
 }
