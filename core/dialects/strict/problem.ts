@@ -1,0 +1,64 @@
+/**
+ * Turns a failed schema into the one sentence a vendor would answer with. Only the first problem is told, as vendors do.
+ */
+import type { z } from "zod";
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+/** How a vendor writes the place of a field. */
+export type PathStyle = "dots" | "brackets";
+
+/**
+ * Writes the place of a field: `messages.0.content` or `messages[0].content`.
+ *
+ * @example
+ * ```ts
+ * import { fieldPath } from "./problem.ts";
+ * if (fieldPath(["messages", 0, "role"], "brackets") !== "messages[0].role") throw new Error("wrong path");
+ * ```
+ */
+export function fieldPath(path: Path, style: PathStyle): string {
+  if (style === "dots") return path.map(String).join(".");
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text === "" ? String(part) : `${text}.${String(part)}`;
+  }, "");
+}
+
+interface Problem {
+  readonly path: Path;
+  readonly issue: Issue;
+}
+
+/** In a union the branch that got furthest is the one the caller meant. */
+function furthest(issue: Issue, base: Path): Problem {
+  const path = [...base, ...issue.path];
+  if (issue.code !== "invalid_union") return { path, issue };
+  let best: Problem = { path, issue };
+  for (const branch of issue.errors) {
+    const first = branch[0];
+    if (first === undefined) continue;
+    const found = furthest(first, path);
+    if (found.path.length > best.path.length || best.issue === issue) best = found;
+  }
+  return best;
+}
+
+function describe({ path, issue }: Problem, style: PathStyle): string {
+  if (issue.code === "unrecognized_keys") {
+    const place = fieldPath([...path, issue.keys[0] ?? ""], style);
+    return style === "dots"
+      ? `${place}: Extra inputs are not permitted`
+      : `Unknown parameter: '${place}'.`;
+  }
+  const place = fieldPath(path, style);
+  if (style === "dots") return place === "" ? issue.message : `${place}: ${issue.message}`;
+  return `Invalid '${place}': ${issue.message}.`;
+}
+
+/** The first problem of a failed parse, in the vendor's way of naming fields. */
+export function firstProblem(error: z.ZodError, style: PathStyle): string {
+  const issue = error.issues[0];
+  return issue === undefined ? "Invalid request" : describe(furthest(issue, []), style);
+}
