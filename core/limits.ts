@@ -4,6 +4,12 @@
 export const limits = {
   /** Spec section 8: 20 MB request bodies; measured on bytes read, so chunked bodies count too. */
   requestBodyBytes: 20 * 1024 * 1024,
+  /** Bodies declared up to this size are read in one go. */
+  bodyAtOnceBytes: 1024 * 1024,
+  /** A body must be whole in this time: the largest at 0.7 Mbit/s. The server itself has no such limit. */
+  requestBodyMs: 240_000,
+  /** Of a refused body this much more is read and thrown away, so that the client gets to read the answer. */
+  discardedBodyBytes: 64 * 1024 * 1024,
   /** Deeper JSON than any SDK builds; parsing recursion further down stays far from the stack limit. */
   jsonDepth: 128,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */

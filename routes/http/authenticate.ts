@@ -1,0 +1,43 @@
+/** Who is calling: the key in either header, both accepted equally (spec section 5). */
+import { GatewayError } from "../../core/errors.ts";
+import { isAddressAllowed } from "../../core/keys/address_ranges.ts";
+import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
+
+function apiKeyOf(headers: Headers): string | undefined {
+  const own = headers.get("x-api-key");
+  if (own !== null && own !== "") return own;
+  const authorization = headers.get("authorization");
+  if (authorization === null) return undefined;
+  const match = /^bearer +(\S+)$/i.exec(authorization);
+  return match?.[1];
+}
+
+/**
+ * Finds the caller.
+ *
+ * @throws {GatewayError} `invalid_api_key` without a valid key, `permission_denied` from an address that the owner
+ * did not allow
+ */
+export async function authenticate(
+  headers: Headers,
+  directory: KeyDirectory,
+  clientAddress: string,
+): Promise<Principal> {
+  const secret = apiKeyOf(headers);
+  if (secret === undefined) {
+    throw new GatewayError(
+      "invalid_api_key",
+      "No API key: send it as `x-api-key` or as `Authorization: Bearer`",
+    );
+  }
+  const found = directory.lookup(secret);
+  const principal = found instanceof Promise ? await found : found;
+  if (principal === undefined) {
+    throw new GatewayError("invalid_api_key", "The API key is wrong, revoked or expired");
+  }
+  const { allowedIps } = principal.key;
+  if (allowedIps !== undefined && !isAddressAllowed(clientAddress, allowedIps)) {
+    throw new GatewayError("permission_denied", "This API key may not be used from your address");
+  }
+  return principal;
+}

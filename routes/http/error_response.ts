@@ -1,0 +1,34 @@
+/** The one place that turns errors into HTTP answers. */
+import { errorBody, type ErrorStyle, GatewayError } from "../../core/errors.ts";
+import type { RequestId } from "../../core/ids.ts";
+
+/** Errors of the Messages endpoints carry Messages-style bodies; every other endpoint is Chat-style. */
+export function errorStyleOf(pathname: string): ErrorStyle {
+  return pathname === "/v1/messages" || pathname.startsWith("/v1/messages/") ? "messages" : "chat";
+}
+
+/**
+ * Makes the answer for an error. Anything that is no {@linkcode GatewayError} is a bug: the client learns nothing of it.
+ */
+export function errorResponse(
+  error: unknown,
+  style: ErrorStyle,
+  requestId: RequestId,
+): Response {
+  const known = error instanceof GatewayError
+    ? error
+    : new GatewayError("internal_error", "Something went wrong inside the gateway");
+  const headers: [string, string][] = [
+    ["content-type", "application/json"],
+    ["x-request-id", requestId],
+    ["request-id", requestId],
+    ["x-should-retry", String(known.retry)],
+  ];
+  if (known.retryAfterSeconds !== undefined) {
+    headers.push(["retry-after", String(known.retryAfterSeconds)]);
+  }
+  return new Response(JSON.stringify(errorBody(known, style, requestId)), {
+    status: known.status,
+    headers,
+  });
+}
