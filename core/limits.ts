@@ -166,4 +166,8 @@ export const limits = {
   verifyProblems: 1_000,
   /** Receipts or ledger lines on one page of a list. */
   moneyListRows: 500,
+  /** Parts of one form: 10 pictures and some 20 fields are the most that any endpoint knows. */
+  formParts: 64,
+  /** Head of one part of a form: a name, a file name and a type. */
+  formPartHeadBytes: 4_096,
 } as const;

@@ -1,0 +1,209 @@
+import type { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json } from "../../json.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
+import { encodeSseEvent } from "../../sse/writer.ts";
+import { readProviderError } from "../provider_error.ts";
+import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
+import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
+import { readChatUsage } from "./usage.ts";
+
+const keys = {
+  choices: jsonKey("choices"),
+  usage: jsonKey("usage"),
+  error: jsonKey("error"),
+  xGroq: jsonKey("x_groq"),
+  delta: jsonKey("delta"),
+  message: jsonKey("message"),
+  finishReason: jsonKey("finish_reason"),
+};
+const textKeys = ["content", "refusal"].map(jsonKey);
+const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
+const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
+
+/**
+ * Reads a Chat Completions stream, with the deviations that vendors are known for. Chunks are walked through, not
+ * parsed; only usage, errors and odd shapes are.
+ *
+ * With `hideUsage` the client sees a stream as if nobody had asked for usage: the usage chunk is dropped and the
+ * `usage` member of all others is cut out; every other byte stays.
+ */
+export class ChatMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly cut = { start: 0, end: 0 };
+  replacement = new Uint8Array(0);
+  readonly #hideUsage: boolean;
+  readonly #cursor = new JsonCursor();
+  /** Of the chunk that is being read. */
+  #sawChoices = false;
+  #sawUsage = false;
+  #choiceCount = 0;
+  #error: GatewayError | undefined;
+
+  constructor(options: { readonly hideUsage: boolean }) {
+    this.#hideUsage = options.hideUsage;
+  }
+
+  read(frame: SseFrame): FrameFate {
+    if (frame.dataLines === 0 || frame.payloadStart === frame.payloadEnd) return "pass";
+    if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) {
+      this.reading.state = "completed";
+      return "last";
+    }
+    if (frame.event === "error") return this.#fail(readProviderError(parseLoosely(frame)));
+    this.#sawChoices = this.#sawUsage = false;
+    this.#choiceCount = 0;
+    this.#error = undefined;
+    this.cut.start = this.cut.end = 0;
+    this.#chunk(frame);
+    if (this.#error !== undefined) return this.#fail(this.#error);
+    if (!this.#sawChoices && !this.#sawUsage) this.#foreign(frame);
+    if (this.#error !== undefined) return this.#fail(this.#error);
+    if (!this.#hideUsage || this.cut.end === 0) return "pass";
+    if (this.#sawUsage && this.#sawChoices && this.#choiceCount === 0) return "drop";
+    return this.#cutFate(frame);
+  }
+
+  #fail(error: GatewayError): FrameFate {
+    this.reading.state = "error";
+    this.reading.error = error;
+    return "drop";
+  }
+
+  #chunk(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    const objectStart = frame.payloadStart;
+    cursor.reset(frame.payload, objectStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    let previousEnd = cursor.at;
+    let first = true;
+    while (cursor.nextMember()) {
+      const keyStart = cursor.keyStart;
+      if (cursor.keyIs(keys.choices)) {
+        this.#choices();
+      } else if (cursor.keyIs(keys.usage)) {
+        this.#sawUsage ||= !cursor.isNull;
+        this.#usage(cursor.takeValue());
+        // With the comma before it, or as the first member with the comma after it.
+        this.cut.start = first ? keyStart : previousEnd;
+        this.cut.end = first ? afterComma(frame.payload, cursor.at, frame.payloadEnd) : cursor.at;
+      } else if (cursor.keyIs(keys.error)) {
+        const error = cursor.takeValue();
+        if (isJsonObject(error) || (typeof error === "string" && error !== "")) {
+          this.#error = readProviderError({ error });
+        }
+      } else if (cursor.keyIs(keys.xGroq)) {
+        const groq = cursor.takeValue();
+        if (isJsonObject(groq)) this.#usage(groq["usage"]);
+      } else {
+        cursor.skip();
+      }
+      previousEnd = cursor.at;
+      first = false;
+    }
+  }
+
+  #choices(): void {
+    const cursor = this.#cursor;
+    if (!cursor.enterArray()) {
+      cursor.skip();
+      return;
+    }
+    this.#sawChoices = true;
+    while (cursor.nextElement()) {
+      this.#choiceCount++;
+      if (!cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(keys.delta) || cursor.keyIs(keys.message)) {
+          this.#delta();
+        } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
+          const reason = cursor.takeValue();
+          if (typeof reason === "string" && reason !== "") this.reading.stopReason = reason;
+        } else if (cursor.keyIs(keys.usage)) {
+          this.#usage(cursor.takeValue());
+        } else {
+          cursor.skip();
+        }
+      }
+    }
+  }
+
+  #delta(): void {
+    const cursor = this.#cursor;
+    if (!cursor.enterObject()) {
+      cursor.skip();
+      return;
+    }
+    let reasoningBytes = 0;
+    while (cursor.nextMember()) {
+      if (isAnyOf(cursor, textKeys)) {
+        this.#output(cursor.isString ? cursor.takeTextLength() : chatTextBytes(cursor.takeValue()));
+      } else if (isAnyOf(cursor, reasoningKeys)) {
+        // Some send the same reasoning under both names.
+        reasoningBytes = Math.max(reasoningBytes, cursor.takeTextLength());
+      } else if (isAnyOf(cursor, callKeys)) {
+        const calls = readChatCalls(cursor.takeValue());
+        if (calls.count > 0) this.reading.sawOutput = true;
+        this.#output(calls.bytes);
+      } else {
+        cursor.skip();
+      }
+    }
+    this.#output(reasoningBytes);
+  }
+
+  /** No chunk of the style: an error in a shape of its own, or something that the client may make sense of. */
+  #foreign(frame: SseFrame): void {
+    const body = parseLoosely(frame);
+    if (!isJsonObject(body)) return;
+    const isError = body["object"] === "error" || body["type"] === "error" ||
+      typeof body["detail"] === "string";
+    if (isError) this.#error = readProviderError(body);
+  }
+
+  #usage(usage: Json | undefined): void {
+    enterReport(this.reading, readChatUsage(usage));
+  }
+
+  #output(bytes: number): void {
+    if (bytes === 0) return;
+    this.reading.sawOutput = true;
+    this.reading.outputBytes += bytes;
+  }
+
+  #cutFate(frame: SseFrame): FrameFate {
+    if (frame.payload === frame.bytes) return "cut";
+    // The JSON spans several data lines, so its bytes are not those of the frame.
+    const text = new TextDecoder();
+    const json = text.decode(frame.payload.subarray(frame.payloadStart, this.cut.start)) +
+      text.decode(frame.payload.subarray(this.cut.end, frame.payloadEnd));
+    this.replacement = new Uint8Array(encodeSseEvent(json.replace(/[\r\n]/g, " ")));
+    return "replace";
+  }
+}
+
+function isAnyOf(cursor: JsonCursor, names: readonly JsonKey[]): boolean {
+  for (const name of names) if (cursor.keyIs(name)) return true;
+  return false;
+}
+
+/** Offset after the comma that follows `at`, or `at` when none does. */
+function afterComma(bytes: Uint8Array, at: number, end: number): number {
+  let next = at;
+  while (next < end && bytes[next]! <= 0x20) next++;
+  return bytes[next] === 0x2c ? next + 1 : at;
+}
+
+function parseLoosely(frame: SseFrame): Json {
+  const data = frame.data;
+  try {
+    const value: Json = JSON.parse(data);
+    return value;
+  } catch (cause) {
+    if (frame.event === "error") return data;
+    throw new JsonScanError("Not JSON", { cause });
+  }
+}

@@ -1,0 +1,161 @@
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
+import { readProviderError } from "../provider_error.ts";
+import {
+  enterReport,
+  type FrameFate,
+  newStreamReading,
+  type StreamMeter,
+  textBytes,
+} from "../reading.ts";
+import { enterMessagesUsage, type MessagesCounts } from "./usage.ts";
+
+const keys = {
+  type: jsonKey("type"),
+  delta: jsonKey("delta"),
+  text: jsonKey("text"),
+  thinking: jsonKey("thinking"),
+  partialJson: jsonKey("partial_json"),
+};
+
+const eventNames: ReadonlySet<string> = new Set([
+  "message_start",
+  "content_block_start",
+  "content_block_delta",
+  "content_block_stop",
+  "message_delta",
+  "message_stop",
+  "ping",
+  "error",
+]);
+
+/**
+ * Reads a Messages stream. Deltas are only measured; the few other events are parsed.
+ *
+ * While the stream is open, `usage.output` is the handful of tokens that `message_start` names: of a stream that
+ * broke off it says nothing, so estimate from `outputBytes` and take the larger.
+ */
+export class MessagesMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly cut = { start: 0, end: 0 };
+  readonly replacement = new Uint8Array(0);
+  readonly #cursor = new JsonCursor();
+  #counts: MessagesCounts = {};
+
+  read(frame: SseFrame): FrameFate {
+    if (frame.dataLines === 0) return "pass";
+    const named = frame.event;
+    switch (eventNames.has(named) ? named : this.#typeOf(frame)) {
+      case "content_block_delta":
+        this.#delta(frame);
+        return "pass";
+      case "message_start":
+        return this.#start(parseObject(frame));
+      case "content_block_start":
+        return this.#block(parseObject(frame)["content_block"]);
+      case "message_delta":
+        return this.#messageDelta(parseObject(frame));
+      case "message_stop":
+        this.reading.state = "completed";
+        return "last";
+      case "error":
+        this.reading.state = "error";
+        this.reading.error = readProviderError(parseError(frame));
+        return "drop";
+      default:
+        return "pass";
+    }
+  }
+
+  #typeOf(frame: SseFrame): string {
+    if (frame.payloadStart === frame.payloadEnd) return "";
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(keys.type)) return String(cursor.takeValue());
+      cursor.skip();
+    }
+    return "";
+  }
+
+  #delta(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    let bytes = 0;
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.delta) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      while (cursor.nextMember()) {
+        if (
+          cursor.keyIs(keys.text) || cursor.keyIs(keys.thinking) || cursor.keyIs(keys.partialJson)
+        ) bytes += cursor.takeTextLength();
+        else cursor.skip();
+      }
+    }
+    this.#output(bytes);
+  }
+
+  #start(event: JsonObject): FrameFate {
+    const message = event["message"];
+    if (isJsonObject(message)) this.#usage(message["usage"]);
+    return "pass";
+  }
+
+  #block(block: Json | undefined): FrameFate {
+    if (!isJsonObject(block)) return "pass";
+    if (block["type"] === "text" || block["type"] === "thinking") {
+      this.#output(textBytes(block["text"]) + textBytes(block["thinking"]));
+      return "pass";
+    }
+    // A tool call, a server tool's result, redacted thinking: the block itself is output, whatever it holds.
+    this.reading.sawOutput = true;
+    this.#output(textBytes(block["data"]));
+    return "pass";
+  }
+
+  #messageDelta(event: JsonObject): FrameFate {
+    this.#usage(event["usage"]);
+    const delta = event["delta"];
+    if (isJsonObject(delta) && typeof delta["stop_reason"] === "string") {
+      this.reading.stopReason = delta["stop_reason"];
+      // A refusal may have no block at all; it is the answer all the same.
+      if (delta["stop_reason"] === "refusal") this.reading.sawOutput = true;
+    }
+    return "pass";
+  }
+
+  #usage(usage: Json | undefined): void {
+    const { counts, report } = enterMessagesUsage(this.#counts, usage);
+    this.#counts = counts;
+    enterReport(this.reading, report);
+  }
+
+  #output(bytes: number): void {
+    if (bytes === 0) return;
+    this.reading.sawOutput = true;
+    this.reading.outputBytes += bytes;
+  }
+}
+
+function parseObject(frame: SseFrame): JsonObject {
+  const value = parseError(frame);
+  if (!isJsonObject(value)) throw new JsonScanError("Not an object");
+  return value;
+}
+
+/** The data of an error event; some are plain text. */
+function parseError(frame: SseFrame): Json {
+  const data = frame.data;
+  try {
+    const value: Json = JSON.parse(data);
+    return value;
+  } catch (cause) {
+    if (frame.event === "error") return data;
+    throw new JsonScanError("Not JSON", { cause });
+  }
+}

@@ -1,0 +1,155 @@
+import { type ErrorCode, GatewayError } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { limits } from "../limits.ts";
+
+/** What providers call an error (`code`, `type` or HTTP status, by which it is looked up), under our name for it. */
+const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
+  ["overloaded", [
+    "overloaded_error",
+    "overloaded",
+    "server_is_overloaded",
+    "over_capacity",
+    "engine_overloaded_error",
+    "service_unavailable_error",
+    "service_unavailable",
+    "503",
+    "529",
+  ]],
+  ["rate_limit_exceeded", [
+    "rate_limit_error",
+    "rate_limit_exceeded",
+    "rate_limit_reached_error",
+    "too_many_requests",
+    "slow_down",
+    "requests",
+    "tokens",
+    "429",
+  ]],
+  ["upstream_timeout", ["timeout_error", "timeout", "request_timeout", "408", "504"]],
+  ["context_length_exceeded", ["context_length_exceeded"]],
+  ["content_policy_violation", [
+    "content_policy_violation",
+    "content_filter",
+    "content_filtered",
+    "moderation_blocked",
+  ]],
+  ["request_too_large", ["request_too_large", "413"]],
+  ["invalid_request", [
+    "invalid_request_error",
+    "invalid_request",
+    "invalid_prompt",
+    "bad_request",
+    "400",
+    "422",
+  ]],
+];
+
+const codeOfWord: ReadonlyMap<string, ErrorCode> = new Map(
+  words.flatMap(([code, names]) => names.map((name) => [name, code] as const)),
+);
+
+/** Between the operator and the provider: the caller can do nothing about it and learns nothing of it. */
+const privateWords: ReadonlySet<string> = new Set([
+  "authentication_error",
+  "permission_error",
+  "billing_error",
+  "not_found_error",
+  "insufficient_quota",
+  "credit_balance_exhausted",
+  "invalid_api_key",
+  "model_not_found",
+  "unsupported_country_region_territory",
+  "401",
+  "402",
+  "403",
+  "404",
+]);
+
+const tooLong = /prompt is too long|maximum context length|context window|context length/i;
+
+const generic = "The provider could not finish this answer";
+
+interface ErrorFields {
+  readonly type: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * Turns a provider's error, whatever its shape, into ours. `body` is the whole JSON of an error answer or of an
+ * error event; shapes are those of wire formats in use: nested `error`, flat, `detail`, text.
+ *
+ * The message is passed on only from the provider's own error field and without addresses or keys; errors of the
+ * operator's own account (its key, its quota) become `upstream_unreachable` with a text that says nothing.
+ *
+ * @example
+ * ```ts
+ * import { readProviderError } from "./provider_error.ts";
+ * const error = readProviderError({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } });
+ * if (error.code !== "overloaded" || error.message !== "Overloaded") throw new Error("wrong");
+ * ```
+ */
+export function readProviderError(body: Json | undefined, status?: number): GatewayError {
+  const fields = errorFields(body);
+  for (const name of [fields.code, fields.type, status === undefined ? "" : String(status)]) {
+    if (privateWords.has(name)) return new GatewayError("upstream_unreachable", generic);
+    const code = codeOfWord.get(name);
+    if (code === undefined) continue;
+    const isLong = code === "invalid_request" && tooLong.test(fields.message);
+    return new GatewayError(isLong ? "context_length_exceeded" : code, fields.message || generic);
+  }
+  const code = tooLong.test(fields.message) ? "context_length_exceeded" : "upstream_unreachable";
+  return new GatewayError(code, fields.message || generic);
+}
+
+function errorFields(body: Json | undefined): ErrorFields {
+  if (typeof body === "string") return { type: "", code: "", message: publicMessage(body) };
+  if (!isJsonObject(body)) return { type: "", code: "", message: "" };
+  const nested = body["error"];
+  if (isJsonObject(nested)) {
+    return fieldsOf(nested, nested["message"] ?? nested["error"]);
+  }
+  if (typeof nested === "string" && nested !== "") return fieldsOf(body, nested);
+  return fieldsOf(body, body["message"] ?? body["detail"]);
+}
+
+function fieldsOf(object: JsonObject, message: Json | undefined): ErrorFields {
+  return {
+    type: word(object["type"]),
+    code: word(object["code"]),
+    message: typeof message === "string" ? publicMessage(message) : "",
+  };
+}
+
+function word(value: Json | undefined): string {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" ? value.toLowerCase() : "";
+}
+
+const secret = /\b(?:sk|key|pk|gsk|xai|org|proj)[-_](?=[\w-]*\d)[\w-]{6,}|\bBearer\s+\S+/g;
+const url = /\b[a-z][a-z0-9+.-]{0,20}:\/\/\S+/gi;
+const host =
+  /\b[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|io|ai|dev|app|cloud|co|cn|vn|eu|us|internal|local|svc)\b(?::\d+)?\S*/gi;
+const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
+
+/**
+ * A provider's error text, fit for the client: cut to {@linkcode limits.errorMessageChars}, without control
+ * characters, URLs, host names, addresses and anything that looks like a key or an organisation.
+ *
+ * @example
+ * ```ts
+ * import { publicMessage } from "./provider_error.ts";
+ * const text = publicMessage("Bad key sk-abc123456 at https://api.example.com/v1");
+ * if (text !== "Bad key [removed] at [removed]") throw new Error(text);
+ * ```
+ */
+export function publicMessage(text: string): string {
+  const cut = text.slice(0, 2 * limits.errorMessageChars)
+    // deno-lint-ignore no-control-regex
+    .replace(/[\u0000-\u001f\u007f]+/g, " ");
+  const clean = cut.replace(url, "[removed]").replace(host, "[removed]")
+    .replace(address, "[removed]").replace(secret, "[removed]").trim();
+  return clean.length > limits.errorMessageChars
+    ? `${clean.slice(0, limits.errorMessageChars)}…`
+    : clean;
+}

@@ -1,0 +1,146 @@
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { SseFrame } from "../../sse/frame.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
+import { readProviderError } from "../provider_error.ts";
+import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
+import { readResponsesItem } from "./answer_reading.ts";
+import { readResponsesUsage } from "./usage.ts";
+
+const keys = {
+  type: jsonKey("type"),
+  delta: jsonKey("delta"),
+  sequenceNumber: jsonKey("sequence_number"),
+  response: jsonKey("response"),
+  usage: jsonKey("usage"),
+  status: jsonKey("status"),
+  error: jsonKey("error"),
+  incompleteDetails: jsonKey("incomplete_details"),
+};
+
+/**
+ * Reads a Responses stream. Deltas are measured, the closing event is walked through (it repeats the whole answer),
+ * only items are parsed.
+ */
+export class ResponsesMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly cut = { start: 0, end: 0 };
+  readonly replacement = new Uint8Array(0);
+  /** The number that an event of ours would have. */
+  nextSequenceNumber = 0;
+  readonly #cursor = new JsonCursor();
+  /** Bytes of deltas since the last item ended: items of a server without deltas are measured whole. */
+  #itemBytes = 0;
+
+  read(frame: SseFrame): FrameFate {
+    if (frame.dataLines === 0 || frame.payloadStart === frame.payloadEnd) return "pass";
+    // Some servers close with the Chat style's sentinel; clients would stop reading there, so it never goes out.
+    if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) return "drop";
+    if (frame.event === "error") return this.#fail(parseLoosely(frame));
+    const { type, deltaBytes } = this.#walk(frame);
+    const name = frame.event.startsWith("response.") ? frame.event : type;
+    switch (name) {
+      case "response.completed":
+      case "response.incomplete":
+        this.#closing(frame);
+        this.reading.state = "completed";
+        return "last";
+      case "response.failed":
+        return this.#fail(this.#closing(frame));
+      case "error":
+        return this.#fail(parseLoosely(frame));
+      case "response.output_item.added":
+      case "response.output_item.done":
+        this.#item(frame, name === "response.output_item.done");
+        return "pass";
+    }
+    if (name.endsWith(".delta")) this.#output(deltaBytes);
+    return "pass";
+  }
+
+  #fail(body: Json): FrameFate {
+    this.reading.state = "error";
+    this.reading.error = readProviderError(body);
+    return "drop";
+  }
+
+  #walk(frame: SseFrame): { type: string; deltaBytes: number } {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    let type = "";
+    let deltaBytes = 0;
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(keys.delta)) {
+        deltaBytes = cursor.takeTextLength();
+      } else if (cursor.keyIs(keys.sequenceNumber)) {
+        const number = cursor.takeValue();
+        if (typeof number === "number") this.nextSequenceNumber = number + 1;
+      } else if (cursor.keyIs(keys.type) && frame.event === "") {
+        type = String(cursor.takeValue());
+      } else {
+        cursor.skip();
+      }
+    }
+    return { type, deltaBytes };
+  }
+
+  /** Reads usage and the reason out of the answer; gives its error. */
+  #closing(frame: SseFrame): Json {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    cursor.enterObject();
+    let error: Json = null;
+    let reason: Json | undefined;
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.response) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(keys.usage)) {
+          enterReport(this.reading, readResponsesUsage(cursor.takeValue()));
+        } else if (cursor.keyIs(keys.status)) {
+          reason ??= cursor.takeValue();
+        } else if (cursor.keyIs(keys.incompleteDetails)) {
+          const details = cursor.takeValue();
+          if (isJsonObject(details)) reason = details["reason"];
+        } else if (cursor.keyIs(keys.error)) {
+          error = cursor.takeValue();
+        } else {
+          cursor.skip();
+        }
+      }
+    }
+    if (typeof reason === "string") this.reading.stopReason = reason;
+    return error;
+  }
+
+  #item(frame: SseFrame, done: boolean): void {
+    const body = parseLoosely(frame);
+    const item = isJsonObject(body) ? body["item"] : undefined;
+    if (!isJsonObject(item)) return;
+    const { isOutput, bytes } = readResponsesItem(item);
+    if (isOutput) this.reading.sawOutput = true;
+    if (!done) return;
+    if (this.#itemBytes === 0) this.#output(bytes);
+    this.#itemBytes = 0;
+  }
+
+  #output(bytes: number): void {
+    if (bytes === 0) return;
+    this.reading.sawOutput = true;
+    this.reading.outputBytes += bytes;
+    this.#itemBytes += bytes;
+  }
+}
+
+function parseLoosely(frame: SseFrame): JsonObject | string {
+  const data = frame.data;
+  try {
+    const value: Json = JSON.parse(data);
+    if (isJsonObject(value)) return value;
+  } catch (cause) {
+    if (frame.event !== "error") throw new JsonScanError("Not JSON", { cause });
+  }
+  return data;
+}

@@ -1,0 +1,125 @@
+const nothing = new Uint8Array(0);
+const decoder = new TextDecoder();
+
+/**
+ * One event of an event stream (WHATWG HTML, "Server-sent events"): a range of bytes, and where in it the fields are.
+ *
+ * The splitter fills one frame object again and again, so nothing is allocated per event. It is valid only while
+ * the visitor runs; take {@linkcode data} or copy the bytes to keep something.
+ */
+export class SseFrame {
+  /** The bytes that hold the frame at `[start, end)`, its closing blank line included. */
+  bytes: Uint8Array = nothing;
+  start = 0;
+  end = 0;
+  /** How many `data` lines the frame has; 0 for a comment or an empty frame. */
+  dataLines = 0;
+  /** The payload: a range of `payload`, which is `bytes` itself unless the frame has several `data` lines. */
+  payload: Uint8Array = nothing;
+  payloadStart = 0;
+  payloadEnd = 0;
+  #eventStart = 0;
+  #eventEnd = 0;
+
+  /** Points the frame at `bytes[start, end)` and finds its fields. */
+  set(bytes: Uint8Array, start: number, end: number, mayHaveCr: boolean): void {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    this.dataLines = 0;
+    this.payload = bytes;
+    this.payloadStart = this.payloadEnd = end;
+    this.#eventStart = this.#eventEnd = end;
+    let at = start;
+    // A byte order mark may open the stream; it is no part of the first field's name.
+    if (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3;
+    while (at < end) {
+      let lineEnd = mayHaveCr ? endOfLine(bytes, at, end) : bytes.indexOf(0x0a, at);
+      if (lineEnd < 0 || lineEnd > end) lineEnd = end;
+      if (lineEnd > at) this.#field(at, lineEnd);
+      at = lineEnd + 1;
+    }
+  }
+
+  /** Name of the event; empty when the frame has no `event` field. */
+  get event(): string {
+    return this.#eventEnd === this.#eventStart
+      ? ""
+      : latin(this.bytes, this.#eventStart, this.#eventEnd);
+  }
+
+  /** The data of the event, decoded; several `data` lines are joined by a line feed. */
+  get data(): string {
+    return decoder.decode(this.payload.subarray(this.payloadStart, this.payloadEnd));
+  }
+
+  /** Whether the payload is exactly this ASCII text, white space at its ends aside. */
+  payloadIs(text: string): boolean {
+    let from = this.payloadStart;
+    let to = this.payloadEnd;
+    while (from < to && this.payload[from]! <= 0x20) from++;
+    while (to > from && this.payload[to - 1]! <= 0x20) to--;
+    if (to - from !== text.length) return false;
+    for (let i = 0; i < text.length; i++) {
+      if (this.payload[from + i] !== text.charCodeAt(i)) return false;
+    }
+    return true;
+  }
+
+  #field(from: number, to: number): void {
+    const first = this.bytes[from];
+    if (first === 0x64 /* d */ && hasName(this.bytes, from, to, "data")) {
+      this.#addData(valueStart(this.bytes, from + 4, to), to);
+    } else if (first === 0x65 /* e */ && hasName(this.bytes, from, to, "event")) {
+      this.#eventStart = valueStart(this.bytes, from + 5, to);
+      this.#eventEnd = to;
+    }
+  }
+
+  #addData(from: number, to: number): void {
+    this.dataLines++;
+    if (this.dataLines === 1) {
+      this.payloadStart = from;
+      this.payloadEnd = to;
+      return;
+    }
+    const earlier = this.payload.subarray(this.payloadStart, this.payloadEnd);
+    const joined = new Uint8Array(earlier.length + 1 + to - from);
+    joined.set(earlier);
+    joined[earlier.length] = 0x0a;
+    joined.set(this.bytes.subarray(from, to), earlier.length + 1);
+    this.payload = joined;
+    this.payloadStart = 0;
+    this.payloadEnd = joined.length;
+  }
+}
+
+function endOfLine(bytes: Uint8Array, from: number, end: number): number {
+  let at = from;
+  while (at < end && bytes[at] !== 0x0a && bytes[at] !== 0x0d) at++;
+  return at;
+}
+
+/** A field is its name and a colon, or a line that is only the name. */
+function hasName(bytes: Uint8Array, from: number, to: number, name: string): boolean {
+  const after = from + name.length;
+  if (after > to || (after < to && bytes[after] !== 0x3a)) return false;
+  for (let i = 1; i < name.length; i++) {
+    if (bytes[from + i] !== name.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+/** Skips the colon and the one space that may follow it. */
+function valueStart(bytes: Uint8Array, colon: number, to: number): number {
+  if (colon >= to) return to;
+  return bytes[colon + 1] === 0x20 && colon + 1 < to ? colon + 2 : colon + 1;
+}
+
+/** Event names are short ASCII: cheaper than the decoder. */
+function latin(bytes: Uint8Array, from: number, to: number): string {
+  if (to - from > 64) return decoder.decode(bytes.subarray(from, to));
+  let text = "";
+  for (let i = from; i < to; i++) text += String.fromCharCode(bytes[i]!);
+  return text;
+}

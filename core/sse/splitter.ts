@@ -1,0 +1,189 @@
+import { SseFrame } from "./frame.ts";
+
+const nothing = new Uint8Array(0);
+
+/** Thrown when one event grows beyond the bound given to {@linkcode SseSplitter}. */
+export class SseFrameTooLargeError extends Error {
+  override name = "SseFrameTooLargeError";
+}
+
+/** Told of each whole frame in order; returns `false` to stop. The frame is valid during the call only. */
+export type FrameVisitor = (frame: SseFrame) => boolean;
+
+/**
+ * Cuts an event stream into frames, whatever way the bytes are split on their way here.
+ *
+ * Lines end at LF, CRLF or CR. A frame that lies inside one chunk is visited in place, without a copy; only the
+ * frame still open at the end of a chunk is kept, and it is bounded. Every byte is looked at a fixed number of times.
+ *
+ * @example
+ * ```ts
+ * import { SseSplitter } from "./splitter.ts";
+ * const splitter = new SseSplitter(1024);
+ * const seen: string[] = [];
+ * for (const part of ["data: a", "\n\nda", "ta: b\n\n"]) {
+ *   splitter.push(new TextEncoder().encode(part), (frame) => seen.push(frame.data) > 0);
+ * }
+ * if (seen.join() !== "a,b") throw new Error(seen.join());
+ * ```
+ */
+export class SseSplitter {
+  readonly #maxFrameBytes: number;
+  readonly #frame = new SseFrame();
+  /** The frame that is not complete yet: `#open[0, #openLength)`. */
+  #open: Uint8Array = nothing;
+  #openLength = 0;
+  /** No byte of the current line has come yet. */
+  #lineEmpty = true;
+  /** A CR was seen: from then on every byte is looked at one by one. Providers use plain LF. */
+  #sawCr = false;
+  /** The last byte was a CR that ended a line: a LF that follows belongs to it. */
+  #afterCr = false;
+  /** The last line ended with CRLF, so the blank line will too: wait for its LF. */
+  #usesCrlf = false;
+  /** A blank line's CR came; the frame ends with the LF if it comes, else there. */
+  #blankCr = false;
+  #stopped = false;
+
+  constructor(maxFrameBytes: number) {
+    this.#maxFrameBytes = maxFrameBytes;
+  }
+
+  /**
+   * Takes the next bytes and visits each frame that is now complete.
+   * The view is not kept: what must outlive the call is copied.
+   *
+   * @throws {SseFrameTooLargeError} when a frame passes the bound; frames before it were visited
+   */
+  push(chunk: Uint8Array, visit: FrameVisitor): void {
+    if (this.#stopped || chunk.length === 0) return;
+    if (!this.#sawCr && chunk.indexOf(0x0d) >= 0) this.#sawCr = true;
+    const from = this.#sawCr ? this.#pushAnyLines(chunk, visit) : this.#pushLfLines(chunk, visit);
+    if (this.#stopped) this.#drop();
+    else if (from < chunk.length) this.#keep(chunk, from, chunk.length);
+  }
+
+  /**
+   * The stream ended: the frame whose closing blank line never came, or `undefined` when nothing is left.
+   * The standard discards it; a caller that knows better may read it.
+   */
+  takeRest(): SseFrame | undefined {
+    if (this.#stopped || this.#openLength === 0) return undefined;
+    this.#stopped = true;
+    this.#frame.set(this.#open, 0, this.#openLength, true);
+    return this.#frame;
+  }
+
+  #pushLfLines(chunk: Uint8Array, visit: FrameVisitor): number {
+    let from = 0;
+    let at = 0;
+    for (;;) {
+      const lf = chunk.indexOf(0x0a, at);
+      if (lf < 0) break;
+      if (lf === at && this.#lineEmpty) {
+        this.#complete(chunk, from, lf + 1, visit);
+        from = lf + 1;
+        if (this.#stopped) return from;
+      }
+      this.#lineEmpty = true;
+      at = lf + 1;
+    }
+    if (at < chunk.length) this.#lineEmpty = false;
+    return from;
+  }
+
+  #pushAnyLines(chunk: Uint8Array, visit: FrameVisitor): number {
+    let from = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at];
+      if (this.#blankCr) {
+        this.#blankCr = false;
+        const end = byte === 0x0a ? at + 1 : at;
+        this.#complete(chunk, from, end, visit);
+        from = end;
+        if (this.#stopped) return from;
+        if (byte === 0x0a) continue;
+      }
+      if (this.#endsFrame(byte)) {
+        this.#complete(chunk, from, at + 1, visit);
+        from = at + 1;
+        if (this.#stopped) return from;
+      }
+    }
+    return from;
+  }
+
+  /** Follows the lines by one byte; `true` when it closes the frame. */
+  #endsFrame(byte: number | undefined): boolean {
+    if (byte === 0x0a) {
+      if (this.#afterCr) {
+        this.#afterCr = false;
+        this.#usesCrlf = true;
+        return false;
+      }
+      this.#usesCrlf = false;
+      const blank = this.#lineEmpty;
+      this.#lineEmpty = true;
+      return blank;
+    }
+    if (byte !== 0x0d) {
+      this.#lineEmpty = false;
+      this.#afterCr = false;
+      return false;
+    }
+    if (!this.#lineEmpty) {
+      this.#lineEmpty = true;
+      this.#afterCr = true;
+      this.#usesCrlf = false;
+      return false;
+    }
+    if (this.#usesCrlf) {
+      this.#blankCr = true;
+      return false;
+    }
+    this.#afterCr = true;
+    return true;
+  }
+
+  #complete(chunk: Uint8Array, from: number, to: number, visit: FrameVisitor): void {
+    if (this.#openLength > 0) {
+      this.#keep(chunk, from, to);
+      this.#frame.set(this.#open, 0, this.#openLength, this.#sawCr);
+      // The visitor may keep ranges of the buffer: it is handed over, not reused.
+      this.#drop();
+    } else {
+      if (to - from > this.#maxFrameBytes) this.#refuse();
+      this.#frame.set(chunk, from, to, this.#sawCr);
+    }
+    this.#stopped = !visit(this.#frame);
+  }
+
+  #keep(chunk: Uint8Array, from: number, to: number): void {
+    const length = this.#openLength + to - from;
+    if (length > this.#maxFrameBytes) this.#refuse();
+    if (this.#openLength === 0) {
+      this.#open = chunk.slice(from, to);
+    } else {
+      if (length > this.#open.length) {
+        const larger = new Uint8Array(
+          Math.max(length, Math.min(2 * this.#open.length, this.#maxFrameBytes)),
+        );
+        larger.set(this.#open.subarray(0, this.#openLength));
+        this.#open = larger;
+      }
+      this.#open.set(chunk.subarray(from, to), this.#openLength);
+    }
+    this.#openLength = length;
+  }
+
+  #drop(): void {
+    this.#open = nothing;
+    this.#openLength = 0;
+  }
+
+  #refuse(): never {
+    this.#stopped = true;
+    this.#drop();
+    throw new SseFrameTooLargeError(`An event is longer than ${this.#maxFrameBytes} bytes`);
+  }
+}

@@ -1,0 +1,33 @@
+import { invariant } from "../assert.ts";
+
+const encoder = new TextEncoder();
+
+/**
+ * One event in wire form. JSON text never holds a raw line break, so one `data` line is enough.
+ *
+ * @example
+ * ```ts
+ * import { encodeSseEvent } from "./writer.ts";
+ * const bytes = encodeSseEvent('{"type":"ping"}', "ping");
+ * if (new TextDecoder().decode(bytes) !== 'event: ping\ndata: {"type":"ping"}\n\n') throw new Error("wrong");
+ * ```
+ *
+ * @throws {InvariantError} if `data` or `event` holds a line break: it would become another field
+ */
+export function encodeSseEvent(data: string, event?: string): Uint8Array {
+  return encoder.encode(sseEventText(data, event));
+}
+
+/** Like {@linkcode encodeSseEvent}, as text: for writers that join several events before they encode. */
+export function sseEventText(data: string, event?: string): string {
+  invariant(!/[\r\n]/.test(data), "the data of an event is one line");
+  if (event === undefined) return `data: ${data}\n\n`;
+  invariant(!/[\r\n]/.test(event), "the name of an event is one line");
+  return `event: ${event}\ndata: ${data}\n\n`;
+}
+
+/** A comment line, which clients ignore: keeps a silent connection alive. */
+export function encodeSseComment(text: string): Uint8Array {
+  invariant(!/[\r\n]/.test(text), "a comment is one line");
+  return encoder.encode(`: ${text}\n\n`);
+}
