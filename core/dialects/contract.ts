@@ -5,6 +5,9 @@
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { TokenUsage } from "../money/token_usage.ts";
+import type { RouteFacts } from "./facts.ts";
+
+export type { RouteFacts };
 
 /** The wire styles of chat. */
 export type Style = "messages" | "chat" | "responses";
@@ -84,14 +87,6 @@ export interface AnswerReading {
   readonly error: GatewayError | undefined;
 }
 
-/**
- * Facts about one route that conversion needs (wire notes section 12). All optional: each style has defaults.
- * Grown by the conversion code; kept as data in `gateway.json`, never as branches per vendor.
- */
-export interface RouteFacts {
-  readonly [fact: string]: boolean | number | string | readonly string[] | undefined;
-}
-
 /** A request converted to the upstream's style. */
 export interface ConvertedRequest {
   readonly body: JsonObject;
@@ -101,10 +96,22 @@ export interface ConvertedRequest {
   readonly memory: ConversionMemory;
 }
 
-/** Opaque to everyone but the dialects; small, holds no prompt text. */
+/**
+ * What the way back must know of the way there. Opaque to everyone but the dialects; small, holds no prompt text.
+ */
 export interface ConversionMemory {
+  /** Tool names that had to be changed: the upstream's name → the client's. */
   readonly toolNames?: ReadonlyMap<string, string>;
+  /** Free-text tools (the client's names) that went out as functions with one text field `input`. */
   readonly customTools?: ReadonlySet<string>;
+  /** Tools (the client's names) whose schema went out as the one property `input` of an object. */
+  readonly wrappedTools?: ReadonlySet<string>;
+  /** A tool that stands for the structured answer: its arguments are the answer's text. */
+  readonly answerTool?: string;
+  /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
+  readonly legacyFunctions?: boolean;
+  /** Who signs the reasoning of the route that was asked. */
+  readonly reasoningSigner?: string;
   readonly [key: string]: unknown;
 }
 

@@ -33,6 +33,8 @@ export interface Conversation {
   readonly reasoning?: ReasoningWish;
   readonly output?: OutputFormat;
   readonly stream: boolean;
+  /** Chat only: tools came as `functions`; the answer must name its call `function_call`. */
+  readonly legacyFunctions?: true;
   /** Chat only: the client asked for a usage chunk. */
   readonly streamUsage: boolean;
   /** Who the client's own user is, in the client's words. */

@@ -19,8 +19,10 @@ export interface Dialect {
    */
   decodeRequest(body: JsonObject): Conversation;
   /**
-   * Writes a conversation as a request of this style. The conversation went through `arrangement.ts` before: turns
-   * alternate where they can, calls and results are paired and ids are unique.
+   * Writes a conversation as a request of this style. The conversation went through `arrangement.ts` before (turns
+   * merged, every call answered by a result that stands first in the next turn, ids unique) and through
+   * `tool_preparation.ts` (names, ids and schemas legal at the route, free-text tools turned into functions where
+   * the route has none; undone in the answer by `answer_restoration.ts`, so neither decoder nor encoder cares).
    *
    * @throws {GatewayError} `conversion_refused` naming the field, in the client's path, that cannot be carried
    */

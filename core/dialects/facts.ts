@@ -1,0 +1,154 @@
+/**
+ * What conversion must know of one route: which fields its model takes, and in which form.
+ *
+ * Facts are data in `gateway.json` (`routes[].facts`), never branches per vendor. Every fact has a default by style:
+ * what the vendor that defined the style takes today. A route says only where it differs.
+ */
+import { z } from "zod";
+import type { Style } from "./contract.ts";
+
+const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
+
+/** The schema of `routes[].facts`. Unknown facts are refused: a misspelt one would silently do nothing. */
+export const routeFactsSchema = z.strictObject({
+  /** Chat: the field that caps output. OpenAI and Azure: `max_completion_tokens`; most other servers: `max_tokens`. */
+  max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]),
+  /** Most output tokens the route gives; a larger wish is lowered. Absent: the model's own limit. */
+  max_output: z.int().positive(),
+  /** Chat: role of instructions. `developer` for o-series and GPT-5+, `system` everywhere else. */
+  system_role: z.enum(["system", "developer"]),
+  /** Chat: system and tool messages may be lists of text parts. `false`: texts are joined by an empty line. */
+  text_parts: z.boolean(),
+  /** `fixed`: the model refuses temperature and top_p other than 1, and top_k. */
+  sampling: z.enum(["full", "fixed"]),
+  /** The model refuses temperature together with top_p: top_p goes. */
+  temp_top_p_exclusive: z.boolean(),
+  /** Messages: how thinking is asked for. */
+  thinking: z.enum(["none", "budget", "adaptive"]),
+  /** Words the route takes for effort (`reasoning_effort`, `output_config.effort`). Empty: no reasoning to steer. */
+  efforts: z.array(effort),
+  /** Chat: `none` sends effort `none` whenever tools are sent (GPT-5.4+ refuse both together). */
+  effort_with_tools: z.enum(["any", "none"]),
+  /** Structured output: by the style's own field, through a forced tool, as any JSON object, or only asked for in words. */
+  structured: z.enum(["format", "tool", "json_object", "none"]),
+  /** Tools may say `strict`. */
+  strict_tools: z.boolean(),
+  /** A tool call can be forced (`required`, `any`). */
+  tool_choice_required: z.boolean(),
+  /** Several tool calls can be switched off. */
+  parallel_flag: z.boolean(),
+  /** Chat: tools that take free text. `false`: sent as a function with one text field and unwrapped on the way back. */
+  custom_tools: z.boolean(),
+  /** Form of tool call ids: any, at most 40 characters, exactly nine of `[a-zA-Z0-9]`, or only `[a-zA-Z0-9_-]`. */
+  tool_id: z.enum(["any", "max40", "alnum9", "word"]),
+  tool_name_max: z.int().min(16).max(256),
+  /** Images: by URL or data, only as data, or not at all. */
+  images: z.enum(["url", "base64", "none"]),
+  /** Documents (PDF) can be sent. */
+  files: z.boolean(),
+  /** Most stop sequences; 0: the field is refused. */
+  stop_max: z.int().min(0).max(1024),
+  /** Chat: `stream_options.include_usage` is known. */
+  include_usage: z.boolean(),
+  /** Messages: `role: "system"` inside `messages` is known (Opus 4.8 and later). */
+  mid_system: z.boolean(),
+  /**
+   * A trailing assistant message: refused (`no`), sent as it is (`plain`: Messages models before 4.6 continue it,
+   * Chat models start anew), or with the server's switch to continue it.
+   */
+  prefill: z.enum(["no", "plain", "prefix", "continue_final_message"]),
+  /** Cache marks on blocks: none, `cache_control`, or OpenAI's `prompt_cache_breakpoint` (GPT-5.6+). */
+  cache_marks: z.enum(["none", "cache_control", "breakpoint"]),
+  /** Chat: the form in which the route wants earlier reasoning back. */
+  reasoning_replay: z.enum(["none", "reasoning_content", "reasoning", "details", "extra_content"]),
+  /** Who made the reasoning proofs of this route: only those are sent to it. */
+  reasoning_signer: z.string().min(1).max(64),
+  /** Chat: content of an assistant message that holds only tool calls. */
+  tool_call_content: z.enum(["null", "empty"]),
+  /** Text in place of an empty tool result, for servers that refuse `""`. */
+  empty_tool_result: z.string().max(64),
+  /**
+   * Fields beyond the common ones that the route knows: `top_k`, `service_tier`, `user`, `safety_identifier`,
+   * `verbosity`, `seed`, `prompt_cache_key`, `web_search_options` …
+   */
+  extra_fields: z.array(z.string().max(64)),
+  /** Whether the upstream counts tokens itself. */
+  count_tokens: z.enum(["native", "estimate"]),
+}).partial();
+
+/** The facts that an operator wrote for a route. */
+export type RouteFacts = Readonly<z.infer<typeof routeFactsSchema>>;
+
+type Filled = {
+  readonly [Name in Exclude<keyof RouteFacts, "max_output">]-?: NonNullable<RouteFacts[Name]>;
+};
+/** Facts with every gap filled by the style's default. */
+export type ResolvedFacts = Filled & { readonly max_output?: number | undefined };
+
+const common = {
+  max_tokens_field: "max_completion_tokens",
+  system_role: "system",
+  text_parts: true,
+  sampling: "full",
+  temp_top_p_exclusive: false,
+  thinking: "adaptive",
+  efforts: ["low", "medium", "high"],
+  effort_with_tools: "any",
+  structured: "format",
+  strict_tools: true,
+  tool_choice_required: true,
+  parallel_flag: true,
+  custom_tools: false,
+  tool_id: "any",
+  tool_name_max: 64,
+  images: "url",
+  files: true,
+  stop_max: 4,
+  include_usage: true,
+  mid_system: false,
+  prefill: "plain",
+  cache_marks: "none",
+  reasoning_replay: "none",
+  tool_call_content: "null",
+  empty_tool_result: "",
+  extra_fields: [],
+  count_tokens: "estimate",
+} as const satisfies Partial<ResolvedFacts>;
+
+const defaults: Readonly<Record<Style, ResolvedFacts>> = {
+  messages: {
+    ...common,
+    temp_top_p_exclusive: true,
+    tool_id: "word",
+    tool_name_max: 128,
+    stop_max: 1024,
+    cache_marks: "cache_control",
+    reasoning_signer: "messages",
+    count_tokens: "native",
+  },
+  chat: { ...common, tool_id: "max40", reasoning_signer: "chat" },
+  responses: {
+    ...common,
+    custom_tools: true,
+    stop_max: 0,
+    mid_system: true,
+    reasoning_signer: "responses",
+  },
+};
+
+/**
+ * Fills the gaps of a route's facts with the defaults of its style.
+ *
+ * @example
+ * ```ts
+ * import { resolveFacts } from "./facts.ts";
+ * const facts = resolveFacts("chat", { max_tokens_field: "max_tokens" });
+ * if (facts.max_tokens_field !== "max_tokens" || facts.stop_max !== 4) throw new Error("wrong defaults");
+ * ```
+ */
+export function resolveFacts(style: Style, facts: RouteFacts): ResolvedFacts {
+  const given = Object.fromEntries(
+    Object.entries(facts).filter(([, value]) => value !== undefined),
+  );
+  return { ...defaults[style], ...given };
+}

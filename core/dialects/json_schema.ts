@@ -1,0 +1,158 @@
+/**
+ * Questions about a client's JSON Schema, and the few changes that vendors force on it. Schemas otherwise travel
+ * untouched: every key the client wrote is there on the other side.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { limits } from "../limits.ts";
+
+/** Calls `visit` on every schema object inside `schema`, itself included; stops early when it returns `false`. */
+function everySchema(
+  schema: Json | undefined,
+  visit: (schema: JsonObject) => boolean,
+  depth = 0,
+): boolean {
+  if (!isJsonObject(schema)) return true;
+  if (depth > limits.jsonDepth || !visit(schema)) return false;
+  return children(schema).every((child) => everySchema(child, visit, depth + 1));
+}
+
+const schemaMaps = ["properties", "$defs", "definitions", "patternProperties"] as const;
+const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+const schemaValues = ["items", "not", "additionalProperties", "if", "then", "else"] as const;
+
+function children(schema: JsonObject): Json[] {
+  const found: Json[] = [];
+  for (const key of schemaMaps) {
+    const map = schema[key];
+    if (isJsonObject(map)) { for (const child of Object.values(map)) found.push(child ?? null); }
+  }
+  for (const key of schemaLists) {
+    const list = schema[key];
+    if (Array.isArray(list)) found.push(...list);
+  }
+  for (const key of schemaValues) {
+    const child = schema[key];
+    if (isJsonObject(child)) found.push(child);
+  }
+  return found;
+}
+
+function isObjectSchema(schema: JsonObject): boolean {
+  return schema["type"] === "object" || isJsonObject(schema["properties"]) ||
+    (Array.isArray(schema["type"]) && schema["type"].includes("object"));
+}
+
+/**
+ * Whether Chat and Responses take the schema as `strict`: every object is closed and requires all its properties.
+ *
+ * @example
+ * ```ts
+ * import { allowsStrictChat } from "./json_schema.ts";
+ * const open = { type: "object", properties: { a: { type: "string" } } };
+ * if (allowsStrictChat(open)) throw new Error("an open object cannot be strict");
+ * if (!allowsStrictChat({ ...open, required: ["a"], additionalProperties: false })) throw new Error("closed");
+ * ```
+ */
+export function allowsStrictChat(schema: JsonObject): boolean {
+  return everySchema(schema, (inner) => {
+    if (!isObjectSchema(inner)) return true;
+    if (inner["additionalProperties"] !== false) return false;
+    const required = inner["required"];
+    const listed = Array.isArray(required) ? required : [];
+    const properties = inner["properties"];
+    return !isJsonObject(properties) ||
+      Object.keys(properties).every((key) => listed.includes(key));
+  });
+}
+
+/** Keywords that Messages cannot compile into a grammar. */
+const refusedKeywords = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "maxItems",
+  "uniqueItems",
+] as const;
+
+/** Whether Messages takes the schema as `strict` (it compiles it into a grammar). */
+export function allowsStrictMessages(schema: JsonObject): boolean {
+  return everySchema(
+    schema,
+    (inner) =>
+      (!isObjectSchema(inner) || inner["additionalProperties"] === false) &&
+      !Array.isArray(inner["type"]) && refusedKeywords.every((key) => inner[key] === undefined),
+  );
+}
+
+/**
+ * The schema for Messages' structured output: what its grammar refuses moves into the description, where the model
+ * still reads it; objects are closed.
+ *
+ * @example
+ * ```ts
+ * import { messagesFormatSchema } from "./json_schema.ts";
+ * const schema = messagesFormatSchema({ type: "object", properties: { n: { type: "integer", minimum: 1 } } });
+ * if (JSON.stringify(schema["properties"]) !== '{"n":{"type":"integer","description":"minimum: 1"}}') {
+ *   throw new Error(JSON.stringify(schema));
+ * }
+ * ```
+ */
+export function messagesFormatSchema(schema: JsonObject): JsonObject {
+  return allowsStrictMessages(schema) ? schema : closed(schema, 0);
+}
+
+function closed(schema: JsonObject, depth: number): JsonObject {
+  if (depth > limits.jsonDepth) return schema;
+  const out: JsonObject = {};
+  const told: string[] = [];
+  for (const [key, value] of Object.entries(schema)) {
+    if (value === undefined) continue;
+    if (refusedKeywords.some((refused) => refused === key)) {
+      told.push(`${key}: ${JSON.stringify(value)}`);
+    } else {
+      out[key] = closedMember(key, value, depth);
+    }
+  }
+  if (isObjectSchema(schema)) out["additionalProperties"] = false;
+  if (told.length > 0) {
+    const description = schema["description"];
+    const before = typeof description === "string" && description !== "" ? [description] : [];
+    out["description"] = [...before, told.join(", ")].join("\n");
+  }
+  return Array.isArray(schema["type"]) ? splitTypes(out, schema["type"]) : out;
+}
+
+function closedMember(key: string, value: Json, depth: number): Json {
+  if (schemaMaps.some((name) => name === key) && isJsonObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, child]) => [name, closedValue(child ?? null, depth)]),
+    );
+  }
+  if (schemaLists.some((name) => name === key) && Array.isArray(value)) {
+    return value.map((child) => closedValue(child, depth));
+  }
+  return schemaValues.some((name) => name === key) ? closedValue(value, depth) : value;
+}
+
+function closedValue(value: Json, depth: number): Json {
+  return isJsonObject(value) ? closed(value, depth + 1) : value;
+}
+
+/** `["string", "null"]` lists are refused; the same said with `anyOf` is not. */
+function splitTypes(schema: JsonObject, types: readonly Json[]): JsonObject {
+  const { description, anyOf, ...rest } = schema;
+  if (anyOf !== undefined) return schema;
+  const variants = types.map((type) => type === "null" ? { type } : { ...rest, type });
+  return description === undefined ? { anyOf: variants } : { description, anyOf: variants };
+}
+
+/** Vendors want an object at the top of a tool's schema, with no union there. */
+export function hasObjectRoot(schema: JsonObject): boolean {
+  const type = schema["type"];
+  return (type === undefined || type === "object") &&
+    ["anyOf", "oneOf", "allOf"].every((key) => schema[key] === undefined);
+}

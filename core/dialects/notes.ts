@@ -1,0 +1,43 @@
+/**
+ * Collects the paths of what a conversion dropped or approximated.
+ *
+ * Paths hold field names that strangers sent and end up in a response header, so only `[A-Za-z0-9_.-]` survives and
+ * the list is bounded ({@linkcode limits.conversionNotes}); a last entry `more` says that it was cut.
+ *
+ * @example
+ * ```ts
+ * import { Notes } from "./notes.ts";
+ * const notes = new Notes();
+ * notes.add("top_k");
+ * notes.add("top_k");
+ * notes.add("x\r\nset-cookie");
+ * if (notes.list().join() !== "top_k,x__set-cookie") throw new Error(notes.list().join());
+ * ```
+ */
+import { limits } from "../limits.ts";
+
+export class Notes {
+  readonly #paths = new Set<string>();
+  #cut = false;
+
+  constructor(paths: readonly string[] = []) {
+    for (const path of paths) this.add(path);
+  }
+
+  add(path: string): void {
+    if (this.#paths.size >= limits.conversionNotes) {
+      this.#cut ||= !this.#paths.has(clean(path));
+      return;
+    }
+    this.#paths.add(clean(path));
+  }
+
+  /** The paths in the order in which they were found, each once. */
+  list(): readonly string[] {
+    return this.#cut ? [...this.#paths, "more"] : [...this.#paths];
+  }
+}
+
+function clean(path: string): string {
+  return path.slice(0, 96).replace(/[^A-Za-z0-9_.-]/g, "_");
+}

@@ -1,0 +1,106 @@
+/**
+ * Carries foreign reasoning through a Messages client.
+ *
+ * A Messages client gives a thinking block back only with its `signature`, untouched. Reasoning that came from
+ * another style has no such signature, but a proof of its own (an encrypted item, an entry of `reasoning_details`) or
+ * none. The proof is sealed into a signature with our own prefix, so that a later request can be told apart from one
+ * signed by a Messages vendor, and the proof goes back to who made it and to nobody else.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { ReasoningProof } from "./conversation.ts";
+
+/** Every signature of ours begins with this; no vendor's base64 holds a dot. */
+export const sealPrefix = "ugw1.";
+
+/** Marks reasoning that has no proof at all. */
+const bare = `${sealPrefix}0`;
+
+/**
+ * Writes a proof as a `signature`. A signature proof of a Messages vendor is not sealed but used as it is.
+ *
+ * @example
+ * ```ts
+ * import { sealProof, unsealProof } from "./reasoning_seal.ts";
+ * const proof = { kind: "item", signer: "responses", id: "rs_1", encryptedContent: "gAAA" } as const;
+ * const back = unsealProof(sealProof(proof));
+ * if (JSON.stringify(back) !== JSON.stringify(proof)) throw new Error("lost");
+ * if (unsealProof("EqQBCkgIAR") !== "foreign") throw new Error("not ours");
+ * ```
+ */
+export function sealProof(proof: ReasoningProof | undefined): string {
+  return proof === undefined ? bare : sealPrefix + toBase64Url(JSON.stringify(proof));
+}
+
+/** The proof inside a signature: `undefined` when it had none, `foreign` when the signature is not ours. */
+export function unsealProof(signature: string): ReasoningProof | undefined | "foreign" {
+  if (!signature.startsWith(sealPrefix)) return "foreign";
+  if (signature === bare) return undefined;
+  try {
+    const value: Json = JSON.parse(fromBase64Url(signature.slice(sealPrefix.length)));
+    return isJsonObject(value) ? readProof(value) : undefined;
+  } catch {
+    // Cut or changed by a client: worth no more than reasoning without a proof.
+    return undefined;
+  }
+}
+
+function readProof(value: JsonObject): ReasoningProof | undefined {
+  const { kind, signer, id, encryptedContent, summary, detail, signature, data } = value;
+  if (typeof signer !== "string") return undefined;
+  if (kind === "signature" && typeof signature === "string") return { kind, signer, signature };
+  if (kind === "redacted" && typeof data === "string") return { kind, signer, data };
+  if (kind === "detail" && isJsonObject(detail)) return { kind, signer, detail };
+  if (kind !== "item") return undefined;
+  return {
+    kind,
+    signer,
+    ...(typeof id === "string" ? { id } : {}),
+    ...(typeof encryptedContent === "string" ? { encryptedContent } : {}),
+    ...(Array.isArray(summary) && summary.every((part) => typeof part === "string")
+      ? { summary }
+      : {}),
+  };
+}
+
+/**
+ * A native Messages call must not carry thinking that its vendor never signed: the blocks with a signature of ours
+ * are left out. Returns `undefined` when there is none, so that the bytes can pass untouched; callers look for
+ * {@linkcode sealPrefix} in the bytes first.
+ */
+export function withoutSealedThinking(body: JsonObject): JsonObject | undefined {
+  const messages = body["messages"];
+  if (!Array.isArray(messages)) return undefined;
+  let changed = false;
+  const kept: Json[] = [];
+  for (const message of messages) {
+    const content = isJsonObject(message) ? message["content"] : undefined;
+    if (!isJsonObject(message) || !Array.isArray(content) || !content.some(isSealed)) {
+      kept.push(message);
+      continue;
+    }
+    changed = true;
+    const rest = content.filter((block) => !isSealed(block));
+    if (rest.length > 0) kept.push({ ...message, content: rest });
+  }
+  return changed ? { ...body, messages: kept } : undefined;
+}
+
+function isSealed(block: Json): boolean {
+  if (!isJsonObject(block) || block["type"] !== "thinking") return false;
+  const signature = block["signature"];
+  return typeof signature === "string" && signature.startsWith(sealPrefix);
+}
+
+function toBase64Url(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  let binary = "";
+  for (let i = 0; i < bytes.length; i += 8192) {
+    binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function fromBase64Url(text: string): string {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)));
+}

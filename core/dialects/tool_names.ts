@@ -1,0 +1,23 @@
+/**
+ * Tool names in the form that a vendor takes: `[a-zA-Z0-9_-]`, at most so many characters. Names of MCP tools
+ * (`server.tool/with path`) are often neither.
+ */
+import { hashHex } from "./short_hash.ts";
+
+/**
+ * The name itself when it is legal, else its beginning with an 8-digit hash of the whole: a pure function, so tools,
+ * tool choice and history agree, also between requests.
+ *
+ * @example
+ * ```ts
+ * import { toolNameFor } from "./tool_names.ts";
+ * if (toolNameFor("get_weather", 64) !== "get_weather") throw new Error("legal names must pass");
+ * if (!/^a_b_c_[0-9a-f]{8}$/.test(toolNameFor("a.b/c", 64))) throw new Error("not shortened");
+ * ```
+ */
+export function toolNameFor(name: string, maxChars: number): string {
+  if (name.length <= maxChars && /^[a-zA-Z0-9_-]+$/.test(name)) return name;
+  return `${name.slice(0, maxChars - 9).replace(/[^a-zA-Z0-9_-]/g, "_")}_${
+    hashHex(name).slice(0, 8)
+  }`;
+}
