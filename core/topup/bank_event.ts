@@ -1,0 +1,76 @@
+/** One movement on the operator's bank account, whoever told us of it. */
+import { microVndPerVnd, parseVnd } from "../money/micro_vnd.ts";
+import type { BankTime } from "./bank_time.ts";
+
+/** Where a notice came from. The same movement may come from several of them, under unrelated ids. */
+export const bankSources = ["sepay", "sepay-poll", "casso", "csv", "manual"] as const;
+export type BankSource = typeof bankSources[number];
+
+/**
+ * Sources of one family number the references of movements alike: two different references mean two movements.
+ * Between families a difference proves nothing.
+ */
+export const referenceFamily: Readonly<Record<BankSource, string>> = {
+  sepay: "sepay",
+  "sepay-poll": "sepay",
+  casso: "casso",
+  csv: "csv",
+  manual: "manual",
+};
+
+/** A movement as its source describes it. */
+export interface BankEvent {
+  readonly source: BankSource;
+  /** Unique and stable within its source: retries and replays carry the same. */
+  readonly id: string;
+  /** The receiving account, as the source names it. */
+  readonly account: string;
+  /** Virtual account or sub-account. */
+  readonly subAccount?: string;
+  readonly direction: "in" | "out";
+  /** Never negative. */
+  readonly amountMicroVnd: bigint;
+  readonly time: BankTime;
+  /** What the payer typed, as the bank passed it on. */
+  readonly memo: string;
+  /** The longer statement or SMS text, where the source gives one. */
+  readonly fullText?: string;
+  /** What the source itself took for a payment code. Never trusted alone. */
+  readonly detectedCode?: string;
+  /** The bank's reference of the movement. May be absent. */
+  readonly reference?: string;
+  /** Balance of the bank account afterwards, where told. */
+  readonly balanceAfterMicroVnd?: bigint;
+  readonly payer?: { readonly account?: string; readonly name?: string; readonly bank?: string };
+}
+
+/** The id under which the credit of a movement stands in the ledger: the same for machine and staff. */
+export function creditOperationId(event: Pick<BankEvent, "source" | "id">): string {
+  return `in:${event.source}:${event.id}`;
+}
+
+/** Whether a text can be an event id: short, and safe in a key and a URL. */
+export function isEventId(text: string): boolean {
+  return /^[A-Za-z0-9._:-]{1,80}$/.test(text);
+}
+
+/** A reference as it is compared: letters and digits only. Empty when there is none. */
+export function plainReference(reference: string | undefined): string {
+  return (reference ?? "").replace(/[^A-Za-z0-9]/g, "").toUpperCase();
+}
+
+/**
+ * An amount of a JSON notice in µVND: a number, or text such as `"18067000.00"`. `undefined` if it is neither.
+ *
+ * @example
+ * ```ts
+ * import { amountOfJson } from "./bank_event.ts";
+ * if (amountOfJson("18067000.00") !== 18_067_000_000_000n) throw new Error("wrong");
+ * if (amountOfJson(0.1) !== 100_000n || amountOfJson(1e300) !== undefined) throw new Error("wrong");
+ * ```
+ */
+export function amountOfJson(value: number | string): bigint | undefined {
+  if (typeof value === "string") return parseVnd(value.trim());
+  if (Number.isSafeInteger(value)) return BigInt(value) * microVndPerVnd;
+  return Number.isFinite(value) ? parseVnd(String(value)) : undefined;
+}

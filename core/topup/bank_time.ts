@@ -1,0 +1,89 @@
+/** Times as banks write them: Vietnam's local time (UTC+7, no summer time), often without a zone or seconds. */
+
+/** How exactly a source tells the time. Two sources are compared at the coarser of theirs. */
+export type BankTimePrecision = "second" | "minute" | "day";
+
+/** A moment told by a bank. */
+export interface BankTime {
+  /** Start of the second, minute or day, in ms since 1970. */
+  readonly atMs: number;
+  readonly precision: BankTimePrecision;
+}
+
+const vietnamOffsetMs = 7 * 3_600_000;
+const stepMs: Record<BankTimePrecision, number> = {
+  second: 1_000,
+  minute: 60_000,
+  day: 86_400_000,
+};
+
+function fromParts(
+  year: number,
+  month: number,
+  day: number,
+  clock: readonly (string | undefined)[],
+): BankTime | undefined {
+  const [hour, minute, second] = clock;
+  const values = [Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)] as const;
+  if (values[0] > 23 || values[1] > 59 || values[2] > 59 || year < 2000 || year > 2199) {
+    return undefined;
+  }
+  const midnight = Date.UTC(year, month - 1, day);
+  const date = new Date(midnight);
+  // Date.UTC rolls 31 April over into May: refuse what does not come back the same.
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  const ofDayMs = (values[0] * 3_600 + values[1] * 60 + values[2]) * 1_000;
+  const precision = hour === undefined ? "day" : second === undefined ? "minute" : "second";
+  return { atMs: midnight + ofDayMs - vietnamOffsetMs, precision };
+}
+
+/**
+ * Reads `2026-11-20 14:02:37`, `2026-11-20T14:02:37+07:00`, `20/11/2026 14:02` or `20-11-2026`.
+ *
+ * Day comes before month when the year is last, as everywhere in Vietnam. A time with a zone is taken at its word.
+ *
+ * @example
+ * ```ts
+ * import { parseBankTime } from "./bank_time.ts";
+ * const time = parseBankTime("2026-11-20 14:02:37");
+ * if (time?.atMs !== Date.parse("2026-11-20T07:02:37Z")) throw new Error("wrong zone");
+ * ```
+ */
+export function parseBankTime(text: string): BankTime | undefined {
+  const trimmed = text.trim();
+  if (/^\d{4}-\d{2}-\d{2}T.*(?:Z|[+-]\d{2}:?\d{2})$/.test(trimmed)) {
+    const atMs = Date.parse(trimmed);
+    return Number.isFinite(atMs)
+      ? { atMs: Math.floor(atMs / 1_000) * 1_000, precision: "second" }
+      : undefined;
+  }
+  const clock = String.raw`(?:[ T,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?`;
+  const yearFirst = new RegExp(String.raw`^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})${clock}$`)
+    .exec(trimmed);
+  if (yearFirst !== null) {
+    const [, year, month, day, ...rest] = yearFirst;
+    return fromParts(Number(year), Number(month), Number(day), rest);
+  }
+  const dayFirst = new RegExp(String.raw`^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})${clock}$`)
+    .exec(trimmed);
+  if (dayFirst === null) return undefined;
+  const [, day, month, year, ...rest] = dayFirst;
+  return fromParts(Number(year), Number(month), Number(day), rest);
+}
+
+/** The day in Vietnam, as `2026-11-20`. */
+export function vietnamDay(atMs: number): string {
+  return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 10);
+}
+
+/** Date and time in Vietnam, as `2026-11-20 14:02:37`. */
+export function vietnamDateTime(atMs: number): string {
+  return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** Whether two times may be the same moment, seen at the coarser precision of the two. */
+export function sameBankTime(left: BankTime, right: BankTime): boolean {
+  const step = Math.max(stepMs[left.precision], stepMs[right.precision]);
+  const slot = (time: BankTime) => Math.floor((time.atMs + vietnamOffsetMs) / step);
+  return slot(left) === slot(right);
+}

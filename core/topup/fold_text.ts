@@ -1,0 +1,14 @@
+/**
+ * Vietnamese text as the plain capitals that banks make of it: accents gone, Đ as D, upper case.
+ *
+ * Other characters stay as they are, so positions of digits and separators are kept.
+ *
+ * @example
+ * ```ts
+ * import { foldVietnamese } from "./fold_text.ts";
+ * if (foldVietnamese("Nguyễn Văn Đức") !== "NGUYEN VAN DUC") throw new Error("not folded");
+ * ```
+ */
+export function foldVietnamese(text: string): string {
+  return text.normalize("NFD").replace(/\p{M}/gu, "").replace(/[đĐ]/g, "D").toUpperCase();
+}

@@ -1,0 +1,88 @@
+/**
+ * Tells whether a notice speaks of a movement that another notice has told of already.
+ *
+ * Sources use unrelated ids (SePay's webhook and its own list differ too), so the movement itself is compared:
+ * account, direction, amount, time and bank reference. Only an equal reference from a different source is proof
+ * enough to act alone. Everything that is merely likely goes to people: never a silent credit, never a silent drop.
+ */
+import { type BankSource, referenceFamily } from "./bank_event.ts";
+import { type BankTime, sameBankTime } from "./bank_time.ts";
+import type { OrderCode } from "./order_code.ts";
+
+/** What is compared. Account, direction and amount are equal for all that are compared with each other. */
+export interface MovementTraits {
+  readonly source: BankSource;
+  readonly id: string;
+  readonly time: BankTime;
+  /** Letters and digits only; empty when the source gave none. */
+  readonly reference: string;
+  readonly codes: readonly OrderCode[];
+  /** The memo, letters and digits only. */
+  readonly memo: string;
+}
+
+/** A movement that stands on its own, with the notices of other sources that were joined to it. */
+export interface KnownMovement extends MovementTraits {
+  /** Sources that have told of this movement, its own included: each can do so once. */
+  readonly toldBy: readonly BankSource[];
+}
+
+/** What a newcomer is. `id` and `source` name the movement that it was compared with. */
+export type MovementVerdict<Known extends KnownMovement = KnownMovement> =
+  | { readonly kind: "new" }
+  | { readonly kind: "same"; readonly known: Known }
+  | { readonly kind: "doubtful"; readonly known: Known };
+
+const dayMs = 86_400_000;
+/** An equal reference within this time is the same movement; later it may be a reference used again. */
+const sameReferenceMs = 3 * dayMs;
+/** Clocks and booking times of two sources differ by less than this, unless one of them tells days only. */
+const clockSkewMs = 10 * 60_000;
+/** Same code and amount from two sources within this time are suspicious whatever their clocks say. */
+const sameCodeMs = 1.5 * dayMs;
+
+/** How far back and ahead to look for movements to compare with. */
+export const movementWindowMs = 1.5 * dayMs;
+
+/** Whether two notices of one source, without an equal reference, look like one movement told under two ids. */
+function sameSourceTwin(left: MovementTraits, right: MovementTraits): boolean {
+  return left.reference === "" && right.reference === "" && left.time.atMs === right.time.atMs &&
+    left.time.precision === "second" && right.time.precision === "second" &&
+    left.memo === right.memo;
+}
+
+function likelySame(newcomer: MovementTraits, known: KnownMovement): boolean {
+  const comparable = newcomer.reference !== "" && known.reference !== "" &&
+    referenceFamily[newcomer.source] === referenceFamily[known.source];
+  // Two different references of one numbering are two movements.
+  if (comparable) return false;
+  if (known.source === newcomer.source) return sameSourceTwin(newcomer, known);
+  // That source has told of this movement under another id: this one must be a further movement.
+  if (known.toldBy.includes(newcomer.source)) return false;
+  const apartMs = Math.abs(newcomer.time.atMs - known.time.atMs);
+  if (sameBankTime(newcomer.time, known.time) || apartMs <= clockSkewMs) return true;
+  return apartMs <= sameCodeMs && newcomer.codes.some((code) => known.codes.includes(code));
+}
+
+/**
+ * Compares a newcomer with the movements on the same account, in the same direction, of the same amount.
+ *
+ * Notices of statements (CSV) told by days alone are compared by the day, so two customers paying the same sum on one
+ * day go to people when the statement numbers references differently from the webhook.
+ */
+export function compareMovement<Known extends KnownMovement>(
+  newcomer: MovementTraits,
+  known: readonly Known[],
+): MovementVerdict<Known> {
+  const others = known.filter((one) => one.source !== newcomer.source || one.id !== newcomer.id);
+  const equalReference = others.filter((one) =>
+    newcomer.reference !== "" && one.reference === newcomer.reference
+  );
+  const proven = equalReference.find((one) =>
+    !one.toldBy.includes(newcomer.source) &&
+    Math.abs(one.time.atMs - newcomer.time.atMs) <= sameReferenceMs
+  );
+  if (proven !== undefined) return { kind: "same", known: proven };
+  const doubtful = equalReference[0] ?? others.find((one) => likelySame(newcomer, one));
+  return doubtful === undefined ? { kind: "new" } : { kind: "doubtful", known: doubtful };
+}

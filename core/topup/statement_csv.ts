@@ -1,0 +1,133 @@
+/** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
+import { limits } from "../limits.ts";
+import { parseVnd } from "../money/micro_vnd.ts";
+import type { BankEvent } from "./bank_event.ts";
+import { parseBankTime, vietnamDateTime } from "./bank_time.ts";
+import { parseCsv } from "./csv.ts";
+import { type StatementColumn, statementColumns } from "./statement_columns.ts";
+
+/** The rows of a statement, and those that could not be read. */
+export interface Statement {
+  readonly events: readonly BankEvent[];
+  /** `line` counts from 1, as a spreadsheet does. */
+  readonly problems: readonly { readonly line: number; readonly what: string }[];
+}
+
+/** A title, the period and the holder stand above the header: it is looked for in this many rows. */
+const headerRows = 50;
+
+/**
+ * An amount as people write it in Vietnam: `1,000,000`, `1.000.000`, `1.000.000,00`, `+1 000 000 VND`.
+ *
+ * A single separator followed by exactly three digits groups thousands: nobody pays thousandths of a đồng.
+ *
+ * @returns µVND, 0 for an empty cell or a dash, `undefined` for anything unreadable
+ */
+export function parseWrittenAmount(text: string): bigint | undefined {
+  const plain = text.replace(/VN[DĐ]|₫|đ/gi, "").replace(/[\s\u00a0']/g, "").replace(/^\+/, "");
+  if (plain === "" || plain === "-") return 0n;
+  const match = /^(-?)(\d{1,3}(?:([.,])\d{3})(?:\3\d{3})*|\d+)(?:([.,])(\d{1,2}))?$/.exec(plain);
+  if (match === null) return undefined;
+  const [, sign = "", whole = "", group, decimal, fraction = ""] = match;
+  // "1.000.00" would use one mark for both purposes.
+  if (group !== undefined && group === decimal) return undefined;
+  return parseVnd(`${sign}${whole.replace(/[.,]/g, "")}${fraction === "" ? "" : `.${fraction}`}`);
+}
+
+type Cells = (column: StatementColumn) => string;
+
+/** Signed amount of a row: money in is positive. `undefined` if unreadable. */
+function rowAmount(cells: Cells, hasCredit: boolean): bigint | undefined {
+  if (!hasCredit) return parseWrittenAmount(cells("amount"));
+  const credit = parseWrittenAmount(cells("credit"));
+  const debit = parseWrittenAmount(cells("debit"));
+  if (credit === undefined || debit === undefined) return undefined;
+  // Some banks write money out as a negative debit.
+  const out = debit < 0n ? -debit : debit;
+  return credit !== 0n && out !== 0n ? undefined : credit - out;
+}
+
+async function rowId(parts: readonly string[]): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(parts));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * Reads a statement.
+ *
+ * The id of a row is a hash of its content and of how many equal rows stand above it, so that the same file, or one
+ * that overlaps it by whole days, can be imported again without a second credit.
+ *
+ * @param account the receiving account that the statement belongs to, used where the file does not tell
+ */
+export async function parseStatement(text: string, account: string): Promise<Statement> {
+  const rows = parseCsv(text);
+  const head = rows.slice(0, headerRows).findIndex((row) => statementColumns(row) !== undefined);
+  if (head < 0) return { events: [], problems: [{ line: 1, what: "no header row was found" }] };
+  const columns = statementColumns(rows[head]!)!;
+  const events: BankEvent[] = [];
+  const problems: { line: number; what: string }[] = [];
+  const seen = new Map<string, number>();
+  for (let at = head + 1; at < rows.length; at++) {
+    const row = rows[at]!;
+    if (row.every((cell) => cell.trim() === "")) continue;
+    if (events.length >= limits.statementRows) {
+      problems.push({ line: at + 1, what: `more than ${limits.statementRows} movements` });
+      break;
+    }
+    const cells: Cells = (column) => (row[columns.get(column) ?? -1] ?? "").trim();
+    const event = readRow(cells, columns.has("credit"), account);
+    if (typeof event === "string") {
+      if (event !== "") problems.push({ line: at + 1, what: event });
+      continue;
+    }
+    const parts = identity(event);
+    const above = seen.get(parts.join("\n")) ?? 0;
+    seen.set(parts.join("\n"), above + 1);
+    events.push({ ...event, id: await rowId([...parts, String(above)]) });
+  }
+  return { events, problems };
+}
+
+function identity(event: BankEvent): string[] {
+  return [
+    event.account,
+    vietnamDateTime(event.time.atMs),
+    event.direction,
+    event.amountMicroVnd.toString(),
+    event.reference ?? "",
+    event.memo,
+    event.balanceAfterMicroVnd?.toString() ?? "",
+  ];
+}
+
+/** The event without its id; a text names the problem; the empty text means "not a movement" (totals, footers). */
+function readRow(cells: Cells, hasCredit: boolean, account: string): BankEvent | string {
+  const date = cells("date");
+  const time = parseBankTime(cells("clock") === "" ? date : `${date} ${cells("clock")}`);
+  if (time === undefined) {
+    // A line that begins like a date is a movement; "Tổng cộng" and bare notes are not.
+    return /^\d/.test(date) ? "the date cannot be read" : "";
+  }
+  const amount = rowAmount(cells, hasCredit);
+  if (amount === undefined) return "the amount cannot be read";
+  if (amount === 0n) return "the amount is zero";
+  const balance = cells("balance") === "" ? undefined : parseWrittenAmount(cells("balance"));
+  const payer = {
+    ...(cells("payerAccount") === "" ? {} : { account: cells("payerAccount") }),
+    ...(cells("payerName") === "" ? {} : { name: cells("payerName") }),
+  };
+  return {
+    source: "csv",
+    id: "",
+    account: cells("account") === "" ? account : cells("account"),
+    direction: amount > 0n ? "in" : "out",
+    amountMicroVnd: amount > 0n ? amount : -amount,
+    time,
+    memo: cells("memo"),
+    ...(cells("reference") === "" ? {} : { reference: cells("reference") }),
+    ...(balance === undefined ? {} : { balanceAfterMicroVnd: balance }),
+    ...(Object.keys(payer).length === 0 ? {} : { payer }),
+  };
+}
