@@ -47,6 +47,10 @@ export type UpstreamFailureCode =
   | "protocol"
   /** A bound of the driver was passed (header bytes, line length). */
   | "too_large"
+  /** The peer was silent for longer than the driver allows, after the connection was up. */
+  | "timeout"
+  /** Our own request cannot be sent (URL or header not allowed). Nothing was sent; a bug or a bad configuration. */
+  | "refused"
   /** {@linkcode UpstreamExchange.cancel} was called. */
   | "cancelled";
 

@@ -1,0 +1,296 @@
+/** One request and its answer over a link. */
+import { invariant } from "../../assert.ts";
+import type { Deadlines } from "../../deadlines.ts";
+import type { Connect, Connection } from "../connection.ts";
+import {
+  type ByteReader,
+  type UpstreamExchange,
+  UpstreamFailure,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from "../transport.ts";
+import { ChunkedDecoder } from "./chunked.ts";
+import { Link, type LinkOwner } from "./link.ts";
+import type { Pool } from "./pool.ts";
+import { type Destination, encodeRequest, type RequestMessage } from "./request_head.ts";
+import { findHeadEnd, parseResponseHead, type ResponseHead } from "./response_head.ts";
+
+/** The bounds of the driver; see `core/limits.ts` for the values and their reasons. */
+export interface Http1Bounds {
+  readonly connectMs: number;
+  /** Silence between the request and the head of the answer. */
+  readonly headMs: number;
+  /** Silence between two pieces of a body. */
+  readonly idleMs: number;
+  readonly headBytes: number;
+  readonly readBytes: number;
+  readonly readMaxBytes: number;
+  readonly singleWriteBytes: number;
+  readonly chunkExtensionBytes: number;
+  readonly trailerBytes: number;
+  readonly interimResponses: number;
+}
+
+/** What all exchanges of a transport share. */
+export interface ExchangeSetting {
+  readonly connect: Connect;
+  readonly deadlines: Deadlines;
+  readonly bounds: Http1Bounds;
+  readonly pool: Pool;
+  readonly destination: (url: string) => Destination;
+  readonly counts: { opened: number; reused: number; retried: number };
+}
+
+const cut = (why: string, cause?: unknown) =>
+  new UpstreamFailure("cut", `The answer was cut: ${why}`, cause === undefined ? {} : { cause });
+
+const ignore = () => {};
+
+export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
+  readonly #setting: ExchangeSetting;
+  readonly response: Promise<UpstreamResponse>;
+  /** Why the exchange ended badly. Set once; everything afterwards rejects with it. */
+  #failure: UpstreamFailure | undefined;
+  #link: Link | undefined;
+  #interruptConnect: ((failure: UpstreamFailure) => void) | undefined;
+  /** Somebody waits for bytes, so silence counts. A reader that takes its time is not the peer's silence. */
+  #waiting = false;
+  #headDone = false;
+  /** The clean end was handed out; the link is no longer ours. */
+  #ended = false;
+  /** The last byte of the body was decoded, but may still be in the reader's hands. */
+  #bodyComplete = false;
+  #head: ResponseHead | undefined;
+  #remainingBytes = 0;
+  #decoder: ChunkedDecoder | undefined;
+
+  constructor(setting: ExchangeSetting, request: UpstreamRequest) {
+    this.#setting = setting;
+    this.response = this.#run(request);
+    // A caller that cancels need not look at the response.
+    this.response.catch(ignore);
+  }
+
+  cancel(): void {
+    this.#stop(new UpstreamFailure("cancelled", "The exchange was cancelled"));
+  }
+
+  onLinkDue(link: Link): void {
+    if (!this.#waiting) return;
+    this.#stop(
+      link.writeFailed
+        ? cut("the request could not be written")
+        : new UpstreamFailure("timeout", "The peer was silent for too long"),
+    );
+  }
+
+  async read(): Promise<Uint8Array | null> {
+    if (this.#failure) throw this.#failure;
+    if (this.#ended) return null;
+    invariant(!this.#waiting, "one read at a time");
+    try {
+      for (;;) {
+        const piece = this.#takePiece();
+        if (piece !== null) return piece;
+        if (this.#bodyComplete) {
+          this.#release();
+          return null;
+        }
+        this.#needLink().recycle();
+        if (await this.#fill(this.#setting.bounds.idleMs)) continue;
+        if (this.#head?.framing.kind !== "until_close") throw cut("the connection ended early");
+        this.#bodyComplete = true;
+      }
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  async #run(request: UpstreamRequest): Promise<UpstreamResponse> {
+    const { pool, counts, destination: destinationOf } = this.#setting;
+    try {
+      const destination = destinationOf(request.url);
+      const message = encodeRequest(request, destination, this.#setting.bounds.singleWriteBytes);
+      const pooled = pool.take(destination.origin);
+      if (pooled !== undefined) {
+        counts.reused++;
+        try {
+          return await this.#converse(this.#adopt(pooled), message);
+        } catch (error) {
+          // A peer may close an idle connection while our request is on its way. Only then is it sent again, once:
+          // no byte came back and the connection itself broke, so nothing says that the request was acted on.
+          const isStale = !pooled.answered && this.#failure === undefined &&
+            !(error instanceof UpstreamFailure && error.code !== "cut");
+          if (!isStale) throw error;
+          pooled.close();
+          counts.retried++;
+        }
+      }
+      return await this.#converse(await this.#connect(destination), message);
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  /** Sends the request and reads the head of the answer. */
+  async #converse(link: Link, message: RequestMessage): Promise<UpstreamResponse> {
+    const { bounds } = this.#setting;
+    link.send(message, () => {
+      if (this.#link === link && !this.#headDone) link.arm(bounds.headMs);
+    });
+    const head = await this.#readHead(link);
+    this.#head = head;
+    this.#headDone = true;
+    const framing = head.framing;
+    if (framing.kind === "length") this.#remainingBytes = framing.bytes;
+    if (framing.kind === "chunked") {
+      this.#decoder = new ChunkedDecoder({
+        extensionBytes: bounds.chunkExtensionBytes,
+        trailerBytes: bounds.trailerBytes,
+      });
+    }
+    if (framing.kind === "none" || (framing.kind === "length" && framing.bytes === 0)) {
+      this.#release();
+    }
+    return { status: head.status, header: (name) => head.header(name), body: this };
+  }
+
+  async #readHead(link: Link): Promise<ResponseHead> {
+    const { headMs, headBytes, interimResponses } = this.#setting.bounds;
+    let searched = link.start;
+    for (let interims = 0;;) {
+      const headEnd = findHeadEnd(link.buffer, searched, link.end);
+      if ((headEnd === -1 ? link.end : headEnd) - link.start > headBytes) {
+        throw new UpstreamFailure("too_large", "The head of the answer is too long");
+      }
+      if (headEnd !== -1) {
+        const head = parseResponseHead(link.buffer.subarray(link.start, headEnd));
+        link.start = headEnd;
+        searched = headEnd;
+        if (head.status >= 200) return head;
+        // Nobody asked for a protocol change, so 101 ends here too.
+        if (head.status === 101 || ++interims > interimResponses) {
+          throw new UpstreamFailure("protocol", "Unexpected interim answers");
+        }
+        continue;
+      }
+      if (link.end - link.start >= 5 && !startsLikeHttp(link)) {
+        throw new UpstreamFailure("protocol", "The peer does not speak HTTP/1.1");
+      }
+      if (link.start === link.end) link.recycle();
+      else link.extend();
+      searched = Math.max(link.start, link.end - 3);
+      if (!await this.#fill(headMs)) throw cut("the connection ended before the head");
+    }
+  }
+
+  async #fill(silenceMs: number): Promise<boolean> {
+    const link = this.#needLink();
+    link.arm(silenceMs);
+    this.#waiting = true;
+    try {
+      const more = await link.fill();
+      if (this.#failure) throw this.#failure;
+      return more;
+    } finally {
+      this.#waiting = false;
+    }
+  }
+
+  /** The next part of the body that is already here. */
+  #takePiece(): Uint8Array | null {
+    const link = this.#needLink();
+    const { start, end } = link;
+    if (start === end || this.#bodyComplete) return null;
+    const decoder = this.#decoder;
+    if (decoder !== undefined) {
+      decoder.decode(link.buffer, start, end);
+      link.start = decoder.consumed;
+      this.#bodyComplete = decoder.done;
+      if (decoder.payloadStart === decoder.payloadEnd) return null;
+      return link.buffer.subarray(decoder.payloadStart, decoder.payloadEnd);
+    }
+    let count = end - start;
+    if (this.#head?.framing.kind === "length") {
+      count = Math.min(count, this.#remainingBytes);
+      this.#remainingBytes -= count;
+      this.#bodyComplete = this.#remainingBytes === 0;
+    }
+    link.start += count;
+    return link.buffer.subarray(start, start + count);
+  }
+
+  async #connect(destination: Destination): Promise<Link> {
+    if (this.#failure) throw this.#failure;
+    const { connect, deadlines, bounds, counts } = this.#setting;
+    const aborter = new AbortController();
+    const interrupted = Promise.withResolvers<never>();
+    this.#interruptConnect = interrupted.reject;
+    const deadline = deadlines.create(() =>
+      interrupted.reject(new UpstreamFailure("connect", "No connection in time"))
+    );
+    deadline.arm(bounds.connectMs);
+    let connection: Connection | undefined;
+    const connecting = Promise.try(connect, destination.target, aborter.signal);
+    try {
+      connection = await Promise.race([connecting, interrupted.promise]);
+    } catch (error) {
+      aborter.abort();
+      connecting.then((late) => late.close(), ignore);
+      if (error instanceof UpstreamFailure) throw error;
+      throw new UpstreamFailure("connect", "No connection", { cause: error });
+    } finally {
+      deadline.disarm();
+      this.#interruptConnect = undefined;
+    }
+    counts.opened++;
+    const { readBytes, readMaxBytes } = bounds;
+    const { origin } = destination;
+    const link = new Link({ origin, connection, deadlines, owner: this, readBytes, readMaxBytes });
+    return this.#adopt(link);
+  }
+
+  #adopt(link: Link): Link {
+    this.#link = link;
+    // Cancelled in the moment between the connection coming up and this line.
+    if (this.#failure) throw this.#failure;
+    link.owner = this;
+    return link;
+  }
+
+  /** Gives the link away after the clean end of the body. */
+  #release(): void {
+    const link = this.#needLink();
+    const head = this.#head;
+    this.#ended = true;
+    this.#link = undefined;
+    if (!head?.keepAlive || !link.isClean) return link.close();
+    const seconds = head.keepAliveSeconds;
+    this.#setting.pool.put(link, seconds === undefined ? undefined : seconds * 1_000);
+  }
+
+  #needLink(): Link {
+    invariant(this.#link !== undefined, "an exchange that runs has a link");
+    return this.#link;
+  }
+
+  /** Ends the exchange from outside its own flow; whoever waits gets `failure`. */
+  #stop(failure: UpstreamFailure): void {
+    if (this.#ended || this.#failure !== undefined) return;
+    this.#failure = failure;
+    this.#interruptConnect?.(failure);
+    this.#link?.close();
+  }
+
+  /** Turns what went wrong into the one failure of this exchange. */
+  #fail(error: unknown): UpstreamFailure {
+    this.#failure ??= error instanceof UpstreamFailure ? error : cut("the connection broke", error);
+    this.#link?.close();
+    return this.#failure;
+  }
+}
+
+function startsLikeHttp({ buffer, start }: Link): boolean {
+  return buffer[start] === 72 && buffer[start + 1] === 84 && buffer[start + 2] === 84 &&
+    buffer[start + 3] === 80 && buffer[start + 4] === 47;
+}

@@ -1,0 +1,68 @@
+/** Connections at rest, by origin. */
+import type { Link, LinkOwner } from "./link.ts";
+
+export interface PoolOptions {
+  readonly idleConnectionsPerOrigin: number;
+  readonly idleConnectionMs: number;
+}
+
+/**
+ * Keeps clean connections for the next exchange. The youngest goes out first: it is the least likely to be stale,
+ * and the surplus of a busy hour ages and is closed.
+ */
+export class Pool implements LinkOwner {
+  readonly #options: PoolOptions;
+  readonly #idle = new Map<string, Link[]>();
+  readonly #onDisturbed = (link: Link) => this.#drop(link);
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get idleCount(): number {
+    let count = 0;
+    for (const links of this.#idle.values()) count += links.length;
+    return count;
+  }
+
+  take(origin: string): Link | undefined {
+    const links = this.#idle.get(origin);
+    const link = links?.pop();
+    if (links?.length === 0) this.#idle.delete(origin);
+    return link;
+  }
+
+  /** Takes a link that {@linkcode Link.isClean}; `peerIdleMs` is how long the peer said it would wait. */
+  put(link: Link, peerIdleMs: number | undefined): void {
+    // A second less than the peer: a request must not meet its closing.
+    const idleMs = Math.min(this.#options.idleConnectionMs, (peerIdleMs ?? Infinity) - 1_000);
+    if (this.#closed || idleMs <= 0) return link.close();
+    let links = this.#idle.get(link.origin);
+    if (links === undefined) this.#idle.set(link.origin, links = []);
+    links.push(link);
+    if (links.length > this.#options.idleConnectionsPerOrigin) links.shift()?.close();
+    if (link.closed) return;
+    link.rest(this, this.#onDisturbed);
+    link.arm(idleMs);
+  }
+
+  onLinkDue(link: Link): void {
+    this.#drop(link);
+  }
+
+  #drop(link: Link): void {
+    link.close();
+    const links = this.#idle.get(link.origin);
+    const index = links?.indexOf(link) ?? -1;
+    if (index !== -1) links?.splice(index, 1);
+    if (links?.length === 0) this.#idle.delete(link.origin);
+  }
+
+  /** Closes what rests; what is still out is closed when it comes back. */
+  close(): void {
+    this.#closed = true;
+    for (const links of this.#idle.values()) for (const link of links) link.close();
+    this.#idle.clear();
+  }
+}

@@ -1,0 +1,47 @@
+/** TCP and TLS by Deno, for the HTTP/1.1 driver in `core/upstream/http1`. */
+import type { Connect, Connection, ConnectTarget } from "../../core/upstream/connection.ts";
+
+export interface DenoConnectOptions {
+  /** PEM certificates trusted besides the machine's own. */
+  readonly caCerts?: readonly string[];
+}
+
+/**
+ * Makes the {@linkcode Connect} of this runtime.
+ *
+ * Nagle's algorithm is off: it would hold back small requests for up to 40 ms. TLS offers only `http/1.1`, so that a
+ * peer which would rather speak HTTP/2 does not.
+ */
+export function denoConnect(options: DenoConnectOptions = {}): Connect {
+  return async (target, signal) => {
+    const { hostname, port } = target;
+    const tcp = await Deno.connect({ hostname, port, signal });
+    tcp.setNoDelay(true);
+    return target.tls ? await secure(tcp, target, signal, options) : tcp;
+  };
+}
+
+async function secure(
+  tcp: Deno.TcpConn,
+  { hostname }: ConnectTarget,
+  signal: AbortSignal,
+  { caCerts = [] }: DenoConnectOptions,
+): Promise<Connection> {
+  const tls = await Deno.startTls(tcp, {
+    hostname,
+    caCerts: [...caCerts],
+    alpnProtocols: ["http/1.1"],
+  });
+  const close = () => tls.close();
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    await tls.handshake();
+    return tls;
+  } catch (error) {
+    signal.removeEventListener("abort", close);
+    if (!signal.aborted) tls.close();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", close);
+  }
+}
