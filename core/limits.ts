@@ -52,6 +52,8 @@ export const limits = {
   upstreamInterimResponses: 8,
   /** Text of a provider error that is passed on: a sentence or two; some put whole prompts or stack traces there. */
   errorMessageChars: 500,
+  /** The provider's token counter; past this an estimate is the better answer. */
+  countTokensMs: 10_000,
   /** Routes tried for one call. */
   attemptsPerCall: 8,
   /** Body of a provider's refusal: we want its message, not its pages. */
@@ -66,6 +68,8 @@ export const limits = {
   preambleBytes: 1024 * 1024,
   /** Silence after which the client gets a keep-alive: under the 30–60 s that proxies allow. */
   keepAliveMs: 15_000,
+  /** Clients are asked to come back after this when the operator has switched to maintenance. */
+  maintenanceRetrySeconds: 60,
   /** Active keys per account (spec section 2). */
   activeKeysPerAccount: 10,
   /** Keys of an account that lists show, revoked ones included. */

@@ -22,11 +22,11 @@ export type AttemptResult =
   | { readonly ok: true; readonly ms: number }
   | { readonly ok: false; readonly ms: number; readonly error: GatewayError };
 
-export interface AttemptLoopInput {
+export interface AttemptLoopInput<Handlers extends AttemptHandlers> {
   /** Routes in the order to try; each at most once. */
   readonly candidates: readonly Route[];
   /** Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused). */
-  readonly start: (route: Route) => AttemptHandlers;
+  readonly start: (route: Route) => Handlers;
   readonly stream: boolean;
   /** Streaming: silence before the first output that makes a route slow. */
   readonly slowAfterMs: number;
@@ -37,10 +37,11 @@ export interface AttemptLoopInput {
   readonly report: (route: Route, result: AttemptResult) => void;
 }
 
-export type AttemptLoopResult =
+export type AttemptLoopResult<Handlers extends AttemptHandlers> =
   | {
     readonly ok: true;
     readonly route: Route;
+    readonly handlers: Handlers;
     readonly result: StartedStream | WholeAnswer;
     readonly attempts: readonly Attempt[];
   }
@@ -98,13 +99,12 @@ export function stopError(reason: StopReason): GatewayError {
   }
 }
 
-async function attemptOnce(
-  input: AttemptLoopInput,
-  route: Route,
+async function attemptOnce<Handlers extends AttemptHandlers>(
+  input: AttemptLoopInput<Handlers>,
+  handlers: Handlers,
 ): Promise<StartedStream | WholeAnswer> {
   const { control } = input;
   let slow = false;
-  const handlers = input.start(route);
   control.onStop = () => handlers.exchange.cancel();
   const slowness = input.deadlines.create(() => {
     slow = true;
@@ -142,7 +142,9 @@ function moreTelling(former: GatewayError | undefined, error: GatewayError): Gat
 }
 
 /** Runs the loop. Never throws a {@linkcode GatewayError}: a failed call is a value. */
-export async function runAttempts(input: AttemptLoopInput): Promise<AttemptLoopResult> {
+export async function runAttempts<Handlers extends AttemptHandlers>(
+  input: AttemptLoopInput<Handlers>,
+): Promise<AttemptLoopResult<Handlers>> {
   const attempts: Attempt[] = [];
   let telling: GatewayError | undefined;
   for (const route of input.candidates.slice(0, limits.attemptsPerCall)) {
@@ -151,11 +153,12 @@ export async function runAttempts(input: AttemptLoopInput): Promise<AttemptLoopR
     }
     const startedMs = input.clock.monotonicMs();
     try {
-      const result = await attemptOnce(input, route);
+      const handlers = input.start(route);
+      const result = await attemptOnce(input, handlers);
       const ms = Math.round(input.clock.monotonicMs() - startedMs);
       attempts.push({ route: route.id, outcome: "ok", ms });
       input.report(route, { ok: true, ms });
-      return { ok: true, route, result, attempts };
+      return { ok: true, route, handlers, result, attempts };
     } catch (failure) {
       const error = asGatewayError(failure);
       const ms = Math.round(input.clock.monotonicMs() - startedMs);

@@ -1,0 +1,152 @@
+/** A chat call on one route: native where the styles agree (bytes untouched), converted where they differ. */
+import type { Model, Route } from "../catalog/catalog.ts";
+import type { ProviderEntry } from "../catalog/schema.ts";
+import { readAnswer } from "../dialects/answer_reading.ts";
+import type { PipeContext, Style } from "../dialects/contract.ts";
+import {
+  convertAnswer,
+  convertRequest,
+  createConvertingPipe,
+  decodeProviderError,
+} from "../dialects/convert.ts";
+import { createNativePipe } from "../dialects/native_pipe.ts";
+import { GatewayError } from "../errors.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import type { Transport } from "../upstream/transport.ts";
+import type { AttemptHandlers, WholeAnswer } from "./attempt.ts";
+import type { ChatRequest } from "./chat_request.ts";
+import { type JsonBody, withFields } from "./json_body.ts";
+import { providerRequest } from "./provider_request.ts";
+
+/** A call as it came, before a route is chosen. */
+export interface ChatCall {
+  readonly request: ChatRequest;
+  readonly body: JsonBody;
+  readonly model: Model;
+  readonly requestId: string;
+  readonly nowSeconds: number;
+  readonly clientHeader: (name: string) => string | undefined;
+  /** `x-gateway-strict: true`: refuse instead of dropping. */
+  readonly strict: boolean;
+}
+
+/** The provider's side of a route. */
+export interface RouteAccess {
+  readonly provider: ProviderEntry;
+  readonly secret: string | undefined;
+  readonly transport: Transport;
+}
+
+export interface ChatExchange extends AttemptHandlers {
+  /** The body of the answer in the client's style. */
+  readonly toClient: (answer: WholeAnswer) => Uint8Array;
+  /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
+  readonly dropped: readonly string[];
+}
+
+function chatStyle(route: Route): Style {
+  if (route.style === "messages" || route.style === "chat" || route.style === "responses") {
+    return route.style;
+  }
+  throw new GatewayError("internal_error", "A chat model has a route of another kind");
+}
+
+function pipeContext(call: ChatCall): PipeContext {
+  return {
+    clientModel: call.request.model,
+    requestId: call.requestId,
+    clientWantsUsage: call.request.wantsUsage,
+    nowSeconds: call.nowSeconds,
+  };
+}
+
+/** The client's body with only what must change: the provider's name of the model, and the wish for usage. */
+function nativeBody(call: ChatCall, route: Route, injectUsage: boolean): Uint8Array {
+  const changes: JsonObject = {};
+  if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
+  if (injectUsage) {
+    const options = call.body.value["stream_options"];
+    changes["stream_options"] = {
+      ...(isJsonObject(options) ? options : {}),
+      include_usage: true,
+    };
+  }
+  return withFields(call.body, changes);
+}
+
+function open(call: ChatCall, style: Style, access: RouteAccess, body: Uint8Array) {
+  return access.transport.open(providerRequest({
+    provider: access.provider,
+    style,
+    secret: access.secret,
+    body,
+    stream: call.request.stream,
+    clientHeader: call.clientHeader,
+  }));
+}
+
+function startNative(
+  call: ChatCall,
+  route: Route,
+  style: Style,
+  access: RouteAccess,
+): ChatExchange {
+  const { request } = call;
+  const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
+    route.facts["include_usage"] !== false;
+  return {
+    exchange: open(call, style, access, nativeBody(call, route, injectedUsage)),
+    createPipe: () => createNativePipe(style, { ...pipeContext(call), injectedUsage }),
+    readAnswer: (body) => readAnswer(style, body),
+    decodeError: (status, body) => decodeProviderError(style, status, body),
+    toClient: (answer) => answer.bytes,
+    dropped: [],
+  };
+}
+
+function startConverted(
+  call: ChatCall,
+  route: Route,
+  style: Style,
+  access: RouteAccess,
+): ChatExchange {
+  const clientStyle = call.request.style;
+  const converted = convertRequest(clientStyle, style, call.body.value, {
+    facts: route.facts,
+    upstreamModel: route.upstreamModel,
+    maxOutputTokens: call.model.maxOutputTokens,
+  });
+  if (!converted.ok) throw converted.error;
+  const { body, dropped, memory } = converted.request;
+  if (call.strict && dropped.length > 0) {
+    throw new GatewayError(
+      "conversion_refused",
+      `This model cannot carry: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
+      { param: dropped[0] ?? "" },
+    );
+  }
+  const context = pipeContext(call);
+  return {
+    exchange: open(call, style, access, new TextEncoder().encode(JSON.stringify(body))),
+    createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
+    readAnswer: (answer) => readAnswer(style, answer),
+    decodeError: (status, text) => decodeProviderError(style, status, text),
+    toClient: (answer) =>
+      new TextEncoder().encode(
+        JSON.stringify(convertAnswer(style, clientStyle, answer.value, context, memory)),
+      ),
+    dropped,
+  };
+}
+
+/**
+ * Starts a chat call on a route.
+ *
+ * @throws {GatewayError} when the request cannot be converted to the route's style
+ */
+export function startChatExchange(call: ChatCall, route: Route, access: RouteAccess): ChatExchange {
+  const style = chatStyle(route);
+  return style === call.request.style
+    ? startNative(call, route, style, access)
+    : startConverted(call, route, style, access);
+}

@@ -1,0 +1,96 @@
+/** From a request to an admitted call: who, which model, at what price, and whether the wallet can pay for it. */
+import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import type { Principal } from "../../kv/key_directory.ts";
+import type { Reservation, Teller } from "../../kv/teller/mod.ts";
+
+const endpointOfKind: Record<ModelKind, string> = {
+  chat: "/v1/messages or /v1/chat/completions",
+  image: "/v1/images/generations or /v1/images/edits",
+  speech: "/v1/audio/speech",
+  video: "/v1/videos",
+};
+
+/** A model and the name that was sent when it is not the model's own. */
+export interface ChosenModel {
+  readonly model: Model;
+  readonly mappedFrom: string | undefined;
+}
+
+/**
+ * Finds the model for a name, as this key may use it.
+ *
+ * @throws {GatewayError} `invalid_request` for a model of another kind (naming the right endpoint) or an unknown one
+ * where nothing stands in for it, `permission_denied` for a model the key may not use
+ */
+export function chooseModel(
+  catalog: Catalog,
+  name: string,
+  kind: ModelKind,
+  principal: Principal,
+): ChosenModel {
+  const resolution = catalog.resolve(name, kind);
+  if (!resolution.found) {
+    throw new GatewayError("invalid_request", `model: there is no ${kind} model of this name`, {
+      param: "model",
+    });
+  }
+  const { model, mappedFrom } = resolution;
+  if (model.kind !== kind) {
+    throw new GatewayError(
+      "invalid_request",
+      `model: ${model.id} is a ${model.kind} model; use ${endpointOfKind[model.kind]}`,
+      { param: "model" },
+    );
+  }
+  if (principal.allowedModels?.has(model.id) === false) {
+    throw new GatewayError("permission_denied", `This API key may not use the model ${model.id}`, {
+      param: "model",
+    });
+  }
+  return { model, mappedFrom };
+}
+
+/**
+ * Reserves the most that a call can cost.
+ *
+ * @throws {GatewayError} 402 saying what is needed and what is there, or that only calls in flight stand in the way;
+ * 503 when the ledger cannot be reached
+ */
+export async function reserve(
+  teller: Teller,
+  principal: Principal,
+  worstCaseMicroVnd: bigint,
+): Promise<Reservation> {
+  const outcome = teller.reserve(principal.accountId, worstCaseMicroVnd);
+  const result = outcome instanceof Promise ? await outcome : outcome;
+  if (result.ok) return result.reservation;
+  const needed = formatVnd(result.neededMicroVnd);
+  const available = formatVnd(result.availableMicroVnd);
+  switch (result.reason) {
+    case "insufficient":
+      throw new GatewayError(
+        "insufficient_balance",
+        `Insufficient balance: this call may cost up to ${needed} VND and ${available} VND are available. ` +
+          "Top up and continue with the same key",
+      );
+    case "on_hold":
+      throw new GatewayError(
+        "balance_on_hold",
+        `Balance on hold: this call may cost up to ${needed} VND; ${available} VND are free and ` +
+          `${
+            formatVnd(result.onHoldMicroVnd)
+          } VND are held by calls in flight. Try again when they end, ` +
+          "or ask for fewer output tokens",
+      );
+    case "unavailable":
+      throw new GatewayError(
+        "maintenance",
+        "The ledger cannot be reached at the moment; try again",
+        {
+          retryAfterSeconds: 2,
+        },
+      );
+  }
+}

@@ -1,0 +1,126 @@
+/** The paths of the API. Unknown paths answer 404 before anything asks for a key (spec section 4). */
+import { type Context, Hono } from "hono";
+import type { Style } from "../../core/dialects/contract.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { errorResponse, errorStyleOf } from "../http/error_response.ts";
+import { serveChat } from "./chat.ts";
+import { serveCountTokens } from "./count_tokens.ts";
+import type { Gateway } from "./gateway.ts";
+import { admitRequest, type Incoming } from "./incoming.ts";
+import { listStyle, modelList, modelObject } from "./models.ts";
+
+/** What the server tells of a connection; absent when a test calls the app without a socket. */
+export interface ConnectionBindings {
+  readonly clientAddress?: string;
+}
+
+type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
+
+interface Endpoint {
+  readonly path: string;
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly serve: Serve;
+}
+
+const chat = (style: Style): Serve => (gateway, incoming) => serveChat(gateway, style, incoming);
+
+async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  await admitRequest(gateway, incoming);
+  const { headers, url } = incoming.request;
+  const style = listStyle(headers);
+  return Response.json(modelList(gateway.config.catalog, style, new URL(url).searchParams), {
+    headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
+  });
+}
+
+async function serveModel(
+  gateway: Gateway,
+  incoming: Incoming,
+  context: Context,
+): Promise<Response> {
+  await admitRequest(gateway, incoming);
+  const { catalog } = gateway.config;
+  const model = catalog.find(context.req.param("id") ?? "");
+  if (model === undefined) throw new GatewayError("model_not_found", "There is no such model");
+  return Response.json(modelObject(model, catalog.listRate, listStyle(incoming.request.headers)), {
+    headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
+  });
+}
+
+const endpoints: readonly Endpoint[] = [
+  { method: "POST", path: "/v1/messages", serve: chat("messages") },
+  { method: "POST", path: "/v1/chat/completions", serve: chat("chat") },
+  { method: "POST", path: "/v1/responses", serve: chat("responses") },
+  { method: "POST", path: "/v1/messages/count_tokens", serve: serveCountTokens },
+  { method: "GET", path: "/v1/models", serve: serveModelList },
+  { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
+];
+
+function pathHint(pathname: string): string {
+  if (pathname.startsWith("/v1/v1/")) {
+    return "There is no such path: the base address must not end in /v1 for this client";
+  }
+  const withVersion = `/v1${pathname}`;
+  if (endpoints.some((endpoint) => endpoint.path === withVersion)) {
+    return `There is no such path: did you mean ${withVersion}? Add /v1 to the base address`;
+  }
+  return "There is no such path";
+}
+
+/** Builds the API. */
+export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings }> {
+  const app = new Hono<{ Bindings: ConnectionBindings }>();
+
+  const handle = (serve: Serve) => async (context: Context) => {
+    const requestId = newId("request", gateway.clock.nowMs());
+    try {
+      return await serve(gateway, {
+        request: context.req.raw,
+        requestId,
+        clientAddress: context.env?.clientAddress ?? "127.0.0.1",
+      }, context);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) {
+        gateway.log.event("error", "unexpected error", {
+          request_id: requestId,
+          error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+          stack: error instanceof Error ? error.stack : undefined,
+        });
+      }
+      return errorResponse(error, errorStyleOf(context.req.path), requestId);
+    }
+  };
+
+  const methods = new Map<string, string[]>();
+  for (const { method, path, serve } of endpoints) {
+    app.on(method, path, handle(serve));
+    methods.set(path, [...methods.get(path) ?? [], method]);
+  }
+  for (const [path, allowed] of methods) {
+    app.all(path, (context) => {
+      const error = new GatewayError(
+        "method_not_allowed",
+        `Use ${allowed.join(" or ")} on this path`,
+      );
+      const response = errorResponse(
+        error,
+        errorStyleOf(context.req.path),
+        newId("request", gateway.clock.nowMs()),
+      );
+      response.headers.set("allow", allowed.join(", "));
+      return response;
+    });
+  }
+  return app;
+}
+
+/** The answer for a path that nothing serves. */
+export async function notFound(gateway: Gateway, request: Request): Promise<Response> {
+  await request.body?.cancel();
+  const { pathname } = new URL(request.url);
+  const requestId = newId("request", gateway.clock.nowMs());
+  const error = new GatewayError("not_found", pathHint(pathname));
+  const style = pathname.includes("/messages") ? "messages" : "chat";
+  return errorResponse(error, style, requestId);
+}

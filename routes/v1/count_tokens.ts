@@ -1,0 +1,92 @@
+/** POST /v1/messages/count_tokens: free. The provider's own counter where it has one, else an estimate that says so. */
+import { readWhole } from "../../core/call/read_whole.ts";
+import { readCountTokensRequest } from "../../core/call/chat_request.ts";
+import { type JsonBody, parseJsonBody, withFields } from "../../core/call/json_body.ts";
+import { providerRequest } from "../../core/call/provider_request.ts";
+import type { Model, Route } from "../../core/catalog/catalog.ts";
+import { decodeProviderError } from "../../core/dialects/convert.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { isJsonObject } from "../../core/json.ts";
+import { limits } from "../../core/limits.ts";
+import { estimateInputTokens } from "../../core/tokens/mod.ts";
+import { chooseModel } from "./admission.ts";
+import type { Gateway } from "./gateway.ts";
+import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";
+
+/** Asks the provider. `undefined`: it could not answer, and an estimate must do. */
+async function countUpstream(
+  gateway: Gateway,
+  route: Route,
+  body: JsonBody,
+  headers: Headers,
+): Promise<number | undefined> {
+  const { provider, secret, transport } = gateway.router.access(route);
+  const exchange = transport.open(providerRequest({
+    provider,
+    style: "messages",
+    subpath: "/count_tokens",
+    secret,
+    body: withFields(body, { model: route.upstreamModel }),
+    stream: false,
+    clientHeader: (name) => headers.get(name) ?? undefined,
+  }));
+  const patience = gateway.deadlines.create(() => exchange.cancel());
+  patience.arm(limits.countTokensMs);
+  try {
+    const response = await exchange.response;
+    const bytes = await readWhole(response.body, limits.errorBodyBytes);
+    const text = new TextDecoder().decode(bytes);
+    if (response.status === 400 || response.status === 413) {
+      throw decodeProviderError("messages", response.status, text);
+    }
+    if (response.status !== 200) return undefined;
+    const value: unknown = JSON.parse(text);
+    const count = isJsonObject(value) ? value["input_tokens"] : undefined;
+    return typeof count === "number" && Number.isSafeInteger(count) && count >= 0
+      ? count
+      : undefined;
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    exchange.cancel();
+    return undefined; // the counter is a convenience: its failure must not harm the route or the caller
+  } finally {
+    patience.disarm();
+  }
+}
+
+function countingRoute(gateway: Gateway, model: Model): Route | undefined {
+  return gateway.router.candidates(model, { style: "messages", operation: "count_tokens" })
+    .find((route) => route.countTokens && route.style === "messages");
+}
+
+/** Serves one count. */
+export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const { body: bytes, principal } = await admitRequest(gateway, incoming);
+  const { headers } = incoming.request;
+  requireJson(incoming.request);
+  checkVersion(headers);
+  const body = parseJsonBody(bytes);
+  const request = readCountTokensRequest(body.value);
+  const { model, mappedFrom } = chooseModel(
+    gateway.config.catalog,
+    request.model,
+    "chat",
+    principal,
+  );
+  const route = countingRoute(gateway, model);
+  const counted = route === undefined
+    ? undefined
+    : await countUpstream(gateway, route, body, headers);
+  const responseHeaders = new Headers({
+    "content-type": "application/json",
+    "x-request-id": incoming.requestId,
+    "request-id": incoming.requestId,
+    "x-gateway-model": model.id,
+  });
+  if (mappedFrom !== undefined) {
+    responseHeaders.set("x-gateway-model-mapped-from", encodeURI(mappedFrom.toWellFormed()));
+  }
+  if (counted === undefined) responseHeaders.set("x-gateway-estimate", "true");
+  const inputTokens = counted ?? await estimateInputTokens(body.value);
+  return new Response(JSON.stringify({ input_tokens: inputTokens }), { headers: responseHeaders });
+}

@@ -1,0 +1,23 @@
+/** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
+import type { Clock } from "../../core/clock.ts";
+import type { Config } from "../../core/config.ts";
+import type { Deadlines } from "../../core/deadlines.ts";
+import type { Router } from "../../core/routing/router.ts";
+import type { Control } from "../../kv/control.ts";
+import type { KeyDirectory } from "../../kv/key_directory.ts";
+import type { Teller } from "../../kv/teller/mod.ts";
+import type { CallsInFlight } from "./calls_in_flight.ts";
+import type { CallLog } from "./call_log.ts";
+
+export interface Gateway {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly kv: Deno.Kv;
+  readonly control: Control;
+  readonly directory: KeyDirectory;
+  readonly teller: Teller;
+  readonly router: Router;
+  readonly calls: CallsInFlight;
+  readonly log: CallLog;
+}

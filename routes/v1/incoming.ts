@@ -1,0 +1,78 @@
+/** The first steps of every API call: maintenance, body, key. */
+import { GatewayError } from "../../core/errors.ts";
+import type { RequestId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Principal } from "../../kv/key_directory.ts";
+import { authenticate } from "../http/authenticate.ts";
+import { readRequestBody } from "../http/request_body.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** A request as the server hands it over. */
+export interface Incoming {
+  readonly request: Request;
+  readonly requestId: RequestId;
+  /** IP address of the client, as far as we can tell. */
+  readonly clientAddress: string;
+}
+
+/** A request whose caller is known and whose body is read. */
+export interface AuthenticatedRequest {
+  readonly body: Uint8Array;
+  readonly principal: Principal;
+}
+
+/**
+ * Reads the body first, also when refusing: an unread body makes the server close the connection under the client.
+ *
+ * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key` …
+ */
+export async function admitRequest(
+  gateway: Gateway,
+  incoming: Incoming,
+): Promise<AuthenticatedRequest> {
+  const { request } = incoming;
+  const body = await readRequestBody(request, gateway.deadlines);
+  const { maintenance } = gateway.control.switches;
+  if (maintenance !== undefined) {
+    throw new GatewayError("maintenance", maintenance.message, {
+      retryAfterSeconds: limits.maintenanceRetrySeconds,
+    });
+  }
+  const principal = await authenticate(request.headers, gateway.directory, incoming.clientAddress);
+  return { body, principal };
+}
+
+/**
+ * Refuses bodies that do not say they are JSON.
+ *
+ * @throws {GatewayError} `unsupported_media_type`
+ */
+export function requireJson(request: Request): void {
+  const contentType = request.headers.get("content-type");
+  if (contentType !== null && /^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(contentType)) {
+    return;
+  }
+  throw new GatewayError(
+    "unsupported_media_type",
+    "The content type must be application/json",
+    { param: "content-type" },
+  );
+}
+
+const knownVersions: ReadonlySet<string> = new Set(["2023-06-01", "2023-01-01"]);
+
+/**
+ * Checks the version header of the Messages style; optional, under either name (design section 8).
+ *
+ * @throws {GatewayError} `invalid_request` for a version that does not exist
+ */
+export function checkVersion(headers: Headers): void {
+  for (const name of ["compat-version", "anthropic-version"]) {
+    const version = headers.get(name);
+    if (version !== null && !knownVersions.has(version)) {
+      throw new GatewayError("invalid_request", `${name}: unknown version; use 2023-06-01`, {
+        param: name,
+      });
+    }
+  }
+}

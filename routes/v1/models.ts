@@ -1,0 +1,113 @@
+/** GET /v1/models and /v1/models/{id}: the catalogue with prices, in the list shape of either style (design section 8). */
+import type { Catalog, Model } from "../../core/catalog/catalog.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { listFigure } from "../../core/money/micro_vnd.ts";
+import type { CataloguePrice } from "../../core/money/price.ts";
+
+/** Models have no birthday of their own here; both SDKs want one. Start of version 1 of the API. */
+const createdSeconds = 1_763_596_800;
+const createdAt = new Date(createdSeconds * 1000).toISOString().replace(".000Z", "Z");
+
+function priceFields(price: CataloguePrice, listRate: number): JsonObject {
+  switch (price.unit) {
+    case "token":
+      return {
+        price: {
+          unit: "1M tokens",
+          vnd: price.vndPerMtok,
+          output_vnd: price.outputVndPerMtok ?? price.vndPerMtok,
+          cache_read_vnd: price.cacheReadVndPerMtok ?? price.vndPerMtok,
+          cache_write_vnd: price.cacheWriteVndPerMtok ?? price.vndPerMtok,
+        },
+        list_price: listFigure(price.vndPerMtok, listRate),
+      };
+    case "request":
+    case "image":
+      return {
+        price: { unit: price.unit, vnd: price.vnd },
+        list_price: listFigure(price.vnd, listRate),
+      };
+    case "video":
+      return {
+        price: {
+          unit: "video",
+          tiers: price.tiers.map((tier) => ({
+            from_seconds: tier.fromSeconds,
+            to_seconds: tier.toSeconds,
+            vnd: tier.vnd,
+            list_price: listFigure(tier.vnd, listRate),
+          })),
+        },
+        list_price: listFigure(price.tiers[0]?.vnd ?? 0, listRate),
+      };
+  }
+}
+
+function extras(model: Model, listRate: number): JsonObject {
+  return {
+    kind: model.kind,
+    family: model.family,
+    ...(model.kind === "chat"
+      ? {
+        context_window: model.contextWindow,
+        max_output_tokens: model.maxOutputTokens,
+        vision: model.vision,
+      }
+      : {}),
+    aliases: [...model.aliases],
+    ...priceFields(model.price, listRate),
+  };
+}
+
+export type ListStyle = "chat" | "messages";
+
+/** Clients of the Messages style say so by their version header. */
+export function listStyle(headers: Headers): ListStyle {
+  return headers.has("anthropic-version") || headers.has("compat-version") ? "messages" : "chat";
+}
+
+/** One model in the shape of the given style. */
+export function modelObject(model: Model, listRate: number, style: ListStyle): JsonObject {
+  if (style === "messages") {
+    return {
+      type: "model",
+      id: model.id,
+      display_name: model.displayName,
+      created_at: createdAt,
+      ...(model.kind === "chat"
+        ? { max_input_tokens: model.contextWindow, max_tokens: model.maxOutputTokens }
+        : {}),
+      ...extras(model, listRate),
+    };
+  }
+  return {
+    id: model.id,
+    object: "model",
+    created: createdSeconds,
+    owned_by: "gateway",
+    display_name: model.displayName,
+    ...extras(model, listRate),
+  };
+}
+
+/** The whole list. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`. */
+export function modelList(catalog: Catalog, style: ListStyle, query: URLSearchParams): JsonObject {
+  const { models, listRate } = catalog;
+  if (style === "chat") {
+    return { object: "list", data: models.map((model) => modelObject(model, listRate, "chat")) };
+  }
+  const wanted = Number(query.get("limit") ?? 1000);
+  const limit = Number.isInteger(wanted) && wanted >= 1 && wanted <= 1000 ? wanted : 1000;
+  const indexOf = (id: string | null) => models.findIndex((model) => model.id === id);
+  const after = indexOf(query.get("after_id"));
+  const before = indexOf(query.get("before_id"));
+  const end = before === -1 ? models.length : before;
+  const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit);
+  const page = models.slice(start, Math.min(end, start + limit));
+  return {
+    data: page.map((model) => modelObject(model, listRate, "messages")),
+    has_more: before === -1 ? start + page.length < models.length : start > 0,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  };
+}

@@ -1,0 +1,62 @@
+/** The seven `x-gateway-*` headers of spec section 4, and those that every answer of a call carries. */
+import type { Model } from "../../core/catalog/catalog.ts";
+import type { RequestId } from "../../core/ids.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { billedInputTokens } from "../../core/money/token_usage.ts";
+import type { AppliedPrice, Receipt } from "../../core/receipt.ts";
+
+/** What is known as soon as a route is committed; all that streams can carry. */
+export interface CallHeadersInput {
+  readonly requestId: RequestId;
+  readonly model: Model;
+  readonly mappedFrom: string | undefined;
+  readonly price: AppliedPrice;
+  /** Request fields that the route could not carry. */
+  readonly dropped: readonly string[];
+}
+
+/** Names come from strangers: whatever cannot stand in a header is percent-encoded. */
+function headerSafe(text: string): string {
+  return text.replace(/[^\x20-\x7e]+|%/g, (part) => encodeURIComponent(part.toWellFormed()));
+}
+
+/** Longest value of `x-gateway-conversion`; a request can have thousands of fields that were dropped. */
+const conversionChars = 2_000;
+
+/** Headers of any answer of a call. */
+export function callHeaders(input: CallHeadersInput): [string, string][] {
+  const headers: [string, string][] = [
+    ["x-request-id", input.requestId],
+    ["request-id", input.requestId],
+    ["x-gateway-model", input.model.id],
+  ];
+  if (input.mappedFrom !== undefined) {
+    headers.push(["x-gateway-model-mapped-from", headerSafe(input.mappedFrom)]);
+  }
+  if (input.price.unit === "token") {
+    // µVND per token is VND per million tokens: the same number.
+    headers.push(["x-gateway-price-vnd-per-mtok", String(input.price.inputMicroVnd)]);
+  } else {
+    headers.push(["x-gateway-price-vnd-per-request", formatVnd(input.price.perUnitMicroVnd)]);
+  }
+  if (input.dropped.length > 0) {
+    const value = `dropped=${input.dropped.join(",")}`;
+    headers.push([
+      "x-gateway-conversion",
+      headerSafe(value.length > conversionChars ? `${value.slice(0, conversionChars)}…` : value),
+    ]);
+  }
+  return headers;
+}
+
+/** Headers of an answer whose cost is known: not streamed. */
+export function costHeaders(receipt: Receipt): [string, string][] {
+  const headers: [string, string][] = [["x-gateway-cost-vnd", formatVnd(receipt.costMicroVnd)]];
+  if (receipt.usage !== undefined) {
+    headers.push(
+      ["x-gateway-input-tokens", String(billedInputTokens(receipt.usage))],
+      ["x-gateway-output-tokens", String(receipt.usage.output)],
+    );
+  }
+  return headers;
+}
