@@ -1,0 +1,138 @@
+/**
+ * Which addresses the gateway may fetch from on behalf of a stranger: public unicast, and nothing else.
+ *
+ * Sources: the IANA special-purpose registries for IPv4 and IPv6 (RFC 6890 and its updates). Where an IPv6 address
+ * carries an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), it is refused whatever it carries: nobody
+ * serves pictures there, and each form is a way around a check of the other family.
+ */
+
+/** Ranges of IPv4 that are not public unicast, as address and prefix length. */
+const refusedIpv4: readonly (readonly [address: string, prefix: number])[] = [
+  ["0.0.0.0", 8], // this network
+  ["10.0.0.0", 8], // private
+  ["100.64.0.0", 10], // carrier NAT; also a cloud's metadata address 100.100.100.200
+  ["127.0.0.0", 8], // loopback
+  ["168.63.129.16", 32], // a cloud's platform service, on a public number
+  ["169.254.0.0", 16], // link-local; metadata services
+  ["172.16.0.0", 12], // private
+  ["192.0.0.0", 24], // protocol assignments; also a cloud's metadata address 192.0.0.192
+  ["192.0.2.0", 24], // documentation
+  ["192.31.196.0", 24], // AS112
+  ["192.52.193.0", 24], // AMT
+  ["192.88.99.0", 24], // 6to4 relays
+  ["192.168.0.0", 16], // private
+  ["192.175.48.0", 24], // AS112
+  ["198.18.0.0", 15], // benchmarks
+  ["198.51.100.0", 24], // documentation
+  ["203.0.113.0", 24], // documentation
+  ["224.0.0.0", 4], // multicast
+  ["240.0.0.0", 4], // reserved, broadcast
+];
+
+/** Ranges inside the global unicast block 2000::/3 that are refused all the same. */
+const refusedIpv6: readonly (readonly [address: string, prefix: number])[] = [
+  ["2001::", 23], // protocol assignments: Teredo, ORCHID, benchmarks …
+  ["2001:db8::", 32], // documentation
+  ["2002::", 16], // 6to4
+  ["2620:4f:8000::", 48], // AS112
+  ["3fff::", 20], // documentation
+];
+
+/** Reads dotted IPv4 with four decimal parts and nothing else: the form that URL parsers and resolvers write. */
+function parseIpv4(text: string): Uint8Array | undefined {
+  const parts = text.split(".");
+  if (parts.length !== 4) return undefined;
+  const bytes = new Uint8Array(4);
+  for (const [index, part] of parts.entries()) {
+    if (!/^(?:0|[1-9]\d{0,2})$/.test(part)) return undefined;
+    const value = Number(part);
+    if (value > 255) return undefined;
+    bytes[index] = value;
+  }
+  return bytes;
+}
+
+function parseIpv6(text: string): Uint8Array | undefined {
+  // A zone (fe80::1%eth0) only makes sense on a local link.
+  if (text.includes("%")) return undefined;
+  let source = text;
+  const tail = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text);
+  if (tail !== null) {
+    const v4 = parseIpv4(tail[2]!);
+    if (v4 === undefined) return undefined;
+    const high = (v4[0]! << 8 | v4[1]!).toString(16);
+    const low = (v4[2]! << 8 | v4[3]!).toString(16);
+    source = `${tail[1]}${high}:${low}`;
+  }
+  const halves = source.split("::");
+  if (halves.length > 2) return undefined;
+  const groupsOf = (half: string) => half === "" ? [] : half.split(":");
+  const head = groupsOf(halves[0]!);
+  const rest = halves.length === 2 ? groupsOf(halves[1]!) : [];
+  const missing = 8 - head.length - rest.length;
+  if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
+  const groups = [...head, ...Array.from({ length: missing }, () => "0"), ...rest];
+  const bytes = new Uint8Array(16);
+  for (const [index, group] of groups.entries()) {
+    if (!/^[0-9a-f]{1,4}$/i.test(group)) return undefined;
+    const value = Number.parseInt(group, 16);
+    bytes[index * 2] = value >> 8;
+    bytes[index * 2 + 1] = value & 0xff;
+  }
+  return bytes;
+}
+
+/**
+ * Reads an IP address as resolvers and URL parsers write it; IPv6 without brackets. `undefined` for names and for
+ * forms such as `0x7f.1` (URL parsers turn those into dotted form before they come here).
+ */
+export function parseAddress(text: string): Uint8Array | undefined {
+  return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
+}
+
+function inRange(address: Uint8Array, network: Uint8Array, prefix: number): boolean {
+  const whole = prefix >> 3;
+  for (let i = 0; i < whole; i++) {
+    if (address[i] !== network[i]) return false;
+  }
+  const bits = prefix & 7;
+  if (bits === 0) return true;
+  const mask = 0xff << (8 - bits) & 0xff;
+  return (address[whole]! & mask) === (network[whole]! & mask);
+}
+
+function inAny(
+  address: Uint8Array,
+  ranges: readonly (readonly [string, number])[],
+): boolean {
+  return ranges.some(([network, prefix]) => {
+    const bytes = parseAddress(network);
+    return bytes !== undefined && inRange(address, bytes, prefix);
+  });
+}
+
+/** ISATAP (RFC 5214) hides an IPv4 address behind `::5efe:` in the lower half of any prefix. */
+function isIsatap(address: Uint8Array): boolean {
+  return (address[8]! & 0xfc) === 0 && address[9] === 0 && address[10] === 0x5e &&
+    address[11] === 0xfe;
+}
+
+/**
+ * Whether an address may be fetched from. Anything that is not the plain text of an address is refused.
+ *
+ * @example
+ * ```ts
+ * import { isPublicAddress } from "./address.ts";
+ * if (!isPublicAddress("93.184.215.14")) throw new Error("a public address");
+ * for (const bad of ["127.0.0.1", "169.254.169.254", "::1", "::ffff:8.8.8.8", "localhost", "8.8.8.8.8"]) {
+ *   if (isPublicAddress(bad)) throw new Error(bad);
+ * }
+ * ```
+ */
+export function isPublicAddress(text: string): boolean {
+  const address = parseAddress(text);
+  if (address === undefined) return false;
+  if (address.length === 4) return !inAny(address, refusedIpv4);
+  const isGlobalUnicast = (address[0]! & 0xe0) === 0x20; // 2000::/3
+  return isGlobalUnicast && !inAny(address, refusedIpv6) && !isIsatap(address);
+}

@@ -1,0 +1,140 @@
+/** A picture that a client hands over: as an address, as base64 in JSON, or as a file of a form. */
+import { GatewayError } from "../errors.ts";
+import { isJsonObject, type Json } from "../json.ts";
+import { parseRemoteUrl } from "./remote_url.ts";
+import {
+  fileExtension,
+  imageMediaTypes,
+  type MediaType,
+  sniffBytes,
+  sniffMediaType,
+} from "./sniff.ts";
+
+export type MediaReference =
+  | { readonly kind: "url"; readonly url: string }
+  /** Checked at its first bytes only; {@linkcode referenceBytes} decodes the whole. */
+  | { readonly kind: "base64"; readonly mediaType: MediaType; readonly base64: string }
+  | { readonly kind: "file"; readonly mediaType: MediaType; readonly bytes: Uint8Array };
+
+/** Four base64 characters make three bytes. */
+const sniffChars = Math.ceil(sniffBytes / 3) * 4;
+
+function refuse(field: string, why: string): never {
+  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
+}
+
+/**
+ * Reads one reference of a JSON body: a string (http(s) URL, data URL or plain base64), or the object forms of the
+ * SDKs, `{ image_url: "…" }`, `{ image_url: { url: "…" } }` and `{ url: "…" }`.
+ *
+ * @example
+ * ```ts
+ * import { readReference } from "./reference.ts";
+ * const reference = readReference({ image_url: "https://example.com/cat.png" }, "image");
+ * if (reference.kind !== "url") throw new Error("wrong kind");
+ * ```
+ *
+ * @throws {GatewayError} `invalid_request` that names `field`
+ */
+export function readReference(value: Json, field: string): MediaReference {
+  if (typeof value === "string") return readText(value, field);
+  if (isJsonObject(value)) {
+    if (value["file_id"] !== undefined) {
+      refuse(field, "file_id is not supported here; send a URL, a data URL, base64 or a file");
+    }
+    const inner = value["image_url"] ?? value["url"];
+    if (typeof inner === "string") return readText(inner, field);
+    if (isJsonObject(inner) && typeof inner["url"] === "string") {
+      return readText(inner["url"], field);
+    }
+  }
+  refuse(field, "must be an http(s) URL, a data URL or base64");
+}
+
+function readText(text: string, field: string): MediaReference {
+  const trimmed = text.trim();
+  if (trimmed === "") refuse(field, "is empty");
+  if (/^data:/i.test(trimmed)) return readDataUrl(trimmed, field);
+  if (/^[a-z][a-z0-9+.-]*:/i.test(trimmed)) {
+    const url = parseRemoteUrl(trimmed);
+    if (typeof url === "string") refuse(field, url);
+    return { kind: "url", url: url.href };
+  }
+  return readBase64(trimmed, field);
+}
+
+function readDataUrl(text: string, field: string): MediaReference {
+  const comma = text.indexOf(",");
+  const head = comma < 0 ? "" : text.slice("data:".length, comma).toLowerCase();
+  if (!head.endsWith(";base64")) refuse(field, "a data URL must be base64: data:image/…;base64,…");
+  return readBase64(text.slice(comma + 1), field);
+}
+
+/** The first bytes decide what it is; the type a data URL claims is not looked at. */
+function readBase64(base64: string, field: string): MediaReference {
+  let head: Uint8Array;
+  try {
+    head = fromBase64(base64.slice(0, sniffChars));
+  } catch {
+    refuse(field, "must be an http(s) URL, a data URL or base64");
+  }
+  return { kind: "base64", mediaType: imageTypeOf(head, field), base64 };
+}
+
+/**
+ * Reads one file of a form. The bytes are kept as a view, not copied.
+ *
+ * @throws {GatewayError} `invalid_request` that names `field`
+ */
+export function readFile(bytes: Uint8Array, field: string): MediaReference {
+  if (bytes.length === 0) refuse(field, "the file is empty");
+  return { kind: "file", mediaType: imageTypeOf(bytes, field), bytes };
+}
+
+function imageTypeOf(bytes: Uint8Array, field: string): MediaType {
+  const mediaType = sniffMediaType(bytes);
+  if (mediaType === undefined || !imageMediaTypes.has(mediaType)) {
+    refuse(field, "must be a PNG, JPEG, WebP or GIF image");
+  }
+  return mediaType;
+}
+
+/** Both alphabets, with or without padding. */
+function fromBase64(text: string): Uint8Array {
+  const plain = text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
+  return Uint8Array.fromBase64(plain);
+}
+
+/**
+ * The bytes of a reference that is not a URL.
+ *
+ * @throws {GatewayError} `invalid_request` that names `field` if the base64 is broken
+ */
+export function referenceBytes(
+  reference: Exclude<MediaReference, { kind: "url" }>,
+  field: string,
+): Uint8Array {
+  if (reference.kind === "file") return reference.bytes;
+  try {
+    return fromBase64(reference.base64);
+  } catch {
+    refuse(field, "is not valid base64");
+  }
+}
+
+/** The reference as text for a JSON body: its URL, or a data URL. */
+export function referenceText(reference: MediaReference): string {
+  switch (reference.kind) {
+    case "url":
+      return reference.url;
+    case "base64":
+      return `data:${reference.mediaType};base64,${reference.base64}`;
+    case "file":
+      return `data:${reference.mediaType};base64,${reference.bytes.toBase64()}`;
+  }
+}
+
+/** A file name for forms. The client's own name is not passed on: it may say where or who the client is. */
+export function referenceFileName(mediaType: MediaType, index: number): string {
+  return `reference_${index + 1}.${fileExtension(mediaType)}`;
+}

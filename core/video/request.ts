@@ -1,0 +1,198 @@
+/** Reads and checks the body of `POST /v1/videos` by the rules of its model (spec section 4). */
+import { GatewayError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import {
+  type MediaFields,
+  referenceCount,
+  referenceField,
+  textField,
+  wholeNumberField,
+} from "../media/fields.ts";
+import type { MediaReference } from "../media/reference.ts";
+import { parseRemoteUrl } from "../media/remote_url.ts";
+import { type AspectRatio, aspectRatios, type VideoRules } from "./rules.ts";
+
+/** A request that its model accepts. */
+export interface VideoRequest {
+  readonly prompt: string;
+  /** As asked for. */
+  readonly seconds: number | undefined;
+  /** What the price goes by: `seconds`, or the model's default. */
+  readonly billedSeconds: number;
+  /** `<W>x<H>`: as asked for, or picked by the aspect ratio, or the model's default. */
+  readonly size: string;
+  readonly aspectRatio: AspectRatio;
+  /** `undefined` for models without this parameter. */
+  readonly resolution: string | undefined;
+  readonly inputReferences: readonly MediaReference[];
+  readonly lastFrame: MediaReference | undefined;
+  readonly inputVideoUrl: string | undefined;
+  /** Fields that this endpoint does not know. They are not sent on: a stranger's field might change the price. */
+  readonly unknownFields: readonly string[];
+}
+
+const knownFields: ReadonlySet<string> = new Set([
+  "model",
+  "prompt",
+  "seconds",
+  "size",
+  "aspect_ratio",
+  "input_reference",
+  "image_url",
+  "last_frame",
+  "input_video",
+  "resolution",
+]);
+
+function refuse(field: string, why: string): never {
+  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+function either(words: readonly string[]): string {
+  if (words.length < 2) return words.join("");
+  return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+/**
+ * Checks a request against the rules of its model.
+ *
+ * `aspect_ratio` without `size` picks the first size of that ratio; both given and in conflict is an error (design
+ * section 6). `image_url` is another name for `input_reference`.
+ *
+ * @example
+ * ```ts
+ * import { fieldsOfJson } from "../media/fields.ts";
+ * import { readVideoRequest } from "./request.ts";
+ * import { specVideoRules } from "./rules.ts";
+ * const fields = fieldsOfJson({ prompt: "a cat", aspect_ratio: "16:9" });
+ * const request = readVideoRequest(fields, specVideoRules.A, "video-a");
+ * if (request.size !== "1280x720" || request.billedSeconds !== 5) throw new Error("wrong defaults");
+ * ```
+ *
+ * @throws {GatewayError} `invalid_request` that names the field at fault
+ */
+export function readVideoRequest(
+  fields: MediaFields,
+  rules: VideoRules,
+  model: string,
+): VideoRequest {
+  const prompt = readPrompt(fields);
+  const seconds = readSeconds(fields, rules, model);
+  const shape = readShape(fields, rules, model);
+  const resolution = readResolution(fields, rules, model);
+  const inputReferences = readInputReferences(fields, rules, model);
+  return {
+    prompt,
+    seconds,
+    billedSeconds: seconds ?? rules.defaultSeconds,
+    ...shape,
+    resolution,
+    inputReferences,
+    lastFrame: readLastFrame(fields, rules, model, inputReferences.length),
+    inputVideoUrl: readInputVideo(fields, rules, model),
+    unknownFields: [...fields.keys()].filter((name) => !knownFields.has(name)),
+  };
+}
+
+function readPrompt(fields: MediaFields): string {
+  const prompt = textField(fields, "prompt");
+  if (prompt === undefined || prompt.trim() === "") refuse("prompt", "is required");
+  if (prompt.length > limits.mediaPromptChars) {
+    refuse("prompt", `must be at most ${limits.mediaPromptChars} characters`);
+  }
+  return prompt;
+}
+
+function readSeconds(fields: MediaFields, rules: VideoRules, model: string): number | undefined {
+  const seconds = wholeNumberField(fields, "seconds");
+  if (seconds === undefined) return undefined;
+  const allowed = seconds !== "invalid" &&
+    rules.seconds.some(({ from, to }) => from <= seconds && seconds <= to);
+  if (allowed) return seconds;
+  const ranges = rules.seconds.map(({ from, to }) => from === to ? `${from}` : `${from} to ${to}`);
+  refuse("seconds", `must be ${either(ranges)} for ${model}`);
+}
+
+function readShape(
+  fields: MediaFields,
+  rules: VideoRules,
+  model: string,
+): { size: string; aspectRatio: AspectRatio } {
+  const ratioText = textField(fields, "aspect_ratio");
+  const ratio = aspectRatios.find((known) => known === ratioText);
+  const ofRatio = rules.sizes.find((rule) => rule.ratio === ratio);
+  if (ratioText !== undefined && ofRatio === undefined) {
+    const ratios = aspectRatios.filter((known) => rules.sizes.some((rule) => rule.ratio === known));
+    refuse("aspect_ratio", `must be ${either(ratios)} for ${model}`);
+  }
+  const sizeText = textField(fields, "size");
+  if (sizeText === undefined) {
+    const chosen = ofRatio ?? rules.sizes[0]!;
+    return { size: chosen.size, aspectRatio: chosen.ratio };
+  }
+  const chosen = rules.sizes.find((rule) => rule.size === sizeText);
+  if (chosen === undefined) {
+    refuse("size", `must be ${either(rules.sizes.map((rule) => rule.size))} for ${model}`);
+  }
+  if (ratio !== undefined && chosen.ratio !== ratio) {
+    refuse("aspect_ratio", `${ratio} is in conflict with size ${chosen.size}; send one of them`);
+  }
+  return { size: chosen.size, aspectRatio: chosen.ratio };
+}
+
+function readResolution(
+  fields: MediaFields,
+  rules: VideoRules,
+  model: string,
+): string | undefined {
+  const resolution = textField(fields, "resolution");
+  if (rules.resolutions.length === 0) {
+    if (resolution !== undefined) refuse("resolution", `is not supported by ${model}`);
+    return undefined;
+  }
+  if (resolution !== undefined && !rules.resolutions.includes(resolution)) {
+    refuse("resolution", `must be ${either(rules.resolutions)} for ${model}`);
+  }
+  return resolution ?? rules.resolutions[0];
+}
+
+function readInputReferences(
+  fields: MediaFields,
+  rules: VideoRules,
+  model: string,
+): MediaReference[] {
+  const most = rules.maxInputReferences;
+  const given = referenceCount(fields, "input_reference") + referenceCount(fields, "image_url");
+  if (given > most) {
+    refuse("input_reference", `at most ${most} images for ${model}, ${given} were sent`);
+  }
+  return [...referenceField(fields, "input_reference"), ...referenceField(fields, "image_url")];
+}
+
+function readLastFrame(
+  fields: MediaFields,
+  rules: VideoRules,
+  model: string,
+  inputReferenceCount: number,
+): MediaReference | undefined {
+  if (!fields.has("last_frame")) return undefined;
+  if (!rules.lastFrame) refuse("last_frame", `is not supported by ${model}`);
+  const [frame, ...more] = referenceField(fields, "last_frame");
+  if (frame === undefined || more.length > 0) refuse("last_frame", "must be one image");
+  if (inputReferenceCount === 0) refuse("last_frame", "needs input_reference as the first frame");
+  return frame;
+}
+
+function readInputVideo(
+  fields: MediaFields,
+  rules: VideoRules,
+  model: string,
+): string | undefined {
+  if (!fields.has("input_video")) return undefined;
+  if (!rules.inputVideo) refuse("input_video", `is not supported by ${model}`);
+  const text = textField(fields, "input_video");
+  const url = parseRemoteUrl(text ?? "");
+  if (typeof url === "string") refuse("input_video", url);
+  return url.href;
+}

@@ -1,0 +1,186 @@
+/**
+ * The life of a video task (spec section 3, design section 6), as pure functions: what was known, what was seen, and
+ * what follows. Money follows from here too, so it is decided in one place.
+ *
+ * ```text
+ * queued ──> in_progress ──> completed
+ *    │            │ ├──────> failed      full refund
+ *    └────────────┴─┴──────> cancelled   refund if the provider had not started
+ * ```
+ */
+import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../ids.ts";
+
+export type VideoState = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+
+/** Why a task failed, in words for the client. */
+export interface VideoError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One task as it is stored. Metadata only: the prompt and the pictures are not here. */
+export interface VideoTask {
+  readonly id: VideoId;
+  readonly accountId: AccountId;
+  readonly keyId: ApiKeyId;
+  /** The call that created it, and its charge. */
+  readonly requestId: RequestId;
+  /** Catalogue id. */
+  readonly model: string;
+  /** Pins the provider: polls, downloads and deletes go back to where the task was made. */
+  readonly route: string;
+  /** Pins the credential the same way: the name of its environment variable, never the secret. */
+  readonly credential: string | undefined;
+  /** The provider's id of the task. */
+  readonly upstreamId: string;
+  readonly state: VideoState;
+  /** 0 to 100. */
+  readonly progress: number;
+  readonly createdAtMs: number;
+  readonly completedAtMs: number | undefined;
+  /** When the provider removes the file, if it said so. */
+  readonly expiresAtMs: number | undefined;
+  /** A task without an end fails after this. */
+  readonly deadlineAtMs: number;
+  /** As asked for or as billed. */
+  readonly seconds: number;
+  readonly size: string;
+  readonly error: VideoError | undefined;
+  /** What was charged at creation. */
+  readonly costMicroVnd: bigint;
+  /** The refund, once there is one. */
+  readonly refundId: LedgerId | undefined;
+}
+
+/** What a provider says of a task, in our terms. */
+export interface VideoSighting {
+  readonly state: VideoState;
+  readonly progress: number | undefined;
+  readonly completedAtMs: number | undefined;
+  readonly expiresAtMs: number | undefined;
+  readonly error: VideoError | undefined;
+}
+
+/** Something that happened to a task. */
+export type VideoEvent =
+  | { readonly kind: "seen"; readonly sighting: VideoSighting }
+  /** The provider does not know the task any more. */
+  | { readonly kind: "lost" }
+  | { readonly kind: "deadline" }
+  /** The owner cancelled. `confirmed`: the provider took it back before it had started. */
+  | { readonly kind: "cancel"; readonly confirmed: boolean };
+
+/** What follows from an event. */
+export interface VideoStep {
+  readonly task: VideoTask;
+  /** The charge goes back to the wallet, in the same commit as the new state. */
+  readonly refund: boolean;
+}
+
+/** Whether the task has ended. Ended tasks never change. */
+export function isFinal(state: VideoState): boolean {
+  return state === "completed" || state === "failed" || state === "cancelled";
+}
+
+/** Order of the states that lead forward: a late or confused answer never leads back. */
+const rank: Record<VideoState, number> = {
+  queued: 0,
+  in_progress: 1,
+  completed: 2,
+  failed: 2,
+  cancelled: 2,
+};
+
+/**
+ * Applies an event.
+ *
+ * A provider that cancels on its own (moderation, its own time-out) has failed the task: the owner gets the money back.
+ *
+ * @returns the task as it is now; the same object if nothing changed
+ */
+export function advance(task: VideoTask, event: VideoEvent, nowMs: number): VideoStep {
+  if (isFinal(task.state)) return { task, refund: false };
+  switch (event.kind) {
+    case "seen":
+      return applySighting(task, event.sighting, nowMs);
+    case "lost":
+      return fail(task, nowMs, {
+        code: "task_lost",
+        message: "The provider no longer knows this task.",
+      });
+    case "deadline":
+      return fail(task, nowMs, {
+        code: "task_timeout",
+        message: "The provider did not finish in time.",
+      });
+    case "cancel": {
+      const refund = event.confirmed && task.state === "queued";
+      return { task: { ...task, state: "cancelled", completedAtMs: nowMs }, refund };
+    }
+  }
+}
+
+function fail(task: VideoTask, nowMs: number, error: VideoError): VideoStep {
+  return { task: { ...task, state: "failed", completedAtMs: nowMs, error }, refund: true };
+}
+
+function applySighting(task: VideoTask, seen: VideoSighting, nowMs: number): VideoStep {
+  const generic = { code: "generation_failed", message: "The provider could not make this video." };
+  switch (seen.state) {
+    case "failed":
+      return fail(task, nowMs, seen.error ?? generic);
+    case "cancelled":
+      return fail(
+        task,
+        nowMs,
+        seen.error ?? {
+          code: "cancelled_by_provider",
+          message: "The provider cancelled this task.",
+        },
+      );
+    case "completed":
+      return {
+        task: {
+          ...task,
+          state: "completed",
+          progress: 100,
+          completedAtMs: seen.completedAtMs ?? nowMs,
+          expiresAtMs: seen.expiresAtMs ?? task.expiresAtMs,
+        },
+        refund: false,
+      };
+    case "queued":
+    case "in_progress": {
+      const state = rank[seen.state] > rank[task.state] ? seen.state : task.state;
+      // 100 means done to those who watch; only `completed` may say it.
+      const told = Number.isFinite(seen.progress) ? Math.floor(seen.progress ?? 0) : 0;
+      const progress = Math.min(99, Math.max(task.progress, told));
+      const expiresAtMs = seen.expiresAtMs ?? task.expiresAtMs;
+      const same = state === task.state && progress === task.progress &&
+        expiresAtMs === task.expiresAtMs;
+      return { task: same ? task : { ...task, state, progress, expiresAtMs }, refund: false };
+    }
+  }
+}
+
+/**
+ * How long to wait before the provider is asked again: often while the task is young (sandboxes and short clips end in
+ * seconds), seldom later. A provider's own `retry-after` comes first, within bounds.
+ *
+ * @example
+ * ```ts
+ * import { pollPauseMs } from "./task.ts";
+ * if (pollPauseMs({ ageMs: 2_000, retryAfterMs: undefined }) !== 1_000) throw new Error("young");
+ * if (pollPauseMs({ ageMs: 600_000, retryAfterMs: undefined }) !== 15_000) throw new Error("old");
+ * ```
+ */
+export function pollPauseMs(
+  options: { readonly ageMs: number; readonly retryAfterMs: number | undefined },
+): number {
+  const { ageMs, retryAfterMs } = options;
+  if (retryAfterMs !== undefined) return Math.min(Math.max(retryAfterMs, 1_000), 60_000);
+  if (ageMs < 15_000) return 1_000;
+  if (ageMs < 60_000) return 3_000;
+  if (ageMs < 300_000) return 8_000;
+  return 15_000;
+}
