@@ -1,0 +1,80 @@
+/**
+ * Style sheets and scripts, served from memory under names that hold their hash: a browser may keep them for ever, and
+ * a new version has a new name. They come as text imports, so a fresh install has them without a build step, a CDN or a
+ * permission to read files.
+ */
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import picoCss from "@picocss/pico/css/pico.min.css" with { type: "text" };
+import htmxScript from "htmx.org/dist/htmx.min.js" with { type: "text" };
+import uplotScript from "uplot/dist/uPlot.iife.min.js" with { type: "text" };
+import uplotCss from "uplot/dist/uPlot.min.css" with { type: "text" };
+import { Hono } from "hono";
+import appScript from "./static/app.js" with { type: "text" };
+import chartScript from "./static/chart.js" with { type: "text" };
+import playgroundScript from "./static/playground.js" with { type: "text" };
+import componentsCss from "./static/components.css" with { type: "text" };
+import layoutCss from "./static/layout.css" with { type: "text" };
+import themeCss from "./static/theme.css" with { type: "text" };
+import favicon from "./static/favicon.svg" with { type: "text" };
+
+const css = "text/css; charset=utf-8";
+const script = "text/javascript; charset=utf-8";
+
+const sources = {
+  "app.css": { type: css, text: [picoCss, themeCss, layoutCss, componentsCss].join("\n") },
+  "app.js": { type: script, text: appScript },
+  "htmx.js": { type: script, text: htmxScript },
+  "chart.css": { type: css, text: uplotCss },
+  "chart.js": { type: script, text: `${uplotScript}\n${chartScript}` },
+  "playground.js": { type: script, text: playgroundScript },
+  "favicon.svg": { type: "image/svg+xml", text: favicon },
+} as const;
+
+export type AssetName = keyof typeof sources;
+
+interface Asset {
+  readonly path: string;
+  readonly type: string;
+  readonly plain: Uint8Array<ArrayBuffer>;
+  readonly gzipped: Uint8Array<ArrayBuffer>;
+}
+
+let built: ReadonlyMap<string, Asset> | undefined;
+
+/** Built on first use: a process that serves only the API never pays for it. */
+function assets(): ReadonlyMap<string, Asset> {
+  built ??= new Map(
+    Object.entries(sources).map(([name, { type, text }]) => {
+      const plain = new TextEncoder().encode(text);
+      const hash = createHash("sha256").update(plain).digest("hex").slice(0, 12);
+      const dot = name.lastIndexOf(".");
+      const path = `/assets/${name.slice(0, dot)}.${hash}${name.slice(dot)}`;
+      const gzipped = new Uint8Array(gzipSync(plain, { level: 9 }));
+      return [name, { path, type, plain, gzipped }];
+    }),
+  );
+  return built;
+}
+
+/** The path of an asset, hash included. */
+export function assetPath(name: AssetName): string {
+  return assets().get(name)!.path;
+}
+
+/** Serves `/assets/*`. */
+export function createAssetRoutes(): Hono {
+  const byPath = new Map([...assets().values()].map((asset) => [asset.path, asset]));
+  return new Hono().get("/assets/:file", (c) => {
+    const asset = byPath.get(c.req.path);
+    if (asset === undefined) return c.text("Not found", 404);
+    const zipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+    return c.body(zipped ? asset.gzipped : asset.plain, 200, {
+      "content-type": asset.type,
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+      vary: "accept-encoding",
+      ...(zipped && { "content-encoding": "gzip" }),
+    });
+  });
+}

@@ -1,0 +1,190 @@
+/** The building blocks of pages: notices, figures, badges, copy buttons, times and money. */
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../format.ts";
+import { defineTexts, type Locale } from "../i18n.ts";
+import { Icon } from "./icons.tsx";
+
+export type NoticeTone = "info" | "success" | "warning" | "danger";
+
+const noticeIcons = {
+  info: "info",
+  success: "check",
+  warning: "warning",
+  danger: "warning",
+} as const;
+
+/** A message above the content. Failures are announced at once, everything else politely. */
+export function Notice({ tone, title, children }: PropsWithChildren<{
+  tone: NoticeTone;
+  title?: string;
+}>) {
+  return (
+    <div class={`notice ${tone}`} role={tone === "danger" ? "alert" : "status"}>
+      <Icon name={noticeIcons[tone]} />
+      <div>
+        {title !== undefined && <strong class="notice-title">{title}</strong>}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+export type BadgeTone = "neutral" | "good" | "busy" | "bad";
+
+export function Badge({ tone, children }: PropsWithChildren<{ tone: BadgeTone }>) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/** One figure with its name. */
+export function Stat(
+  { label, note, children }: PropsWithChildren<{ label: string; note?: Child }>,
+) {
+  return (
+    <div class="stat">
+      <dt>{label}</dt>
+      <dd>
+        <span class="stat-value">{children}</span>
+        {note !== undefined && <span class="stat-note">{note}</span>}
+      </dd>
+    </div>
+  );
+}
+
+/** {@linkcode Stat}s side by side. */
+export function Stats({ children }: PropsWithChildren) {
+  return <dl class="stats">{children}</dl>;
+}
+
+export function Card({ title, actions, children, id }: PropsWithChildren<{
+  title?: Child;
+  actions?: Child;
+  id?: string;
+}>) {
+  return (
+    <section class="card" id={id}>
+      {title !== undefined && (
+        <div class="card-head">
+          <h2>{title}</h2>
+          {actions !== undefined && <div class="card-actions">{actions}</div>}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** What stands where a list would be, and what to do about it. */
+export function Empty({ title, children }: PropsWithChildren<{ title: string }>) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** A table that scrolls sideways on a phone instead of breaking the page. Reachable by keyboard for that. */
+export function TableFrame({ label, children }: PropsWithChildren<{ label: string }>) {
+  return (
+    <div class="table-frame" role="region" aria-label={label} tabindex={0}>
+      {children}
+    </div>
+  );
+}
+
+const copyTexts = defineTexts({
+  en: { copy: "Copy", copied: "Copied" },
+  vi: { copy: "Sao chép", copied: "Đã sao chép" },
+});
+
+/** Copies a text. Without script the button does nothing, so the text itself must stand beside it. */
+export function CopyButton({ text, what, locale }: { text: string; what: string; locale: Locale }) {
+  const t = copyTexts[locale];
+  return (
+    <button
+      type="button"
+      class="outline secondary small copy"
+      data-copy={text}
+      data-copied={t.copied}
+      aria-label={`${t.copy}: ${what}`}
+    >
+      <Icon name="copy" />
+      <span>{t.copy}</span>
+    </button>
+  );
+}
+
+/** A value to be copied, with its name: account numbers, memos, keys. */
+export function CopyRow({ label, value, shown, locale }: {
+  label: string;
+  /** What is copied. */
+  value: string;
+  /** What is shown, when it differs (an amount with separators). */
+  shown?: string;
+  locale: Locale;
+}) {
+  return (
+    <div class="copy-row">
+      <span class="copy-label">{label}</span>
+      <code class="copy-value">{shown ?? value}</code>
+      <CopyButton text={value} what={label} locale={locale} />
+    </div>
+  );
+}
+
+/** A block of code with a copy button. */
+export function CodeBlock({ code, what, locale }: { code: string; what: string; locale: Locale }) {
+  return (
+    <div class="code-block">
+      <pre tabindex={0} role="region" aria-label={what}><code>{code}</code></pre>
+      <CopyButton text={code} what={what} locale={locale} />
+    </div>
+  );
+}
+
+export function Time(
+  { atMs, locale, dateOnly }: { atMs: number; locale: Locale; dateOnly?: boolean },
+) {
+  const iso = new Date(atMs).toISOString();
+  return (
+    <time datetime={iso} title={iso}>
+      {dateOnly === true ? formatDate(atMs, locale) : formatDateTime(atMs, locale)}
+    </time>
+  );
+}
+
+/** Money, exact; `short` leaves small fractions to the title. */
+export function Money({ microVnd, locale, short }: {
+  microVnd: bigint;
+  locale: Locale;
+  short?: boolean;
+}) {
+  const exact = formatMoney(microVnd, locale);
+  return (
+    <data class="money" value={microVnd.toString()} title={short === true ? exact : undefined}>
+      {short === true ? formatMoneyShort(microVnd, locale) : exact}
+    </data>
+  );
+}
+
+/** Links to the pages before and after. */
+export function Pager({ previous, next, locale }: {
+  previous?: string | undefined;
+  next?: string | undefined;
+  locale: Locale;
+}) {
+  const t = pagerTexts[locale];
+  return previous === undefined && next === undefined
+    ? null
+    : (
+      <nav class="pager" aria-label={t.label}>
+        {previous !== undefined && <a href={previous} rel="prev">← {t.previous}</a>}
+        {next !== undefined && <a href={next} rel="next">{t.next} →</a>}
+      </nav>
+    );
+}
+
+const pagerTexts = defineTexts({
+  en: { label: "Pages of this list", previous: "Newer", next: "Older" },
+  vi: { label: "Các trang của danh sách", previous: "Mới hơn", next: "Cũ hơn" },
+});

@@ -1,0 +1,170 @@
+/** The parts of forms. Every field has its label, its hint and its error tied to it for screen readers. */
+import type { Child, PropsWithChildren } from "hono/jsx";
+import type { Visitor } from "../visitor.ts";
+
+/** The hidden field without which no form is accepted. */
+export function CsrfField({ visitor }: { visitor: Visitor }) {
+  return <input type="hidden" name="csrf" value={visitor.csrfToken} />;
+}
+
+export interface FormProps {
+  readonly visitor: Visitor;
+  readonly action: string;
+  /** Asked in a dialog before the form is sent. */
+  readonly confirm?: string | undefined;
+  readonly class?: string | undefined;
+  readonly id?: string | undefined;
+  readonly multipart?: boolean | undefined;
+}
+
+/** A form that posts, with its CSRF field. */
+export function PostForm(props: PropsWithChildren<FormProps>) {
+  return (
+    <form
+      method="post"
+      action={props.action}
+      class={props.class}
+      id={props.id}
+      enctype={props.multipart === true ? "multipart/form-data" : undefined}
+      data-confirm={props.confirm}
+    >
+      <CsrfField visitor={props.visitor} />
+      {props.children}
+    </form>
+  );
+}
+
+export interface FieldProps {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: Child;
+  readonly error?: string | undefined;
+}
+
+export interface TextFieldProps extends FieldProps {
+  readonly type?: "text" | "email" | "password" | "number" | "search" | "date" | "datetime-local";
+  readonly value?: string | undefined;
+  readonly autocomplete?: string;
+  readonly required?: boolean;
+  readonly autofocus?: boolean;
+  readonly placeholder?: string;
+  readonly inputmode?: "numeric" | "decimal" | "email" | "text";
+  readonly maxlength?: number;
+  readonly min?: string;
+  readonly max?: string;
+  readonly pattern?: string;
+  /** Turns the field into a text area of this height. */
+  readonly rows?: number;
+}
+
+function describedBy(props: FieldProps): string | undefined {
+  const ids = [
+    props.error === undefined ? undefined : `${props.name}-error`,
+    props.hint === undefined ? undefined : `${props.name}-hint`,
+  ].filter((id) => id !== undefined);
+  return ids.length === 0 ? undefined : ids.join(" ");
+}
+
+/** Hint and error under a field. */
+function FieldNotes(props: FieldProps) {
+  return (
+    <>
+      {props.error !== undefined && (
+        <small class="field-error" id={`${props.name}-error`}>{props.error}</small>
+      )}
+      {props.hint !== undefined && <small id={`${props.name}-hint`}>{props.hint}</small>}
+    </>
+  );
+}
+
+export function TextField(props: TextFieldProps) {
+  const shared = {
+    id: props.name,
+    name: props.name,
+    required: props.required,
+    placeholder: props.placeholder,
+    maxlength: props.maxlength,
+    autofocus: props.autofocus,
+    autocomplete: props.autocomplete,
+    "aria-invalid": props.error === undefined ? undefined : "true",
+    "aria-describedby": describedBy(props),
+  } as const;
+  return (
+    <div class="field">
+      <label for={props.name}>{props.label}</label>
+      {props.rows !== undefined
+        ? <textarea {...shared} rows={props.rows}>{props.value}</textarea>
+        : (
+          <input
+            {...shared}
+            type={props.type ?? "text"}
+            value={props.value}
+            inputmode={props.inputmode}
+            min={props.min}
+            max={props.max}
+            pattern={props.pattern}
+          />
+        )}
+      <FieldNotes {...props} />
+    </div>
+  );
+}
+
+export interface SelectFieldProps extends FieldProps {
+  readonly value?: string | undefined;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+}
+
+export function SelectField(props: SelectFieldProps) {
+  return (
+    <div class="field">
+      <label for={props.name}>{props.label}</label>
+      <select
+        id={props.name}
+        name={props.name}
+        aria-invalid={props.error === undefined ? undefined : "true"}
+        aria-describedby={describedBy(props)}
+      >
+        {props.options.map(({ value, label }) => (
+          <option value={value} selected={value === props.value}>{label}</option>
+        ))}
+      </select>
+      <FieldNotes {...props} />
+    </div>
+  );
+}
+
+export function CheckboxField(
+  props: FieldProps & { readonly checked?: boolean; readonly value?: string },
+) {
+  return (
+    <div class="field field-check">
+      <label>
+        <input
+          type="checkbox"
+          name={props.name}
+          value={props.value ?? "yes"}
+          checked={props.checked === true}
+          aria-describedby={describedBy(props)}
+        />
+        {props.label}
+      </label>
+      <FieldNotes {...props} />
+    </div>
+  );
+}
+
+/** What a button does to the page: the one main action, an ordinary one, or one that cannot be undone. */
+export type ButtonTone = "primary" | "plain" | "danger";
+
+export function SubmitButton(
+  props: PropsWithChildren<{ tone?: ButtonTone; name?: string; value?: string; small?: boolean }>,
+) {
+  const tone = props.tone ?? "primary";
+  const classes = [tone === "plain" ? "outline secondary" : tone, props.small ? "small" : ""];
+  return (
+    <button type="submit" class={classes.join(" ").trim()} name={props.name} value={props.value}>
+      {props.children}
+    </button>
+  );
+}

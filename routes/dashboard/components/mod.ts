@@ -1,0 +1,4 @@
+/** Everything that pages are built of. */
+export * from "./blocks.tsx";
+export * from "./form.tsx";
+export * from "./icons.tsx";

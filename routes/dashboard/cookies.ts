@@ -1,0 +1,53 @@
+/** The cookies of the dashboard. Over https the secret ones carry `__Host-`: no subdomain can plant or read them. */
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { sessionAbsoluteMs } from "../../core/accounts/session_rules.ts";
+
+/**
+ * `session`: signed in. `visitor`: ties the forms of somebody who is not signed in to their browser.
+ * `flow`: the same for a sign-up or a sign-in at another site that is under way.
+ */
+export type SecretCookie = "session" | "visitor" | "flow";
+
+const maxAgeSeconds: Readonly<Record<SecretCookie, number | undefined>> = {
+  session: sessionAbsoluteMs / 1000,
+  visitor: undefined,
+  flow: 24 * 3600,
+};
+
+/** Reads and writes cookies for a site that is reached over https (`secure`) or, on a developer's machine, http. */
+export interface Cookies {
+  read(c: Context, name: SecretCookie): string | undefined;
+  write(c: Context, name: SecretCookie, value: string): void;
+  remove(c: Context, name: SecretCookie): void;
+}
+
+/** @param baseUrl the public address of the service */
+export function createCookies(baseUrl: string): Cookies {
+  const secure = baseUrl.startsWith("https:");
+  const place = secure ? { prefix: "host", secure: true, path: "/" } as const : { path: "/" };
+  return {
+    read: (c, name) => secure ? getCookie(c, name, "host") : getCookie(c, name),
+    write(c, name, value) {
+      const maxAge = maxAgeSeconds[name];
+      setCookie(c, name, value, {
+        ...place,
+        httpOnly: true,
+        sameSite: "Lax",
+        ...(maxAge !== undefined && { maxAge }),
+      });
+    },
+    remove(c, name) {
+      deleteCookie(c, name, place);
+    },
+  };
+}
+
+/** Language and theme: no secrets, kept for a year. */
+export function readPreference(c: Context, name: "locale" | "theme"): string | undefined {
+  return getCookie(c, name);
+}
+
+export function writePreference(c: Context, name: "locale" | "theme", value: string): void {
+  setCookie(c, name, value, { path: "/", sameSite: "Lax", maxAge: 365 * 86_400 });
+}

@@ -1,0 +1,58 @@
+/** Vietnamese and English. Each page keeps its own texts beside its markup; this file chooses between them. */
+import type { Locale } from "../../kv/accounts.ts";
+
+export type { Locale };
+
+export const locales: readonly Locale[] = ["vi", "en"];
+
+/** The name of each language in itself. */
+export const localeNames: Readonly<Record<Locale, string>> = { vi: "Tiếng Việt", en: "English" };
+
+/**
+ * Declares the texts of a page in both languages. The compiler refuses a text that one of them lacks.
+ *
+ * @example
+ * ```ts
+ * import { defineTexts } from "./i18n.ts";
+ * const texts = defineTexts({
+ *   en: { title: "Keys", left: (count: number) => `${count} left` },
+ *   vi: { title: "Khoá", left: (count) => `còn ${count}` },
+ * });
+ * if (texts.vi.left(3) !== "còn 3") throw new Error();
+ * ```
+ */
+export function defineTexts<Texts extends object>(
+  tables: { readonly en: Texts; readonly vi: NoInfer<Texts> },
+): Readonly<Record<Locale, Texts>> {
+  return tables;
+}
+
+/** Reads a locale that came from outside. */
+export function parseLocale(text: string | undefined): Locale | undefined {
+  return locales.find((locale) => locale === text);
+}
+
+/**
+ * The best of our languages for an `accept-language` header; English for everybody we have no words for.
+ *
+ * @example
+ * ```ts
+ * import { acceptedLocale } from "./i18n.ts";
+ * if (acceptedLocale("vi-VN,vi;q=0.9,en;q=0.8") !== "vi") throw new Error();
+ * if (acceptedLocale("fr-FR,en;q=0.5,vi;q=0.7") !== "vi") throw new Error();
+ * if (acceptedLocale(undefined) !== "en") throw new Error();
+ * ```
+ */
+export function acceptedLocale(header: string | undefined): Locale {
+  let best: { locale: Locale; weight: number } | undefined;
+  for (const part of (header ?? "").slice(0, 500).split(",")) {
+    const [tag = "", ...parameters] = part.trim().toLowerCase().split(";");
+    const locale = parseLocale(tag.split("-")[0]);
+    const q = parameters.map((text) => /^\s*q=([\d.]+)$/.exec(text)?.[1]).find((q) => q);
+    const weight = q === undefined ? 1 : Number(q);
+    if (locale !== undefined && weight > 0 && weight > (best?.weight ?? 0)) {
+      best = { locale, weight };
+    }
+  }
+  return best?.locale ?? "en";
+}

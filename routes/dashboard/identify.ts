@@ -1,0 +1,121 @@
+/** Middleware of all pages: who is looking, in which language, and whether a form really came from our page. */
+import type { Context, MiddlewareHandler } from "hono";
+import { hashSecret, newSecretToken, sameSecret } from "../../core/accounts/secret_token.ts";
+import { getAccount } from "../../kv/accounts.ts";
+import { closeSession, findSession } from "../../kv/sessions.ts";
+import { type Cookies, createCookies, readPreference } from "./cookies.ts";
+import type { PageDeps } from "./deps.ts";
+import { acceptedLocale, parseLocale } from "./i18n.ts";
+import { type DashboardEnv, type SignedIn, type Theme, themes } from "./visitor.ts";
+
+function parseTheme(text: string | undefined): Theme {
+  return themes.find((theme) => theme === text) ?? "auto";
+}
+
+/** The person behind a session cookie; a session of a blocked or deleted account ends here. */
+async function signedInBy(
+  deps: PageDeps,
+  token: string | undefined,
+): Promise<SignedIn | undefined> {
+  if (token === undefined) return undefined;
+  const session = await findSession(deps.kv, token, deps.clock.nowMs());
+  if (session === undefined) return undefined;
+  const account = await getAccount(deps.kv, session.accountId);
+  const gone = account === undefined || account.deletedAtMs !== undefined ||
+    account.blockedAtMs !== undefined;
+  if (gone) {
+    await closeSession(deps.kv, token);
+    return undefined;
+  }
+  const isOperator = account.email !== undefined && deps.operators.includes(account.email);
+  return { account, session, isOperator };
+}
+
+/** The secret that the forms of this browser are tied to; made now if it has none. */
+function visitorSecret(c: Context, cookies: Cookies): string {
+  const known = cookies.read(c, "visitor");
+  if (known !== undefined && known.length >= 32) return known;
+  const fresh = newSecretToken();
+  cookies.write(c, "visitor", fresh);
+  return fresh;
+}
+
+/** Puts `visitor` (and `signedIn`) into the context. */
+export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv> {
+  const cookies = createCookies(deps.baseUrl);
+  return async (c, next) => {
+    const token = cookies.read(c, "session");
+    const signedIn = await signedInBy(deps, token);
+    if (token !== undefined && signedIn === undefined) cookies.remove(c, "session");
+    const secret = signedIn === undefined || token === undefined
+      ? visitorSecret(c, cookies)
+      : token;
+    const url = new URL(c.req.url);
+    c.set("visitor", {
+      locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.account.locale ??
+        acceptedLocale(c.req.header("accept-language")),
+      theme: parseTheme(readPreference(c, "theme")),
+      csrfToken: await hashSecret("csrf", secret),
+      path: url.pathname + url.search,
+      signedIn,
+      sandbox: deps.sandbox,
+    });
+    await next();
+  };
+}
+
+/** Whether a mutation may come from another site. Browsers send at least one of these headers with every POST. */
+function isCrossSite(c: Context, baseUrl: string): boolean {
+  const site = c.req.header("sec-fetch-site");
+  if (site !== undefined && site !== "same-origin") return true;
+  const origin = c.req.header("origin");
+  if (origin === undefined) return false;
+  const parsed = URL.parse(origin);
+  return origin !== new URL(baseUrl).origin && parsed?.host !== c.req.header("host");
+}
+
+async function sentCsrfToken(c: Context): Promise<string | undefined> {
+  const header = c.req.header("x-csrf-token");
+  if (header !== undefined) return header;
+  const type = c.req.header("content-type") ?? "";
+  const isForm = type.startsWith("application/x-www-form-urlencoded") ||
+    type.startsWith("multipart/form-data");
+  if (!isForm) return undefined;
+  const field = (await c.req.parseBody())["csrf"];
+  return typeof field === "string" ? field : undefined;
+}
+
+/**
+ * Refuses every request that could change something unless it comes from a page of ours in the same browser: origin
+ * headers first, then the token that is tied to the session (or, before signing in, to the visitor cookie).
+ *
+ * @param refuse answers a refused request
+ */
+export function guardMutations(
+  deps: Pick<PageDeps, "baseUrl">,
+  refuse: (c: Context<DashboardEnv>) => Response | Promise<Response>,
+): MiddlewareHandler<DashboardEnv> {
+  return async (c, next) => {
+    if (c.req.method === "GET" || c.req.method === "HEAD") return await next();
+    if (isCrossSite(c, deps.baseUrl)) return await refuse(c);
+    const sent = await sentCsrfToken(c);
+    if (sent === undefined || !sameSecret(sent, c.get("visitor").csrfToken)) return await refuse(c);
+    return await next();
+  };
+}
+
+/** Lets only signed-in people through; others are sent to sign in and come back afterwards. */
+export const requireAccount: MiddlewareHandler<DashboardEnv> = async (c, next) => {
+  const { signedIn, path } = c.get("visitor");
+  if (signedIn === undefined) {
+    const back = c.req.method === "GET" ? `?next=${encodeURIComponent(path)}` : "";
+    const target = `/sign-in${back}`;
+    // htmx would swap the sign-in page into a corner of the page: make it leave instead.
+    if (c.req.header("hx-request") === "true") {
+      return c.body(null, 401, { "hx-redirect": "/sign-in" });
+    }
+    return c.redirect(target, 303);
+  }
+  c.set("signedIn", signedIn);
+  return await next();
+};

@@ -1,0 +1,37 @@
+/** Who is looking at a page: what every page, layout and form of the dashboard needs to know. */
+import type { Account } from "../../kv/accounts.ts";
+import type { Session } from "../../core/accounts/session_rules.ts";
+import type { Locale } from "./i18n.ts";
+
+/** `auto` follows the system. */
+export type Theme = "auto" | "light" | "dark";
+export const themes: readonly Theme[] = ["auto", "light", "dark"];
+
+/** A person with a session. */
+export interface SignedIn {
+  readonly account: Account;
+  readonly session: Session;
+  /** Named in `GATEWAY_OPERATORS`. The second factor is asked for by the operator pages themselves. */
+  readonly isOperator: boolean;
+}
+
+export interface Visitor {
+  readonly locale: Locale;
+  readonly theme: Theme;
+  /** Goes into every form ({@linkcode CsrfField}) and into the header `x-csrf-token` of scripted requests. */
+  readonly csrfToken: string;
+  /** Path and query of this request, to come back to. */
+  readonly path: string;
+  readonly signedIn: SignedIn | undefined;
+  /** The gateway runs on the built-in provider and play money. */
+  readonly sandbox: boolean;
+}
+
+/** Hono's environment on all pages. */
+export interface DashboardEnv {
+  Variables: {
+    visitor: Visitor;
+    /** Set by {@linkcode requireAccount}; pages behind it may rely on it. */
+    signedIn: SignedIn;
+  };
+}
