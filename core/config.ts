@@ -29,6 +29,8 @@ export interface Config {
   readonly mode: "sandbox" | "production";
   /** Secrets of each provider by provider name. Never logged. */
   readonly providerKeys: Readonly<Record<string, readonly string[]>>;
+  /** Header in which a trusted proxy names the client's address; undefined = the socket's own address counts. */
+  readonly clientAddressHeader: string | undefined;
   /** How long streams may run on after SIGTERM. */
   readonly drainMs: number;
 }
@@ -48,6 +50,11 @@ const environmentSchema = z.object({
   GATEWAY_MASTER_KEYS: z.string().min(1).optional(),
   GATEWAY_OPERATORS: z.string().default(""),
   GATEWAY_OPERATOR_KEY: z.string().min(24, "must have at least 24 characters").optional(),
+  GATEWAY_CLIENT_ADDRESS_HEADER: z.string().regex(
+    /^[a-z0-9-]+$/,
+    "must be a lower-case header name",
+  )
+    .optional(),
   GATEWAY_DRAIN_MS: z.coerce.number().int().min(0).max(900_000).default(25_000),
   MAIL_URL: z.string().regex(
     /^(smtps?:\/\/|https:\/\/|log:)/,
@@ -148,6 +155,7 @@ export function readConfig(environment: Environment, fileText: string): ConfigRe
       ),
       operatorKey: data.GATEWAY_OPERATOR_KEY,
       mailUrl: data.MAIL_URL,
+      clientAddressHeader: data.GATEWAY_CLIENT_ADDRESS_HEADER,
       drainMs: data.GATEWAY_DRAIN_MS,
       catalog,
       mode: real ? "production" : "sandbox",

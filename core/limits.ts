@@ -68,6 +68,8 @@ export const limits = {
   preambleBytes: 1024 * 1024,
   /** Silence after which the client gets a keep-alive: under the 30–60 s that proxies allow. */
   keepAliveMs: 15_000,
+  /** After the drain deadline stopped calls get this long to send their last event and settle. */
+  stopMs: 3_000,
   /** Clients are asked to come back after this when the operator has switched to maintenance. */
   maintenanceRetrySeconds: 60,
   /** Active keys per account (spec section 2). */
@@ -130,6 +132,8 @@ export const limits = {
   walletsPerTransfer: 8,
   /** Receipts in one commit: 4 ms on a local disk; more would make the first wait for the last. */
   receiptsPerCommit: 250,
+  /** Rows of one commit; the store takes 1,000. */
+  rowsPerCommit: 900,
   /** Bytes of one commit by our own estimate; the store's bound is 800 KiB. */
   moneyCommitBytes: 600 * 1024,
   /** Rows of others (a video task, its outbox row) that may ride in a settlement. */
@@ -154,6 +158,10 @@ export const limits = {
   indexLingerMs: 500,
   /** Receipts indexed in one step; the event loop is free between commits. */
   indexReceiptsPerStep: 4_000,
+  /** Receipts that may wait for the index. Beyond it no new call is admitted: memory stays bounded (about 200 MB). */
+  unindexedReceipts: 200_000,
+  /** How long closing waits for the store before it gives up what is left to the reaper. */
+  tellerCloseMs: 10_000,
   /** Receipts per index commit: two rows each at most, about 2 ms. */
   indexReceiptsPerCommit: 200,
   /** Day sums per index commit: one check each beside the indexer's own. */
@@ -174,4 +182,32 @@ export const limits = {
   formParts: 64,
   /** Head of one part of a form: a name, a file name and a type. */
   formPartHeadBytes: 4_096,
+  /** A top-up below this costs more in staff than it brings. */
+  topupMinMicroVnd: 10_000_000_000n,
+  /** One transfer of NAPAS 247 stays under 500 million VND. */
+  topupMaxMicroVnd: 499_000_000_000_000n,
+  /** How long the page of an order shows its QR. The code itself can be paid without limit of time. */
+  topupOrderMs: 60 * 60_000,
+  /** Orders of one account that are neither paid nor expired: enough for retries, too few to flood the list. */
+  openTopupsPerAccount: 10,
+  /** Fresh codes tried until one is free; with 3·10^9 codes even two are hardly ever needed. */
+  orderCodeAttempts: 5,
+  /** Text of a notice that is kept for staff; the store holds 64 KiB per row. */
+  bankNoticeKeptChars: 16_000,
+  /** Compare-and-set rounds of one bank notice or order. In a process they queue, so only other processes collide. */
+  topupWriteAttempts: 20,
+  /** Codes of one memo that are looked up: two are an accident, more are an attack. */
+  codesPerMemo: 5,
+  /** Movements of one amount within three days that a newcomer is compared with: far above any real number. */
+  comparedMovements: 50_000,
+  /** Open orders searched for near misses of a broken memo. */
+  nearMissOrders: 2_000,
+  /** Addresses of one name that are tried for a client's URL; large sites have up to 8. */
+  resolvedAddresses: 8,
+  /** Redirects followed for a client's URL: picture hosts use one or two. */
+  remoteMediaRedirects: 3,
+  /** Time for one picture behind a client's URL, redirects included; the client waits for it. */
+  remoteMediaMs: 20_000,
+  /** Size of one picture behind a client's URL: no larger than what the client could have sent itself. */
+  remoteMediaBytes: 20 * 1024 * 1024,
 } as const;

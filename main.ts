@@ -1,0 +1,40 @@
+/**
+ * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires; see README.
+ */
+import { readConfig } from "./core/config.ts";
+import { runAdmin } from "./routes/admin/cli.ts";
+import { serve } from "./routes/server/serve.ts";
+
+const encoder = new TextEncoder();
+const write = (text: string) => void Deno.stdout.writeSync(encoder.encode(text));
+const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));
+
+async function main(args: readonly string[]): Promise<number> {
+  const environment = Deno.env.toObject();
+  const path = environment["GATEWAY_CONFIG"] ?? new URL("./gateway.json", import.meta.url);
+  let fileText: string;
+  try {
+    fileText = await Deno.readTextFile(path);
+  } catch (cause) {
+    error(`Cannot read the configuration: ${cause instanceof Error ? cause.message : cause}\n`);
+    return 1;
+  }
+  const read = readConfig(environment, fileText);
+  if (!read.ok) {
+    error(`Cannot start: ${read.problems.length} problem(s) in the configuration\n`);
+    for (const problem of read.problems) error(`  ${problem}\n`);
+    return 1;
+  }
+  if (args[0] === "admin") return await runAdmin(read.config, args.slice(1), { write, error });
+
+  const stop = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    Deno.addSignalListener(signal, () => stop.abort());
+  }
+  return await serve(read.config, {
+    write: (line) => write(`${line}\n`),
+    signal: stop.signal,
+  });
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,0 +1,37 @@
+/** The Unix socket through which `deno task admin` reaches a running server. Its file mode is the access control. */
+import type { Config } from "../../core/config.ts";
+
+/** Where the socket of a gateway with this configuration lies: beside its store. */
+export function adminSocketPath(config: Config): string {
+  return config.store.kind === "file" ? `${config.store.path}.admin.sock` : "";
+}
+
+/** Serves the admin app on the socket. Returns what stops it. */
+export async function serveAdminSocket(
+  path: string,
+  handle: (request: Request) => Response | Promise<Response>,
+): Promise<{ stop(): Promise<void> }> {
+  // A socket file left by a killed process; nobody else can be behind it, since we hold the store's lock.
+  await Deno.remove(path).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  const server = Deno.serve({ path, transport: "unix", onListen: () => {} }, handle);
+  await Deno.chmod(path, 0o600);
+  return {
+    async stop() {
+      await server.shutdown();
+      await Deno.remove(path).catch(() => {});
+    },
+  };
+}
+
+/** Calls the admin app of a running server. */
+export async function callAdminSocket(
+  path: string,
+  pathAndQuery: string,
+  init: RequestInit,
+): Promise<Response> {
+  const client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
+  const response = await fetch(`http://admin.invalid${pathAndQuery}`, { ...init, client });
+  return response;
+}

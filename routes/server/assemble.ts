@@ -1,0 +1,78 @@
+/** Puts the parts of a running gateway together, and takes them apart again in the right order. */
+import { systemClock } from "../../core/clock.ts";
+import type { Config } from "../../core/config.ts";
+import { Deadlines } from "../../core/deadlines.ts";
+import type { MasterKeys } from "../../core/keys/seal.ts";
+import { limits } from "../../core/limits.ts";
+import { createStaticRouter } from "../../core/routing/static_router.ts";
+import { openControl } from "../../kv/control.ts";
+import { openKeyDirectory } from "../../kv/key_directory.ts";
+import { reapExpiredInstances } from "../../kv/reaper.ts";
+import { openTeller } from "../../kv/teller/mod.ts";
+import { createCallLog } from "../v1/call_log.ts";
+import { CallsInFlight } from "../v1/calls_in_flight.ts";
+import type { Gateway } from "../v1/gateway.ts";
+import { openTransports } from "./transports.ts";
+
+export interface Assembled {
+  readonly gateway: Gateway;
+  readonly masterKeys: MasterKeys;
+  /** Ends what still runs, flushes the ledger, gives leases back. */
+  close(): Promise<void>;
+}
+
+/** Lets running calls end by themselves up to the deadline, then ends them; resolves when all are settled. */
+async function drain(calls: CallsInFlight, drainMs: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => timer = setTimeout(resolve, drainMs));
+  await Promise.race([calls.idle(), late]);
+  clearTimeout(timer);
+  calls.stopAll();
+  const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, limits.stopMs));
+  await Promise.race([calls.idle(), patience]);
+  clearTimeout(timer);
+}
+
+/** Assembles a gateway on an open store. `write` gets the log lines. */
+export async function assemble(
+  config: Config,
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  write: (line: string) => void,
+): Promise<Assembled> {
+  const clock = systemClock;
+  const deadlines = new Deadlines({ clock });
+  // What dead instances left behind goes back to its wallets before anyone asks for a balance.
+  await reapExpiredInstances(kv, clock.nowMs());
+  const control = await openControl(kv, clock);
+  const teller = await openTeller(kv, { clock });
+  const transports = openTransports(config.catalog, clock, deadlines);
+  const calls = new CallsInFlight(deadlines);
+  const gateway: Gateway = {
+    config,
+    clock,
+    deadlines,
+    kv,
+    control,
+    directory: openKeyDirectory(kv, control, clock),
+    teller,
+    router: createStaticRouter({
+      catalog: config.catalog,
+      providerKeys: config.providerKeys,
+      transportOf: transports.of,
+    }),
+    calls,
+    log: createCallLog(write, clock.nowMs),
+  };
+  return {
+    gateway,
+    masterKeys,
+    async close() {
+      await drain(calls, config.drainMs);
+      await teller.close();
+      control.close();
+      transports.close();
+      deadlines.close();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** Sandbox mode only: an account with play money, so that a fresh install answers its first call at once. */
+import type { AccountId } from "../../core/ids.ts";
+import type { MasterKeys } from "../../core/keys/seal.ts";
+import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { createAccount, findAccountByEmail } from "../../kv/accounts.ts";
+import { createApiKey, isActive, listApiKeys, revealApiKey } from "../../kv/api_keys.ts";
+import { credit } from "../../kv/ledger.ts";
+
+const demoEmail = "demo@sandbox.invalid";
+const demoVnd = 100_000;
+
+async function demoKey(kv: Deno.Kv, masterKeys: MasterKeys, accountId: AccountId, nowMs: number) {
+  for (const record of await listApiKeys(kv, accountId)) {
+    const secret = isActive(record, nowMs) ? await revealApiKey(masterKeys, record) : undefined;
+    if (secret !== undefined) return secret;
+  }
+  const made = await createApiKey(kv, masterKeys, accountId, { name: "demo", nowMs });
+  if (!made.ok) throw new Error("Cannot make a demo key: all keys of the demo account are in use");
+  return made.secret;
+}
+
+/** Makes the demo account on first start and returns a key of it. The credit is counted once, ever. */
+export async function ensureDemoAccount(
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  nowMs: number,
+): Promise<{ accountId: AccountId; secret: string }> {
+  const account = await findAccountByEmail(kv, demoEmail) ??
+    await createAccount(kv, { nowMs, email: demoEmail });
+  await credit(kv, {
+    accountId: account.id,
+    amountMicroVnd: fromVnd(demoVnd),
+    kind: "demo",
+    operationId: `demo:${account.id}`,
+    reason: "Sandbox money",
+    atMs: account.createdAtMs,
+  });
+  return { accountId: account.id, secret: await demoKey(kv, masterKeys, account.id, nowMs) };
+}

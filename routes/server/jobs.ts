@@ -1,0 +1,57 @@
+/** What runs beside calls: heartbeat, index of receipts, reaper. Each bounded, none overlapping itself. */
+import { limits } from "../../core/limits.ts";
+import { reapExpiredInstances } from "../../kv/reaper.ts";
+import type { Gateway } from "../v1/gateway.ts";
+
+interface Job {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly run: () => Promise<unknown>;
+}
+
+/** Starts the jobs. `stop` waits for those that are running. */
+export function startJobs(gateway: Gateway): { stop(): Promise<void> } {
+  const { kv, clock, teller, log } = gateway;
+  const jobs: readonly Job[] = [
+    {
+      name: "reap",
+      everyMs: limits.reapEveryMs,
+      run: () => reapExpiredInstances(kv, clock.nowMs()),
+    },
+    { name: "heartbeat", everyMs: limits.heartbeatMs, run: () => teller.heartbeat() },
+  ];
+  let stopped = false;
+  const timers = new Map<Job, ReturnType<typeof setTimeout>>();
+  const running = new Set<Promise<void>>();
+
+  async function once(job: Job): Promise<void> {
+    try {
+      await job.run();
+    } catch (error) {
+      log.event("error", `job ${job.name} failed`, {
+        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+      });
+    }
+  }
+
+  function schedule(job: Job): void {
+    if (stopped) return;
+    const timer = setTimeout(() => {
+      const turn = once(job).finally(() => {
+        running.delete(turn);
+        schedule(job);
+      });
+      running.add(turn);
+    }, job.everyMs);
+    timers.set(job, timer);
+  }
+
+  for (const job of jobs) schedule(job);
+  return {
+    async stop() {
+      stopped = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+      await Promise.all(running);
+    },
+  };
+}

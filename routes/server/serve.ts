@@ -1,0 +1,98 @@
+/** Runs the gateway until it is told to stop. */
+import type { Config } from "../../core/config.ts";
+import { openStore } from "../../kv/store.ts";
+import { createAdminApp } from "../admin/app.ts";
+import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
+import { createApp } from "../app.ts";
+import { assemble } from "./assemble.ts";
+import { clientAddressOf } from "./client_address.ts";
+import { ensureDemoAccount } from "./demo_account.ts";
+import { loadMasterKeys } from "./master_keys.ts";
+import { startJobs } from "./jobs.ts";
+
+export interface ServeOptions {
+  /** Gets whole lines: the banner and the log. */
+  readonly write: (line: string) => void;
+  /** Aborted when the process should stop. */
+  readonly signal: AbortSignal;
+}
+
+function banner(config: Config, address: string, secret: string | undefined): string[] {
+  const lines = [`Gateway listening on ${address} (${config.mode} mode)`];
+  if (secret === undefined) return lines;
+  return [
+    ...lines,
+    "",
+    "No provider is configured: the built-in sandbox answers, and money is play money.",
+    `Demo key with 100,000 VND of sandbox money: ${secret}`,
+    "",
+    "Try it:",
+    `  curl ${address}/v1/chat/completions \\`,
+    `    -H "authorization: Bearer ${secret}" -H "content-type: application/json" \\`,
+    `    -d '{"model":"premium-1","messages":[{"role":"user","content":"Hello!"}],"max_tokens":100}'`,
+    "",
+  ];
+}
+
+/**
+ * Serves until `signal` fires; then stops accepting, lets streams end up to the deadline, settles, flushes.
+ *
+ * @returns the exit code of the process
+ */
+export async function serve(config: Config, options: ServeOptions): Promise<number> {
+  const { write, signal } = options;
+  const opened = await openStore(config.store);
+  if (!opened.ok) {
+    write(
+      "Cannot start: another process has the store open. Stop it, or set GATEWAY_KV to another file",
+    );
+    return 1;
+  }
+  using store = opened.store;
+  const masterKeys = await loadMasterKeys(config);
+  const assembled = await assemble(config, store.kv, masterKeys, write);
+  const { gateway } = assembled;
+  const demo = config.mode === "sandbox"
+    ? await ensureDemoAccount(store.kv, masterKeys, gateway.clock.nowMs())
+    : undefined;
+  const admin = config.store.kind === "file"
+    ? await serveAdminSocket(
+      adminSocketPath(config),
+      createAdminApp({ ...gateway, masterKeys }).fetch,
+    )
+    : undefined;
+  const jobs = startJobs(gateway);
+  const app = createApp(gateway);
+  const server = Deno.serve({
+    port: config.port,
+    hostname: config.host,
+    onListen({ hostname, port }) {
+      const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+      for (const line of banner(config, `http://${host}:${port}`, demo?.secret)) write(line);
+    },
+    onError(error) {
+      // Handlers answer every error themselves; here only broken bodies and bugs arrive.
+      gateway.log.event("error", "response failed", {
+        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+      });
+      return new Response(null, { status: 500 });
+    },
+  }, (request, { remoteAddr }) =>
+    app.fetch(request, {
+      clientAddress: clientAddressOf(request, remoteAddr, config.clientAddressHeader),
+    }));
+
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });
+  // shutdown() stops accepting at once and resolves when all responses are out; assembled.close() makes them end.
+  const stopped = server.shutdown();
+  await jobs.stop();
+  await assembled.close();
+  await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  await admin?.stop();
+  gateway.log.event("info", "stopped");
+  return 0;
+}

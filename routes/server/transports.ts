@@ -1,0 +1,47 @@
+/** One transport per provider, so that a provider in trouble cannot use up the connections of another. */
+import type { Catalog } from "../../core/catalog/catalog.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Deadlines } from "../../core/deadlines.ts";
+import { invariant } from "../../core/assert.ts";
+import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
+import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
+import { createSandboxTransport } from "../../core/upstream/sandbox/mod.ts";
+import type { Transport } from "../../core/upstream/transport.ts";
+import { denoConnect } from "../upstream/deno_connect.ts";
+
+export interface Transports {
+  of(provider: string): Transport;
+  close(): void;
+}
+
+/** Opens the transports of all providers of a catalogue. */
+export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadlines): Transports {
+  const transports = new Map<string, Transport>();
+  const closers: (() => void)[] = [];
+  for (const [name, provider] of Object.entries(catalog.providers)) {
+    if (provider.kind === "sandbox") {
+      transports.set(name, createSandboxTransport({ clock }));
+    } else if (provider.driver === "fetch") {
+      const client = Deno.createHttpClient({});
+      transports.set(
+        name,
+        createFetchTransport({ fetch: (url, init) => fetch(url, { ...init, client }), deadlines }),
+      );
+      closers.push(() => client.close());
+    } else {
+      const transport = createHttp1Transport({ connect: denoConnect(), deadlines });
+      transports.set(name, transport);
+      closers.push(() => transport.close());
+    }
+  }
+  return {
+    of(provider) {
+      const transport = transports.get(provider);
+      invariant(transport !== undefined, `No transport for provider ${provider}`);
+      return transport;
+    },
+    close() {
+      for (const close of closers) close();
+    },
+  };
+}
