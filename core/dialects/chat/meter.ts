@@ -1,4 +1,3 @@
-import type { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
@@ -38,7 +37,7 @@ export class ChatMeter implements StreamMeter {
   #sawChoices = false;
   #sawUsage = false;
   #choiceCount = 0;
-  #error: GatewayError | undefined;
+  #sawError = false;
 
   constructor(options: { readonly hideUsage: boolean }) {
     this.#hideUsage = options.hideUsage;
@@ -50,23 +49,21 @@ export class ChatMeter implements StreamMeter {
       this.reading.state = "completed";
       return "last";
     }
-    if (frame.event === "error") return this.#fail(readProviderError(parseLoosely(frame)));
-    this.#sawChoices = this.#sawUsage = false;
+    if (frame.event === "error") return this.#fail(parseLoosely(frame));
+    this.#sawChoices = this.#sawUsage = this.#sawError = false;
     this.#choiceCount = 0;
-    this.#error = undefined;
     this.cut.start = this.cut.end = 0;
     this.#chunk(frame);
-    if (this.#error !== undefined) return this.#fail(this.#error);
-    if (!this.#sawChoices && !this.#sawUsage) this.#foreign(frame);
-    if (this.#error !== undefined) return this.#fail(this.#error);
+    if (this.#sawError) return this.#fail(parseLoosely(frame));
+    if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(parseLoosely(frame));
     if (!this.#hideUsage || this.cut.end === 0) return "pass";
     if (this.#sawUsage && this.#sawChoices && this.#choiceCount === 0) return "drop";
     return this.#cutFate(frame);
   }
 
-  #fail(error: GatewayError): FrameFate {
+  #fail(body: Json): FrameFate {
     this.reading.state = "error";
-    this.reading.error = error;
+    this.reading.error = readProviderError(body);
     return "drop";
   }
 
@@ -89,9 +86,7 @@ export class ChatMeter implements StreamMeter {
         this.cut.end = first ? afterComma(frame.payload, cursor.at, frame.payloadEnd) : cursor.at;
       } else if (cursor.keyIs(keys.error)) {
         const error = cursor.takeValue();
-        if (isJsonObject(error) || (typeof error === "string" && error !== "")) {
-          this.#error = readProviderError({ error });
-        }
+        this.#sawError = isJsonObject(error) || (typeof error === "string" && error !== "");
       } else if (cursor.keyIs(keys.xGroq)) {
         const groq = cursor.takeValue();
         if (isJsonObject(groq)) this.#usage(groq["usage"]);
@@ -156,12 +151,10 @@ export class ChatMeter implements StreamMeter {
   }
 
   /** No chunk of the style: an error in a shape of its own, or something that the client may make sense of. */
-  #foreign(frame: SseFrame): void {
-    const body = parseLoosely(frame);
-    if (!isJsonObject(body)) return;
-    const isError = body["object"] === "error" || body["type"] === "error" ||
-      typeof body["detail"] === "string";
-    if (isError) this.#error = readProviderError(body);
+  #foreign(body: Json): FrameFate {
+    const isError = isJsonObject(body) && (body["object"] === "error" ||
+      body["type"] === "error" || typeof body["detail"] === "string");
+    return isError ? this.#fail(body) : "pass";
   }
 
   #usage(usage: Json | undefined): void {
