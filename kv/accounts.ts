@@ -1,4 +1,5 @@
 /** Accounts: who a customer is. Money, keys and receipts live elsewhere and outlast the person. */
+import type { Locale } from "../core/accounts/locale.ts";
 import { type AccountId, newId } from "../core/ids.ts";
 import { GatewayError } from "../core/errors.ts";
 import { invariant } from "../core/assert.ts";
@@ -11,9 +12,6 @@ import {
   accountPasswordKey,
   accountsPrefix,
 } from "./keys.ts";
-
-/** The languages of pages and mails. */
-export type Locale = "vi" | "en";
 
 /** A sign-in at an OpenID provider that is tied to an account. */
 export interface Identity {

@@ -1,7 +1,7 @@
 /** Single-use secrets with an end: tokens sent by mail, and the state of a sign-in at an OpenID provider. */
 import type { AccountId } from "../core/ids.ts";
 import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
-import type { Locale } from "./accounts.ts";
+import type { Locale } from "../core/accounts/locale.ts";
 import { mailTokenKey, signInFlowKey } from "./keys.ts";
 
 /** What the holder of a mailed token may do, once. */

@@ -1,5 +1,5 @@
 /** Vietnamese and English. Each page keeps its own texts beside its markup; this file chooses between them. */
-import type { Locale } from "../../kv/accounts.ts";
+import type { Locale } from "../../core/accounts/locale.ts";
 
 export type { Locale };
 

@@ -1,0 +1,89 @@
+/* Small comforts. Everything that matters works without them, except where a page says so. */
+"use strict";
+
+function announce(text) {
+  const announcer = document.getElementById("announcer");
+  if (announcer !== null) announcer.textContent = text;
+}
+
+/* Copy buttons. */
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("[data-copy]");
+  if (button === null || button === undefined) return;
+  const label = button.querySelector("span") ?? button;
+  const before = label.textContent;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+  } catch {
+    return; // refused by the browser: the text stands beside the button
+  }
+  button.classList.add("done");
+  label.textContent = button.dataset.copied;
+  announce(button.dataset.copied);
+  setTimeout(() => {
+    button.classList.remove("done");
+    label.textContent = before;
+  }, 2000);
+});
+
+/* A form that asks first. */
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const question = form.dataset?.confirm;
+  const dialog = document.getElementById("confirm");
+  if (question === undefined || dialog === null || form.dataset.confirmed === "yes") return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const submitter = event.submitter;
+  dialog.querySelector("p").textContent = question;
+  dialog.returnValue = "no";
+  dialog.addEventListener("close", () => {
+    if (dialog.returnValue !== "yes") return;
+    form.dataset.confirmed = "yes";
+    form.requestSubmit(submitter);
+  }, { once: true });
+  dialog.showModal();
+}, true);
+
+/* A second click does not send a form twice. */
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented || event.target.method !== "post") return;
+  if (event.target.dataset.sent === "yes") event.preventDefault();
+  event.target.dataset.sent = "yes";
+});
+globalThis.addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+/* The token of a mail comes in the fragment, which browsers keep to themselves; it goes into the form by script. */
+function takeTokenFromFragment() {
+  const field = document.querySelector("input[data-token-from-fragment]");
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (field === null || token === null) return;
+  field.value = token;
+  history.replaceState(null, "", location.pathname + location.search);
+  field.closest("form").classList.add("has-token");
+}
+
+/* Filters that apply themselves. */
+document.addEventListener("change", (event) => {
+  const form = event.target.closest?.("form[data-autosubmit]");
+  form?.requestSubmit();
+});
+
+/* Menus close when the attention goes elsewhere. */
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (menu !== except) menu.open = false;
+  }
+}
+document.addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu")));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  const menu = event.target.closest?.("details.menu[open]");
+  closeMenus();
+  menu?.querySelector("summary").focus();
+});
+
+takeTokenFromFragment();
+globalThis.addEventListener("hashchange", takeTokenFromFragment);

@@ -1,0 +1,2 @@
+/** The languages of pages and mails. */
+export type Locale = "vi" | "en";

@@ -1,0 +1,75 @@
+/** Lays a letter out as plain text and as HTML that every mail reader shows. */
+import type { Locale } from "../accounts/locale.ts";
+import type { Letter } from "./letters.ts";
+import type { Mail } from "./mail.ts";
+
+const signatures: Readonly<Record<Locale, string>> = {
+  en: "Model Gateway",
+  vi: "Model Gateway",
+};
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+/**
+ * Makes a mail of a letter.
+ *
+ * @example
+ * ```ts
+ * import { composeMail } from "./compose.ts";
+ * const letter = { subject: "Hi", paragraphs: ["1 < 2"], action: { label: "Go", url: "https://gw.example/x" } };
+ * const mail = composeMail(letter, { id: "1", to: "ann@example.com", locale: "en" });
+ * if (!mail.text.includes("https://gw.example/x") || !mail.html.includes("1 &lt; 2")) throw new Error();
+ * ```
+ */
+export function composeMail(
+  letter: Letter,
+  to: { readonly id: string; readonly to: string; readonly locale: Locale },
+): Mail {
+  return {
+    id: to.id,
+    to: to.to,
+    // Header lines end at a line break: none may come through from a number or a reason typed by somebody.
+    subject: letter.subject.replace(/\s+/g, " ").trim(),
+    text: plainText(letter, to.locale),
+    html: html(letter, to.locale),
+  };
+}
+
+function plainText(letter: Letter, locale: Locale): string {
+  const parts = [...letter.paragraphs];
+  if (letter.action !== undefined) parts.push(`${letter.action.label}:\n${letter.action.url}`);
+  if (letter.note !== undefined) parts.push(letter.note);
+  return `${parts.join("\n\n")}\n\n-- \n${signatures[locale]}\n`;
+}
+
+function html(letter: Letter, locale: Locale): string {
+  const paragraph = (text: string, style = "margin:0 0 16px") =>
+    `<p style="${style}">${escapeHtml(text)}</p>`;
+  const body = letter.paragraphs.map((text) => paragraph(text));
+  if (letter.action !== undefined) {
+    const url = escapeHtml(letter.action.url);
+    const button =
+      "display:inline-block;padding:11px 20px;border-radius:8px;background:#0f766e;color:#ffffff;" +
+      "font-weight:600;text-decoration:none";
+    body.push(
+      `<p style="margin:24px 0"><a href="${url}" style="${button}">${
+        escapeHtml(letter.action.label)
+      }</a></p>`,
+      `<p style="margin:0 0 16px;color:#5a6775;font-size:13px;word-break:break-all">${url}</p>`,
+    );
+  }
+  if (letter.note !== undefined) {
+    body.push(paragraph(letter.note, "margin:0 0 16px;color:#5a6775;font-size:13px"));
+  }
+  return `<!DOCTYPE html><html lang="${locale}"><head><meta charset="utf-8"><title>${
+    escapeHtml(letter.subject)
+  }</title></head><body style="margin:0;padding:24px;background:#f6f7f8;color:#273340;` +
+    `font:15px/1.55 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">` +
+    `<div style="max-width:520px;margin:0 auto;padding:28px;background:#ffffff;border:1px solid #e2e6ea;` +
+    `border-radius:14px">${body.join("")}<p style="margin:24px 0 0;color:#5a6775;font-size:13px">${
+      escapeHtml(signatures[locale])
+    }</p></div></body></html>`;
+}
