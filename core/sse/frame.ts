@@ -20,6 +20,8 @@ export class SseFrame {
   payloadEnd = 0;
   #eventStart = 0;
   #eventEnd = 0;
+  /** The name last given out: a stream says the same few names again and again. */
+  #lastEvent = "";
 
   /** Points the frame at `bytes[start, end)` and finds its fields. */
   set(bytes: Uint8Array, start: number, end: number, mayHaveCr: boolean): void {
@@ -43,9 +45,16 @@ export class SseFrame {
 
   /** Name of the event; empty when the frame has no `event` field. */
   get event(): string {
-    return this.#eventEnd === this.#eventStart
-      ? ""
-      : latin(this.bytes, this.#eventStart, this.#eventEnd);
+    const length = this.#eventEnd - this.#eventStart;
+    if (length === 0) return "";
+    let i = 0;
+    if (length === this.#lastEvent.length) {
+      while (i < length && this.bytes[this.#eventStart + i] === this.#lastEvent.charCodeAt(i)) i++;
+    }
+    if (i < length) {
+      this.#lastEvent = decoder.decode(this.bytes.subarray(this.#eventStart, this.#eventEnd));
+    }
+    return this.#lastEvent;
   }
 
   /** The data of the event, decoded; several `data` lines are joined by a line feed. */
@@ -114,12 +123,4 @@ function hasName(bytes: Uint8Array, from: number, to: number, name: string): boo
 function valueStart(bytes: Uint8Array, colon: number, to: number): number {
   if (colon >= to) return to;
   return bytes[colon + 1] === 0x20 && colon + 1 < to ? colon + 2 : colon + 1;
-}
-
-/** Event names are short ASCII: cheaper than the decoder. */
-function latin(bytes: Uint8Array, from: number, to: number): string {
-  if (to - from > 64) return decoder.decode(bytes.subarray(from, to));
-  let text = "";
-  for (let i = from; i < to; i++) text += String.fromCharCode(bytes[i]!);
-  return text;
 }
