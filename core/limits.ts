@@ -116,6 +116,14 @@ export const limits = {
   mediaPromptChars: 32_000,
   /** Length of a URL that a client may give: what browsers and CDNs agree on. */
   mediaUrlChars: 8_192,
+  /** Characters that one token count looks at; the rest is scaled. The worst text takes 50 ms, prose takes 5. */
+  tokenizerChars: 32 * 1024,
+  /** One piece given to the tokenizer, whose time is quadratic in the length of a word. */
+  tokenizerSliceChars: 1024,
+  /** Bytes of a picture in which its size is looked for: a JPEG may carry a 64 KB profile before it. */
+  imageHeaderBytes: 128 * 1024,
+  /** Bytes of a PDF in which its pages are counted. */
+  pdfScanBytes: 1024 * 1024,
   /** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
   conversionNotes: 64,
   /** Tool calls of one answer: models stop at a few dozen; each costs a map entry while its stream runs. */
@@ -160,6 +168,8 @@ export const limits = {
   indexReceiptsPerStep: 4_000,
   /** Receipts that may wait for the index. Beyond it no new call is admitted: memory stays bounded (about 200 MB). */
   unindexedReceipts: 200_000,
+  /** Rounds in a row without an answer of the store after which an instance calls itself unhealthy. */
+  tellerFailures: 5,
   /** How long closing waits for the store before it gives up what is left to the reaper. */
   tellerCloseMs: 10_000,
   /** Receipts per index commit: two rows each at most, about 2 ms. */
@@ -210,4 +220,25 @@ export const limits = {
   remoteMediaMs: 20_000,
   /** Size of one picture behind a client's URL: no larger than what the client could have sent itself. */
   remoteMediaBytes: 20 * 1024 * 1024,
+  /** Orders on one invoice: two checks each, and an atomic may have ten. */
+  ordersPerInvoice: 5,
+  /** PDF and XML of an invoice, and their corrections. */
+  invoiceFiles: 6,
+  /** A signed invoice is under 500 KB. */
+  invoiceFileBytes: 2 * 1024 * 1024,
+  /** Images of one request (`n`): what the image API allows; bounds the price before it is looked up. */
+  imagesPerRequest: 10,
+  /** Reference images of one edit: what the image API allows. */
+  imageReferences: 16,
+  /** Previews of one streamed image: what the image API allows. */
+  partialImages: 3,
+  /** Sides of an image in pixels: no model makes smaller or larger ones. */
+  imageSideMin: 64,
+  imageSideMax: 8_192,
+  /** Patience with a mail server per step; the outbox tries again, so there is no need to wait long. */
+  mailMs: 20_000,
+  /** A form of the dashboard; the longest is a key with every model ticked. */
+  pageFormBytes: 256 * 1024,
+  /** A form of the operator: the PDF of an invoice or a month of bank statement. */
+  operatorFormBytes: 8 * 1024 * 1024,
 } as const;

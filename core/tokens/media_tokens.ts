@@ -1,0 +1,134 @@
+/**
+ * What pictures and documents cost in tokens, by the rule that the Messages vendor documents: a picture is scaled until
+ * its long edge is at most 1568 pixels and it takes no more than about 1600 tokens; then width × height / 750. A page
+ * of a PDF is 1,500 to 3,000 tokens of text, and it is also shown as a picture.
+ */
+import { limits } from "../limits.ts";
+
+const longEdgePixels = 1568;
+const pixelsPerToken = 750;
+
+/** The most a picture takes; also for one whose size we cannot see (an address, an uploaded file). */
+export const tokensOfUnseenImage = 1600;
+
+/** One page of a PDF: the middle of the documented range. */
+export const tokensOfUnseenPage = 2250;
+
+/**
+ * Tokens of a picture of this size.
+ *
+ * @example
+ * ```ts
+ * import { imageTokens } from "./media_tokens.ts";
+ * if (imageTokens(200, 200) !== 54 || imageTokens(8000, 6000) !== 1600) throw new Error("wrong rule");
+ * ```
+ */
+export function imageTokens(widthPixels: number, heightPixels: number): number {
+  const scale = Math.min(1, longEdgePixels / Math.max(widthPixels, heightPixels, 1));
+  const tokens = Math.ceil((widthPixels * scale) * (heightPixels * scale) / pixelsPerToken);
+  return Math.min(Math.max(tokens, 1), tokensOfUnseenImage);
+}
+
+/** Tokens of a picture given as base64: its size is read from the first bytes of the file. */
+export function base64ImageTokens(base64: string): number {
+  const size = imageSize(decodePrefix(base64, limits.imageHeaderBytes));
+  return size === undefined ? tokensOfUnseenImage : imageTokens(size.width, size.height);
+}
+
+/**
+ * Tokens of a PDF given as base64. Pages are counted by their marks in the file; where those are compressed away, by
+ * the usual size of a page.
+ */
+export function base64PdfTokens(base64: string): number {
+  const bytes = Math.floor(base64.length * 3 / 4);
+  // The marks are ASCII; what stands between them does not matter.
+  const head = new TextDecoder("latin1").decode(decodePrefix(base64, limits.pdfScanBytes));
+  let pages = [...head.matchAll(/\/Type\s*\/Page\b/g)].length;
+  for (const [, count] of head.matchAll(/\/Count\s+(\d{1,5})\b/g)) {
+    pages = Math.max(pages, Number(count));
+  }
+  if (pages === 0) pages = Math.ceil(bytes / usualPdfPageBytes);
+  return Math.min(pages, mostPdfPages) * tokensOfUnseenPage;
+}
+
+/** More is refused by every vendor. */
+const mostPdfPages = 1000;
+const usualPdfPageBytes = 64 * 1024;
+
+function decodePrefix(base64: string, maxBytes: number): Uint8Array {
+  const chars = base64.slice(0, Math.ceil(maxBytes / 3) * 4);
+  try {
+    return Uint8Array.from(atob(chars), (char) => char.charCodeAt(0));
+  } catch {
+    return new Uint8Array(0);
+  }
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * Width and height of a PNG, GIF, WebP or JPEG from its first bytes; `undefined` when they do not show it.
+ *
+ * @example
+ * ```ts
+ * import { imageSize } from "./media_tokens.ts";
+ * const gif = new TextEncoder().encode("GIF89a\u0010\u0000\u0020\u0000");
+ * const size = imageSize(gif);
+ * if (size?.width !== 16 || size.height !== 32) throw new Error(JSON.stringify(size));
+ * ```
+ */
+export function imageSize(bytes: Uint8Array): Size | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const signature = String.fromCharCode(...bytes.subarray(0, 16));
+  let size: Size | undefined;
+  if (signature.startsWith("\x89PNG") && bytes.length >= 24) {
+    size = { width: view.getUint32(16), height: view.getUint32(20) };
+  } else if (signature.startsWith("GIF8") && bytes.length >= 10) {
+    size = { width: view.getUint16(6, true), height: view.getUint16(8, true) };
+  } else if (signature.startsWith("RIFF") && signature.slice(8, 12) === "WEBP") {
+    size = webpSize(view, signature.slice(12, 16));
+  } else if (bytes[0] === 0xff && bytes[1] === 0xd8) {
+    size = jpegSize(view);
+  }
+  return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
+}
+
+/** WebP container specification: simple lossy, lossless, and extended files keep their size in three places. */
+function webpSize(view: DataView, kind: string): Size | undefined {
+  if (view.byteLength < 30) return undefined;
+  if (kind === "VP8 ") {
+    return { width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff };
+  }
+  if (kind === "VP8L") {
+    const bits = view.getUint32(21, true);
+    return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+  }
+  if (kind === "VP8X") {
+    return {
+      width: (view.getUint32(24, true) & 0xffffff) + 1,
+      height: (view.getUint32(26, true) >>> 8) + 1,
+    };
+  }
+  return undefined;
+}
+
+/** ITU-T T.81: segments follow each other by their lengths until a frame header holds the size. */
+function jpegSize(view: DataView): Size | undefined {
+  let at = 2;
+  while (at + 9 < view.byteLength) {
+    if (view.getUint8(at) !== 0xff) return undefined;
+    const marker = view.getUint8(at + 1);
+    if (marker === 0xff) {
+      at++;
+      continue;
+    }
+    const isFrame = marker >= 0xc0 && marker <= 0xcf &&
+      marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+    if (isFrame) return { width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
+    at += 2 + view.getUint16(at + 2);
+  }
+  return undefined;
+}

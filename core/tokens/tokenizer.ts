@@ -1,0 +1,61 @@
+/**
+ * Counts tokens of text with `gpt-tokenizer` (the o200k vocabulary). Its tables are 2 MB of code that take a quarter of
+ * a second to load, so they are loaded with the first count and never at start-up.
+ */
+import { limits } from "../limits.ts";
+
+type CountText = (text: string) => number;
+
+let loading: Promise<CountText> | undefined;
+
+/** Loads the tables once per process. A failed load is tried again with the next count. */
+export function loadTokenizer(): Promise<CountText> {
+  loading ??= import("gpt-tokenizer/encoding/o200k_base").then(
+    // Nothing a client writes is a control token: `<|endoftext|>` in a prompt is text like any other.
+    ({ countTokens }) => (text) => countTokens(text, { disallowedSpecial: new Set() }),
+    (error: unknown) => {
+      loading = undefined;
+      throw error;
+    },
+  );
+  return loading;
+}
+
+/**
+ * Counts the tokens of several texts.
+ *
+ * Up to {@linkcode limits.tokenizerChars} characters all is counted; of more, as much is counted in slices that are
+ * spread evenly, and the sum is scaled up. Slices are short because merging is quadratic in the length of a word.
+ */
+export function countTexts(texts: readonly string[], countText: CountText): number {
+  const totalChars = texts.reduce((sum, text) => sum + text.length, 0);
+  const sliceChars = limits.tokenizerSliceChars;
+  if (totalChars <= limits.tokenizerChars) {
+    return texts.reduce((sum, text) => sum + countSlices(text, sliceChars, countText), 0);
+  }
+  const slices = Math.floor(limits.tokenizerChars / sliceChars);
+  const strideChars = totalChars / slices;
+  let tokens = 0;
+  let counted = 0;
+  let textAt = 0;
+  let textStart = 0;
+  for (let i = 0; i < slices; i++) {
+    const from = Math.floor(i * strideChars);
+    while (textStart + (texts[textAt]?.length ?? 0) <= from) {
+      textStart += texts[textAt]?.length ?? 0;
+      textAt++;
+    }
+    const slice = (texts[textAt] ?? "").slice(from - textStart, from - textStart + sliceChars);
+    tokens += countText(slice);
+    counted += slice.length;
+  }
+  return Math.ceil(tokens * totalChars / Math.max(counted, 1));
+}
+
+function countSlices(text: string, sliceChars: number, countText: CountText): number {
+  let tokens = 0;
+  for (let at = 0; at < text.length; at += sliceChars) {
+    tokens += countText(text.slice(at, at + sliceChars));
+  }
+  return tokens;
+}
