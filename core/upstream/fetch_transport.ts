@@ -160,8 +160,8 @@ function sendableHeaders(request: UpstreamRequest): [string, string][] {
 /** `fetch` has one error for everything; only its text tells whether a connection ever stood. */
 function failureOf(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
-  const text = error instanceof Error ? error.message : "";
-  if (text.includes("(Connect)")) {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof Error && cause.message.includes("(Connect)")) {
     return new UpstreamFailure("connect", "No connection", { cause: error });
   }
   return new UpstreamFailure("cut", "The answer was cut", { cause: error });

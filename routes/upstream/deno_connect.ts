@@ -35,10 +35,10 @@ async function secure(
   const close = () => tls.close();
   signal.addEventListener("abort", close, { once: true });
   try {
-    await tls.handshake();
+    // An empty write waits for the handshake and ends with `close()`; `handshake()` itself would wait on.
+    await tls.write(new Uint8Array());
     return tls;
   } catch (error) {
-    signal.removeEventListener("abort", close);
     if (!signal.aborted) tls.close();
     throw error;
   } finally {

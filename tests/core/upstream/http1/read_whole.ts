@@ -1,0 +1,36 @@
+import type {
+  ByteReader,
+  Transport,
+  UpstreamRequest,
+} from "../../../../core/upstream/transport.ts";
+import { concat } from "./bytes.ts";
+
+/** Reads to the clean end; every view is copied before the next read. */
+export async function readWhole(body: ByteReader): Promise<Uint8Array<ArrayBuffer>> {
+  const pieces: Uint8Array[] = [];
+  for (;;) {
+    const piece = await body.read();
+    if (piece === null) return concat(pieces);
+    pieces.push(piece.slice());
+  }
+}
+
+export interface WholeAnswer {
+  readonly status: number;
+  readonly body: Uint8Array<ArrayBuffer>;
+  header(name: string): string | undefined;
+}
+
+/** One call from the first byte to the last. */
+export async function call(
+  transport: Transport,
+  request: Partial<UpstreamRequest> & { readonly url: string },
+): Promise<WholeAnswer> {
+  const response = await transport.open({ method: "POST", headers: [], body: null, ...request })
+    .response;
+  return {
+    status: response.status,
+    header: (name) => response.header(name),
+    body: await readWhole(response.body),
+  };
+}

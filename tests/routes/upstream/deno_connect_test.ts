@@ -1,0 +1,89 @@
+import { assertEquals } from "@std/assert";
+import { systemClock } from "../../../core/clock.ts";
+import { Deadlines } from "../../../core/deadlines.ts";
+import { createHttp1Transport } from "../../../core/upstream/http1/transport.ts";
+import { denoConnect, type DenoConnectOptions } from "../../../routes/upstream/deno_connect.ts";
+import { failureCode } from "../../core/upstream/http1/fake_connection.ts";
+import { call } from "../../core/upstream/http1/read_whole.ts";
+import { RawPeer, type Script } from "../../core/upstream/raw_peer.ts";
+import { caPem, localhostKeyPem, localhostPem } from "./test_certificate.ts";
+
+async function withTlsPeer(
+  script: Script,
+  options: DenoConnectOptions,
+  run: (port: number, transport: ReturnType<typeof createHttp1Transport>) => Promise<void>,
+): Promise<void> {
+  const deadlines = new Deadlines({ clock: systemClock, tickMs: 10 });
+  const connect = denoConnect(options);
+  const transport = createHttp1Transport({ connect, deadlines, connectMs: 500 });
+  try {
+    await using peer = new RawPeer(
+      script,
+      Deno.listenTls({
+        hostname: "127.0.0.1",
+        port: 0,
+        cert: localhostPem,
+        key: localhostKeyPem,
+        alpnProtocols: ["h2", "http/1.1"],
+      }),
+    );
+    await run(peer.port, transport);
+    transport.close();
+  } finally {
+    transport.close();
+    deadlines.close();
+  }
+}
+
+const twice: Script = async (peer) => {
+  while (await peer.request()) {
+    await peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n");
+  }
+};
+
+Deno.test("denoConnect: speaks HTTP/1.1 over TLS and keeps the connection", async () => {
+  await withTlsPeer(twice, { caCerts: [caPem] }, async (port, transport) => {
+    for (let turn = 0; turn < 3; turn++) {
+      const answer = await call(transport, { url: `https://localhost:${port}/` });
+      assertEquals(new TextDecoder().decode(answer.body), "ok");
+    }
+    assertEquals(transport.counts(), { opened: 1, reused: 2, retried: 0, idle: 1 });
+  });
+});
+
+Deno.test("denoConnect: refuses a certificate nobody vouches for, or of another name", async () => {
+  await withTlsPeer(twice, {}, async (port, transport) => {
+    const url = `https://localhost:${port}/`;
+    assertEquals(await failureCode(call(transport, { url })), "connect");
+  });
+  await withTlsPeer(twice, { caCerts: [caPem] }, async (port, transport) => {
+    const url = `https://127.0.0.1:${port}/`;
+    assertEquals(await failureCode(call(transport, { url })), "connect");
+  });
+});
+
+Deno.test("denoConnect: a body until close that TLS does not end cleanly is a cut", async () => {
+  const unfinished: Script = async (peer) => {
+    await peer.request();
+    await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf");
+  };
+  await withTlsPeer(unfinished, { caCerts: [caPem] }, async (port, transport) => {
+    const url = `https://localhost:${port}/`;
+    assertEquals(await failureCode(call(transport, { url })), "cut");
+  });
+});
+
+Deno.test("denoConnect: a handshake that hangs ends with the time to connect, or by cancel", async () => {
+  const deadlines = new Deadlines({ clock: systemClock, tickMs: 10 });
+  const transport = createHttp1Transport({ connect: denoConnect(), deadlines, connectMs: 60 });
+  {
+    await using peer = new RawPeer((peer) => peer.clientGone());
+    const url = `https://127.0.0.1:${peer.port}/`;
+    assertEquals(await failureCode(call(transport, { url })), "connect");
+    const exchange = transport.open({ method: "GET", url, headers: [], body: null });
+    exchange.cancel();
+    assertEquals(await failureCode(exchange.response), "cancelled");
+  }
+  transport.close();
+  deadlines.close();
+});
