@@ -52,6 +52,24 @@ export const limits = {
   upstreamInterimResponses: 8,
   /** Text of a provider error that is passed on: a sentence or two; some put whole prompts or stack traces there. */
   errorMessageChars: 500,
+  /** Health of a route is judged by what happened this long ago at most. */
+  healthWindowMs: 30_000,
+  /** Below this many calls in the window a share of failures means nothing … */
+  breakerMinCalls: 10,
+  /** … above it, half of them failing opens the breaker, */
+  breakerFailureShare: 0.5,
+  /** and so do this many failures in a row, whatever the traffic. */
+  breakerConsecutiveFailures: 3,
+  /** First pause of an open breaker; doubled with each failed probe … */
+  breakerPauseMs: 1_000,
+  /** … up to this, which also bounds what a provider's `retry-after` can ask of us. */
+  breakerPauseMaxMs: 60_000,
+  /** A provider key that was refused rests this long, doubled each time … */
+  credentialRestMs: 60_000,
+  /** … up to an hour: a revoked key comes back only by the operator's hand. */
+  credentialRestMaxMs: 3_600_000,
+  /** A provider key that was rate-limited without `retry-after`. */
+  rateLimitRestMs: 5_000,
   /** The provider's token counter; past this an estimate is the better answer. */
   countTokensMs: 10_000,
   /** Routes tried for one call. */

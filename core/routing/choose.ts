@@ -1,0 +1,71 @@
+/** The order in which the routes of a model are tried (design section 5). Pure. */
+import type { Route, RouteStyle } from "../catalog/catalog.ts";
+
+/** A route that may be tried, with what is known of its speed. */
+export interface Choice {
+  readonly route: Route;
+  /** Average time to first output; `undefined` = never measured. */
+  readonly firstOutputMs: number | undefined;
+  readonly inFlight: number;
+}
+
+export interface ChooseOptions {
+  /** The caller's own style: native routes lose nothing in conversion. */
+  readonly style: RouteStyle;
+  /** The region of this instance, if it has one. */
+  readonly region: string | undefined;
+  /** From 0 up to 1, called as often as needed. */
+  readonly random: () => number;
+}
+
+/**
+ * Expected wait: an unmeasured route counts as quick, so that it gets measured; waiting calls count too, so that a
+ * quick route is not run over.
+ */
+function score({ route, firstOutputMs, inFlight }: Choice): number {
+  return ((firstOutputMs ?? 1) + 1) * (1 + inFlight / 8) / route.weight;
+}
+
+function pickByWeight(choices: readonly Choice[], random: number): number {
+  let total = 0;
+  for (const { route } of choices) total += route.weight;
+  let rest = random * total;
+  for (const [i, { route }] of choices.entries()) {
+    rest -= route.weight;
+    if (rest < 0) return i;
+  }
+  return choices.length - 1;
+}
+
+/** Power of two choices, then the rest by expected wait: spreads load without flocking to the one that looks best. */
+function orderWithin(choices: readonly Choice[], random: () => number): Choice[] {
+  if (choices.length < 2) return [...choices];
+  const first = pickByWeight(choices, random());
+  const others = choices.filter((_, i) => i !== first);
+  const second = others[pickByWeight(others, random())]!;
+  const one = choices[first]!;
+  const winner = score(one) <= score(second) ? one : second;
+  const rest = choices.filter((choice) => choice !== winner).sort((a, b) => score(a) - score(b));
+  return [winner, ...rest];
+}
+
+/**
+ * Orders routes: by priority; inside one the same region first, then the caller's own style; among equals by power of
+ * two choices over the observed time to first output.
+ */
+export function orderRoutes(choices: readonly Choice[], options: ChooseOptions): Route[] {
+  const { style, region, random } = options;
+  if (choices.length === 1) return [choices[0]!.route];
+  const groups = new Map<number, Choice[]>();
+  for (const choice of choices) {
+    const { route } = choice;
+    const far = region !== undefined && route.region !== undefined && route.region !== region;
+    const rank = route.priority * 4 + (far ? 2 : 0) + (route.style === style ? 0 : 1);
+    const group = groups.get(rank);
+    if (group === undefined) groups.set(rank, [choice]);
+    else group.push(choice);
+  }
+  return [...groups.keys()].sort((a, b) => a - b)
+    .flatMap((rank) => orderWithin(groups.get(rank) ?? [], random))
+    .map(({ route }) => route);
+}

@@ -1,0 +1,78 @@
+/** The keys of one provider: used in turn; one that is refused or limited rests alone. */
+import { limits } from "../limits.ts";
+
+interface Credential {
+  readonly secret: string;
+  restUntilMs: number;
+  refusals: number;
+}
+
+export class Credentials {
+  readonly #credentials: readonly Credential[];
+  #next = 0;
+
+  constructor(secrets: readonly string[]) {
+    this.#credentials = secrets.map((secret) => ({ secret, restUntilMs: 0, refusals: 0 }));
+  }
+
+  /** The next key that is not resting; if all rest, the one that rests least. `undefined`: the provider has none. */
+  take(nowMs: number): string | undefined {
+    const count = this.#credentials.length;
+    let soonest: Credential | undefined;
+    for (let i = 0; i < count; i++) {
+      const credential = this.#credentials[(this.#next + i) % count]!;
+      if (credential.restUntilMs <= nowMs) {
+        this.#next = (this.#next + i + 1) % count;
+        return credential.secret;
+      }
+      if (soonest === undefined || credential.restUntilMs < soonest.restUntilMs) {
+        soonest = credential;
+      }
+    }
+    return soonest?.secret;
+  }
+
+  /** Tells whether a key is left that does not rest. */
+  hasFresh(nowMs: number): boolean {
+    return this.#credentials.some((credential) => credential.restUntilMs <= nowMs);
+  }
+
+  /** How many keys rest now. */
+  resting(nowMs: number): number {
+    return this.#credentials.filter((credential) => credential.restUntilMs > nowMs).length;
+  }
+
+  get count(): number {
+    return this.#credentials.length;
+  }
+
+  /** The provider refused this key (401, 403): it rests, longer each time. */
+  refused(secret: string, nowMs: number): void {
+    const credential = this.#find(secret);
+    if (credential === undefined) return;
+    const restMs = Math.min(
+      limits.credentialRestMs * 2 ** Math.min(credential.refusals, 16),
+      limits.credentialRestMaxMs,
+    );
+    credential.refusals++;
+    credential.restUntilMs = nowMs + restMs;
+  }
+
+  /** The provider limits this key (429). */
+  limited(secret: string, nowMs: number, retryAfterMs: number | undefined): void {
+    const credential = this.#find(secret);
+    if (credential === undefined) return;
+    const restMs = Math.min(retryAfterMs ?? limits.rateLimitRestMs, limits.breakerPauseMaxMs);
+    credential.restUntilMs = Math.max(credential.restUntilMs, nowMs + restMs);
+  }
+
+  /** The key worked. */
+  worked(secret: string): void {
+    const credential = this.#find(secret);
+    if (credential !== undefined) credential.refusals = 0;
+  }
+
+  #find(secret: string): Credential | undefined {
+    return this.#credentials.find((credential) => credential.secret === secret);
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * The health of one route for one operation: what happened lately, and whether it may be tried.
+ *
+ * Pure: time and random come in as values, so that a simulation can run a million calls in seconds.
+ */
+import { limits } from "../limits.ts";
+
+/** Number of slices of the window: old failures leave it piece by piece, not all at once. */
+const slices = 10;
+const sliceMs = limits.healthWindowMs / slices;
+
+export type BreakerState = "closed" | "open" | "half_open";
+
+/** What a try says about the route. The caller's own mistakes never get here. */
+export type HealthSample =
+  | { readonly ok: true; readonly firstOutputMs: number }
+  | {
+    readonly ok: false;
+    /** Shown to operators: an error code of ours. */
+    readonly reason: string;
+    /** The provider asked for this pause: it rests at once, whatever the window says. */
+    readonly retryAfterMs?: number;
+  };
+
+/** Everything an operator is shown. */
+export interface HealthView {
+  readonly state: BreakerState;
+  readonly windowCalls: number;
+  readonly windowFailures: number;
+  readonly consecutiveFailures: number;
+  readonly firstOutputMs: number | undefined;
+  readonly tokensPerSecond: number | undefined;
+  /** Wall clock of the next probe while open. */
+  readonly nextProbeAtMs: number | undefined;
+  readonly reason: string | undefined;
+  readonly inFlight: number;
+}
+
+/** Share of a new sample in the moving averages: the last ten or so decide. */
+const ewmaShare = 0.2;
+
+export class RouteHealth {
+  readonly #calls = new Uint32Array(slices);
+  readonly #failures = new Uint32Array(slices);
+  #slice = 0;
+  #state: BreakerState = "closed";
+  #consecutiveFailures = 0;
+  #openings = 0;
+  #nextProbeMs = 0;
+  #probing = false;
+  #firstOutputMs: number | undefined;
+  #tokensPerSecond: number | undefined;
+  #reason: string | undefined;
+  inFlight = 0;
+
+  /** Moves the window up to now; slices that went by unseen are emptied. */
+  #advance(nowMs: number): void {
+    const current = Math.floor(nowMs / sliceMs);
+    const steps = Math.min(slices, current - this.#slice);
+    for (let i = 1; i <= steps; i++) {
+      const index = (this.#slice + i) % slices;
+      this.#calls[index] = 0;
+      this.#failures[index] = 0;
+    }
+    if (current > this.#slice) {
+      // After a long silence every slice was emptied; only the position matters.
+      this.#slice = current;
+      if (steps === slices) {
+        this.#calls.fill(0);
+        this.#failures.fill(0);
+      }
+    }
+  }
+
+  #sum(counts: Uint32Array): number {
+    let sum = 0;
+    for (const count of counts) sum += count;
+    return sum;
+  }
+
+  /** Average time to first output; `undefined` before the first success. */
+  get firstOutputMs(): number | undefined {
+    return this.#firstOutputMs;
+  }
+
+  /** Monotonic time at which an open breaker lets a probe through. */
+  get nextProbeMs(): number {
+    return this.#nextProbeMs;
+  }
+
+  /** Whether the route may be tried now, and as what. */
+  availability(nowMs: number): "yes" | "probe" | "no" {
+    if (this.#state === "closed") return "yes";
+    if (nowMs < this.#nextProbeMs || this.#probing) return "no";
+    return "probe";
+  }
+
+  /** A try begins. While the breaker is not closed it is the one probe. */
+  begin(nowMs: number): void {
+    this.inFlight++;
+    if (this.#state !== "closed" && nowMs >= this.#nextProbeMs) {
+      this.#state = "half_open";
+      this.#probing = true;
+    }
+  }
+
+  /** A try ended in a way that says nothing about the route. */
+  forget(): void {
+    this.inFlight = Math.max(0, this.inFlight - 1);
+    this.#probing = false;
+  }
+
+  /**
+   * A try ended. Returns the new state if it changed.
+   *
+   * @param random from 0 up to 1: pauses are spread, so that instances do not probe in step
+   */
+  end(sample: HealthSample, nowMs: number, random: number): BreakerState | undefined {
+    this.#advance(nowMs);
+    this.inFlight = Math.max(0, this.inFlight - 1);
+    const before = this.#state;
+    const index = this.#slice % slices;
+    this.#calls[index]! += 1;
+    if (sample.ok) {
+      this.#consecutiveFailures = 0;
+      this.#firstOutputMs = this.#firstOutputMs === undefined
+        ? sample.firstOutputMs
+        : this.#firstOutputMs + ewmaShare * (sample.firstOutputMs - this.#firstOutputMs);
+      if (this.#state !== "closed") this.#close();
+    } else {
+      this.#failures[index]! += 1;
+      this.#consecutiveFailures++;
+      this.#reason = sample.reason;
+      if (sample.retryAfterMs !== undefined) {
+        this.#open(nowMs, Math.min(sample.retryAfterMs, limits.breakerPauseMaxMs), random);
+      } else if (this.#state !== "closed" || this.#isFailing()) {
+        this.#open(nowMs, undefined, random);
+      }
+    }
+    this.#probing = false;
+    return this.#state === before ? undefined : this.#state;
+  }
+
+  /** Notes how fast output came, from a finished stream. */
+  noteThroughput(outputTokens: number, ms: number): void {
+    if (ms < 1 || outputTokens < 1) return;
+    const rate = outputTokens * 1000 / ms;
+    this.#tokensPerSecond = this.#tokensPerSecond === undefined
+      ? rate
+      : this.#tokensPerSecond + ewmaShare * (rate - this.#tokensPerSecond);
+  }
+
+  #isFailing(): boolean {
+    if (this.#consecutiveFailures >= limits.breakerConsecutiveFailures) return true;
+    const calls = this.#sum(this.#calls);
+    return calls >= limits.breakerMinCalls &&
+      this.#sum(this.#failures) / calls >= limits.breakerFailureShare;
+  }
+
+  #open(nowMs: number, askedMs: number | undefined, random: number): void {
+    // A failing try that began before the breaker opened says nothing new: the pause must not grow with traffic.
+    if (this.#state === "open" && askedMs === undefined && nowMs < this.#nextProbeMs) return;
+    const grown = limits.breakerPauseMs * 2 ** Math.min(this.#openings, 16);
+    const pauseMs = askedMs ?? Math.min(grown, limits.breakerPauseMaxMs) * (0.8 + 0.4 * random);
+    if (askedMs === undefined) this.#openings++;
+    this.#state = "open";
+    this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs);
+  }
+
+  #close(): void {
+    this.#state = "closed";
+    this.#openings = 0;
+    this.#reason = undefined;
+    this.#calls.fill(0);
+    this.#failures.fill(0);
+  }
+
+  /** @param wallOffsetMs wall clock minus monotonic clock, to show times */
+  view(nowMs: number, wallOffsetMs: number): HealthView {
+    this.#advance(nowMs);
+    return {
+      state: this.#state,
+      windowCalls: this.#sum(this.#calls),
+      windowFailures: this.#sum(this.#failures),
+      consecutiveFailures: this.#consecutiveFailures,
+      firstOutputMs: this.#firstOutputMs === undefined
+        ? undefined
+        : Math.round(this.#firstOutputMs),
+      tokensPerSecond: this.#tokensPerSecond === undefined
+        ? undefined
+        : Math.round(this.#tokensPerSecond * 10) / 10,
+      nextProbeAtMs: this.#state === "closed"
+        ? undefined
+        : Math.round(this.#nextProbeMs + wallOffsetMs),
+      reason: this.#reason,
+      inFlight: this.inFlight,
+    };
+  }
+}
