@@ -259,4 +259,6 @@ export const limits = {
   pageFormBytes: 256 * 1024,
   /** A form of the operator: the PDF of an invoice or a month of bank statement. */
   operatorFormBytes: 8 * 1024 * 1024,
+  /** One request to an OpenID provider; a person is waiting. */
+  openIdMs: 10_000,
 } as const;

@@ -1,0 +1,53 @@
+/**
+ * The batch row: what one commit of an instance settled. It is the journal between the settlement, which must be fast,
+ * and everything that is derived from it (lease rows, the index per account, day sums). Once all of that is
+ * written the row is deleted.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import { batchesOfPrefix, batchesPrefix } from "./keys.ts";
+
+/** What a commit took from one wallet's lease. */
+export interface BatchPart {
+  readonly accountId: AccountId;
+  readonly chargedMicroVnd: bigint;
+  readonly requestIds: readonly RequestId[];
+}
+
+/** A batch as it was read. */
+export interface Batch {
+  readonly key: Deno.KvKey;
+  readonly instanceId: InstanceId;
+  readonly commit: number;
+  readonly parts: readonly BatchPart[];
+}
+
+/** One text instead of nested objects: a third of the time and of the bytes, and it is written once per commit. */
+export function encodeBatch(parts: Iterable<BatchPart>): string {
+  const rows: (readonly [string, string, readonly string[]])[] = [];
+  for (const part of parts) {
+    rows.push([part.accountId, part.chargedMicroVnd.toString(), part.requestIds]);
+  }
+  return JSON.stringify(rows);
+}
+
+/** @throws {InvariantError} if the row is not a batch */
+export function decodeBatch(entry: Deno.KvEntry<unknown>): Batch {
+  const [, instanceId, commit] = entry.key;
+  invariant(typeof entry.value === "string" && typeof commit === "number", "not a batch row");
+  const rows = JSON.parse(entry.value) as [AccountId, string, RequestId[]][];
+  const parts = rows.map(([accountId, charged, requestIds]) => {
+    const chargedMicroVnd = BigInt(charged);
+    invariant(chargedMicroVnd >= 0n, "a batch never charges less than nothing");
+    return { accountId, chargedMicroVnd, requestIds };
+  });
+  return { key: entry.key, instanceId: instanceId as InstanceId, commit, parts };
+}
+
+/** The batches that are still there, of one instance or of all, in the order they were committed. */
+export async function* listBatches(kv: Deno.Kv, instanceId?: InstanceId): AsyncGenerator<Batch> {
+  const prefix = instanceId === undefined ? batchesPrefix() : batchesOfPrefix(instanceId);
+  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: 100 })) {
+    yield decodeBatch(entry);
+  }
+}

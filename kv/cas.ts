@@ -1,0 +1,51 @@
+/** Compare-and-set in a bounded loop. Losing every try is an expected outcome, so it is a value. */
+
+/** One try: `"again"` when a check failed and the rows must be read anew, or the final answer. */
+export type CasStep<Result> = { readonly done: Result } | "again";
+
+export interface CasOptions {
+  /** Tries in all. */
+  readonly attempts: number;
+  /** Pause between tries; a parameter so that tests need not wait. */
+  readonly pause?: (delayMs: number) => Promise<void>;
+  /** 0 ≤ x < 1. */
+  readonly random?: () => number;
+}
+
+const firstDelayMs = 1;
+const longestDelayMs = 50;
+
+function sleep(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/**
+ * Runs `step` until it is done or the tries are spent, with full jitter in between, so that those who compete for a
+ * row do not meet again at once.
+ *
+ * @example
+ * ```ts
+ * import { compareAndSet } from "./cas.ts";
+ * let tries = 0;
+ * const result = await compareAndSet(
+ *   () => Promise.resolve(++tries < 3 ? "again" as const : { done: "written" }),
+ *   { attempts: 5 },
+ * );
+ * if (result === "conflict" || result.done !== "written") throw new Error("gave up");
+ * ```
+ */
+export async function compareAndSet<Result>(
+  step: (attempt: number) => Promise<CasStep<Result>>,
+  options: CasOptions,
+): Promise<{ readonly done: Result } | "conflict"> {
+  const pause = options.pause ?? sleep;
+  const random = options.random ?? Math.random;
+  for (let attempt = 0; attempt < options.attempts; attempt++) {
+    if (attempt > 0) {
+      await pause(random() * Math.min(longestDelayMs, firstDelayMs * 2 ** attempt));
+    }
+    const outcome = await step(attempt);
+    if (outcome !== "again") return outcome;
+  }
+  return "conflict";
+}

@@ -1,0 +1,193 @@
+/**
+ * Writes receipts into the index and the day sums, each exactly once.
+ *
+ * A receipt's index row and its day sum change in one atomic that checks the version of the day sum. So whoever wants to
+ * add a receipt reads the day sum first and the index row after it: either it sees the row and leaves the receipt
+ * out, or the row comes later and then the check fails. No lock is needed, and any number may try at once.
+ */
+import type { InstanceId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import type { Receipt } from "../core/receipt.ts";
+import { compareAndSet } from "./cas.ts";
+import { indexerKey, receiptIndexKey } from "./keys.ts";
+import {
+  addReceipts,
+  noUsage,
+  type RollupCell,
+  rollupCell,
+  rollupCellKey,
+  type UsageSum,
+  usageSum,
+} from "./rollups.ts";
+
+/** Receipts of one day sum. */
+export interface RollupGroup {
+  readonly id: string;
+  readonly cell: RollupCell;
+  readonly receipts: Receipt[];
+}
+
+/** A day sum as the store has it. */
+export interface KnownSum {
+  readonly sum: UsageSum;
+  readonly versionstamp: string | null;
+}
+
+export interface IndexWriteOptions {
+  /** Only while this instance still has the right to index its own batches … */
+  readonly owner?: { readonly instanceId: InstanceId; readonly versionstamp: string };
+  /** … in which case sums it wrote itself need not be read, nor the index rows. */
+  readonly cache?: Map<string, KnownSum>;
+  readonly bounded: <T>(call: Promise<T>) => Promise<T>;
+}
+
+/** Groups receipts by day sum; groups of one account lie together. */
+export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
+  const groups = new Map<string, RollupGroup>();
+  for (const receipt of receipts) {
+    const cell = rollupCell(receipt);
+    const id = `${cell.accountId} ${cell.day} ${cell.keyId} ${cell.model}`;
+    const group = groups.get(id);
+    if (group) group.receipts.push(receipt);
+    else groups.set(id, { id, cell, receipts: [receipt] });
+  }
+  return [...groups.values()].sort((one, other) => one.id < other.id ? -1 : 1);
+}
+
+/** Cuts groups into pieces that fit one atomic each. */
+export function chunkGroups(groups: Iterable<RollupGroup>): RollupGroup[][] {
+  const chunks: RollupGroup[][] = [];
+  let chunk: RollupGroup[] = [];
+  let size = 0;
+  for (const { id, cell, receipts } of groups) {
+    for (let at = 0; at < receipts.length;) {
+      if (chunk.length >= limits.rollupRowsPerCommit || size >= limits.indexReceiptsPerCommit) {
+        chunks.push(chunk);
+        chunk = [];
+        size = 0;
+      }
+      const piece = receipts.slice(at, at + limits.indexReceiptsPerCommit - size);
+      chunk.push({ id, cell, receipts: piece });
+      at += piece.length;
+      size += piece.length;
+    }
+  }
+  if (chunk.length > 0) chunks.push(chunk);
+  return chunks;
+}
+
+/**
+ * Indexes one chunk. `lost`: another process took the right to index these batches, and will.
+ * `conflict`: the store failed or others were faster each time; nothing is half done, try again later.
+ */
+export async function writeIndex(
+  kv: Deno.Kv,
+  chunk: readonly RollupGroup[],
+  options: IndexWriteOptions,
+): Promise<"written" | "lost" | "conflict"> {
+  const { owner, cache } = options;
+  const outcome = await compareAndSet<"written" | "lost">(async (attempt) => {
+    try {
+      const trusted = attempt === 0 && cache !== undefined;
+      const sums = await readSums(kv, chunk, trusted ? cache : undefined, options);
+      const groups = trusted ? chunk : await withoutIndexed(kv, chunk, options);
+      const result = await commitIndex(kv, groups, sums, options);
+      if (result !== undefined) {
+        for (const [id, sum] of result) cache?.set(id, sum);
+        return { done: "written" };
+      }
+    } catch {
+      // The answer was lost: the next try reads everything, in the order that makes it safe.
+    }
+    for (const group of chunk) cache?.delete(group.id);
+    return owner && await isLost(kv, owner, options) ? { done: "lost" } : "again";
+  }, { attempts: limits.walletWriteAttempts });
+  return outcome === "conflict" ? "conflict" : outcome.done;
+}
+
+async function readSums(
+  kv: Deno.Kv,
+  chunk: readonly RollupGroup[],
+  cache: Map<string, KnownSum> | undefined,
+  { bounded }: IndexWriteOptions,
+): Promise<Map<string, KnownSum>> {
+  const sums = new Map<string, KnownSum>();
+  const missing: RollupGroup[] = [];
+  for (const group of chunk) {
+    const known = cache?.get(group.id);
+    if (known) sums.set(group.id, known);
+    else missing.push(group);
+  }
+  if (missing.length === 0) return sums;
+  const rows = await bounded(
+    kv.getMany<unknown[]>(missing.map((group) => rollupCellKey(group.cell))),
+  );
+  rows.forEach((row, at) => {
+    const group = missing[at];
+    if (!group) return;
+    const sum = row.versionstamp === null ? noUsage : usageSum(row.value);
+    sums.set(group.id, { sum, versionstamp: row.versionstamp });
+  });
+  return sums;
+}
+
+/** The chunk without the receipts that are in the index. To be called after the sums were read. */
+async function withoutIndexed(
+  kv: Deno.Kv,
+  chunk: readonly RollupGroup[],
+  { bounded }: IndexWriteOptions,
+): Promise<RollupGroup[]> {
+  const groups: RollupGroup[] = [];
+  for (const group of chunk) {
+    const receipts: Receipt[] = [];
+    for (let at = 0; at < group.receipts.length; at += 10) {
+      const some = group.receipts.slice(at, at + 10);
+      const keys = some.map((receipt) => receiptIndexKey(receipt.accountId, receipt.requestId));
+      const rows = await bounded(kv.getMany<unknown[]>(keys));
+      receipts.push(...some.filter((_, at) => rows[at]?.versionstamp === null));
+    }
+    if (receipts.length > 0) groups.push({ ...group, receipts });
+  }
+  return groups;
+}
+
+/** One atomic. Returns the new sums, or `undefined` when a check failed. */
+async function commitIndex(
+  kv: Deno.Kv,
+  groups: readonly RollupGroup[],
+  sums: ReadonlyMap<string, KnownSum>,
+  { owner, bounded }: IndexWriteOptions,
+): Promise<Map<string, KnownSum> | undefined> {
+  const written = new Map<string, UsageSum>();
+  if (groups.length === 0) return new Map();
+  const op = kv.atomic();
+  if (owner) op.check({ key: indexerKey(owner.instanceId), versionstamp: owner.versionstamp });
+  for (const { id, cell, receipts } of groups) {
+    const known = sums.get(id) ?? { sum: noUsage, versionstamp: null };
+    const key = rollupCellKey(cell);
+    const sum = addReceipts(known.sum, receipts);
+    op.check({ key, versionstamp: known.versionstamp }).set(key, sum);
+    written.set(id, sum);
+    for (const receipt of receipts) {
+      op.set(receiptIndexKey(receipt.accountId, receipt.requestId), 1);
+    }
+  }
+  const result = await bounded(op.commit());
+  if (!result.ok) return undefined;
+  const known = new Map<string, KnownSum>();
+  for (const [id, sum] of written) known.set(id, { sum, versionstamp: result.versionstamp });
+  return known;
+}
+
+async function isLost(
+  kv: Deno.Kv,
+  owner: { readonly instanceId: InstanceId; readonly versionstamp: string },
+  { bounded }: IndexWriteOptions,
+): Promise<boolean> {
+  try {
+    const row = await bounded(kv.get(indexerKey(owner.instanceId)));
+    return row.versionstamp !== owner.versionstamp;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The lease row: the part of a wallet that one running instance may spend without asking the store.
+ *
+ * A settlement does not rewrite the rows of the leases it draws on: its batch row ({@link ./batches.ts}) says what it
+ * took from each, and the row says up to which commit that is already subtracted. So what is left of a lease is
+ * `remaining − Σ charges of later batches`. Rows are brought up to date behind the calls, many charges at a time.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId, InstanceId } from "../core/ids.ts";
+import { leasesOfPrefix } from "./keys.ts";
+
+/** The stored value. */
+export interface LeaseValue {
+  readonly remainingMicroVnd: bigint;
+  /** Charges of batches up to and including this commit of the instance are subtracted. */
+  readonly asOfCommit: number;
+}
+
+/** A lease as it was read. */
+export interface LeaseRow extends LeaseValue {
+  readonly accountId: AccountId;
+  readonly instanceId: InstanceId;
+  readonly versionstamp: string;
+}
+
+/**
+ * Checks a lease that was read.
+ *
+ * @throws {InvariantError} if it is negative or not a lease at all
+ */
+export function leaseRow(entry: Deno.KvEntry<unknown>): LeaseRow {
+  const [, accountId, instanceId] = entry.key;
+  const { value } = entry;
+  invariant(
+    typeof value === "object" && value !== null && "remainingMicroVnd" in value &&
+      typeof value.remainingMicroVnd === "bigint" && "asOfCommit" in value &&
+      typeof value.asOfCommit === "number",
+    `lease of ${String(accountId)}: not a lease`,
+  );
+  invariant(value.remainingMicroVnd >= 0n, `lease of ${String(accountId)}: negative`);
+  return {
+    accountId: accountId as AccountId,
+    instanceId: instanceId as InstanceId,
+    remainingMicroVnd: value.remainingMicroVnd,
+    asOfCommit: value.asOfCommit,
+    versionstamp: entry.versionstamp,
+  };
+}
+
+/** The leases that all instances hold on one wallet. */
+export async function readLeasesOf(kv: Deno.Kv, accountId: AccountId): Promise<LeaseRow[]> {
+  const rows: LeaseRow[] = [];
+  for await (const entry of kv.list<unknown>({ prefix: leasesOfPrefix(accountId) })) {
+    rows.push(leaseRow(entry));
+  }
+  return rows;
+}

@@ -1,0 +1,218 @@
+/**
+ * The ledger: money that moved without a call. Top-ups, refunds, demo money, corrections. Every line is written in one
+ * atomic with the wallet and with the operation id that caused it, so each cause moves money once, however often it is
+ * reported. Lines never change.
+ */
+import { invariant } from "../core/assert.ts";
+import { type AccountId, type LedgerId, newId, type RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { compareAndSet } from "./cas.ts";
+import { ledgerKey, ledgerOperationKey, ledgerPrefix } from "./keys.ts";
+import { changeWallet, readWallet } from "./wallets.ts";
+
+/** Why money moved. */
+export type LedgerKind =
+  /** The customer paid in. */
+  | "topup"
+  /** An operator's correction. */
+  | "admin"
+  /** Play money of a sandbox install. */
+  | "demo"
+  /** Money back for a call that was charged, e.g. a video that failed. */
+  | "refund"
+  | "promo";
+
+/** A line of the ledger. */
+export interface LedgerEntry {
+  readonly ledgerId: LedgerId;
+  readonly accountId: AccountId;
+  /** Positive for credits, negative for debits. */
+  readonly amountMicroVnd: bigint;
+  readonly kind: LedgerKind;
+  /** Unique cause: two movements never share one. */
+  readonly operationId: string;
+  /** For people; no secrets. */
+  readonly reason: string;
+  readonly atMs: number;
+  /** The call it refers to. */
+  readonly requestId?: RequestId;
+}
+
+/** What to move. */
+export interface Movement {
+  readonly accountId: AccountId;
+  /** Above 0, for debits too. */
+  readonly amountMicroVnd: bigint;
+  readonly kind: LedgerKind;
+  /** At most 200 characters, e.g. `refund:video_…`. */
+  readonly operationId: string;
+  readonly reason: string;
+  readonly atMs: number;
+  readonly requestId?: RequestId;
+  /**
+   * Adds checks and rows of the caller to the same atomic. May run several times. At most seven checks: three are
+   * taken, and a denokv server allows ten.
+   */
+  readonly attach?: (op: Deno.AtomicOperation, entry: LedgerEntry) => void;
+}
+
+export type MovementResult =
+  /** `duplicate`: this operation was applied before; nothing moved now. */
+  | { readonly status: "applied" | "duplicate"; readonly entry: LedgerEntry }
+  /** The operation id was used for something else. */
+  | { readonly status: "mismatch"; readonly entry: LedgerEntry }
+  /** A debit of more than is available; leased money is not. */
+  | { readonly status: "insufficient"; readonly availableMicroVnd: bigint }
+  /** A check of the caller failed, or the wallet changed too often: nothing moved. */
+  | { readonly status: "conflict" };
+
+const operationIdChars = 200;
+
+/**
+ * Puts money into a wallet, once per operation id.
+ *
+ * @example
+ * ```ts
+ * import { newId } from "../core/ids.ts";
+ * import { credit } from "./ledger.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * const topup = {
+ *   accountId: newId("account", Date.now()),
+ *   amountMicroVnd: 50_000_000_000n,
+ *   kind: "topup" as const,
+ *   operationId: "bank:4711",
+ *   reason: "Bank transfer",
+ *   atMs: Date.now(),
+ * };
+ * const first = await credit(kv, topup);
+ * const again = await credit(kv, topup);
+ * if (first.status !== "applied" || again.status !== "duplicate") throw new Error("not once");
+ * ```
+ *
+ * @throws if the store does not answer; calling again with the same operation id is safe
+ */
+export async function credit(kv: Deno.Kv, movement: Movement): Promise<MovementResult> {
+  return await move(kv, movement, movement.amountMicroVnd);
+}
+
+/**
+ * Takes money out of a wallet, once per operation id, and never more than is available.
+ *
+ * @throws if the store does not answer; calling again with the same operation id is safe
+ */
+export async function debit(kv: Deno.Kv, movement: Movement): Promise<MovementResult> {
+  return await move(kv, movement, -movement.amountMicroVnd);
+}
+
+async function move(
+  kv: Deno.Kv,
+  movement: Movement,
+  amountMicroVnd: bigint,
+): Promise<MovementResult> {
+  const { accountId, kind, operationId, reason, atMs, requestId } = movement;
+  invariant(movement.amountMicroVnd > 0n, "a movement moves more than nothing");
+  invariant(
+    operationId.length > 0 && operationId.length <= operationIdChars,
+    "an operation id has 1 to 200 characters",
+  );
+  const entry: LedgerEntry = {
+    ledgerId: newId("ledger", atMs),
+    accountId,
+    amountMicroVnd,
+    kind,
+    operationId,
+    reason: reason.slice(0, limits.receiptTextChars),
+    atMs,
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+  let failure: unknown;
+  const outcome = await compareAndSet<MovementResult>(async () => {
+    try {
+      failure = undefined;
+      return await tryToMove(kv, entry, movement.attach);
+    } catch (error) {
+      if (error instanceof Error && error.name === "InvariantError") throw error;
+      // The answer was lost; the next try finds the operation's row if it was applied.
+      failure = error;
+      return "again";
+    }
+  }, { attempts: limits.walletWriteAttempts });
+  if (outcome !== "conflict") return outcome.done;
+  if (failure !== undefined) {
+    throw new Error("Cannot move money: the store does not answer", { cause: failure });
+  }
+  return { status: "conflict" };
+}
+
+async function tryToMove(
+  kv: Deno.Kv,
+  entry: LedgerEntry,
+  attach: Movement["attach"],
+): Promise<{ done: MovementResult } | "again"> {
+  const { accountId, ledgerId, operationId } = entry;
+  const wallet = await readWallet(kv, accountId);
+  const earlier = await kv.get<LedgerEntry>(ledgerOperationKey(operationId));
+  if (earlier.value !== null) return { done: repeated(earlier.value, entry) };
+  const availableMicroVnd = wallet.availableMicroVnd + entry.amountMicroVnd;
+  if (availableMicroVnd < 0n) {
+    return { done: { status: "insufficient", availableMicroVnd: wallet.availableMicroVnd } };
+  }
+  const lineKey = ledgerKey(accountId, ledgerId);
+  const op = kv.atomic()
+    .check({ key: ledgerOperationKey(operationId), versionstamp: null })
+    .check({ key: lineKey, versionstamp: null });
+  changeWallet(op, wallet, availableMicroVnd);
+  op.set(lineKey, entry).set(ledgerOperationKey(operationId), entry);
+  attach?.(op, entry);
+  const result = await op.commit();
+  if (result.ok) return { done: { status: "applied", entry } };
+  const now = await kv.getMany<[LedgerEntry, unknown]>([
+    ledgerOperationKey(operationId),
+    lineKey,
+  ]);
+  if (now[0].value !== null) return { done: repeated(now[0].value, entry) };
+  const unchanged = (await readWallet(kv, accountId)).versionstamp === wallet.versionstamp;
+  // Our own checks would have held: it was one of the caller's.
+  return unchanged ? { done: { status: "conflict" } } : "again";
+}
+
+function repeated(earlier: LedgerEntry, entry: LedgerEntry): MovementResult {
+  // Our own line: it was applied and the answer was lost.
+  if (earlier.ledgerId === entry.ledgerId) return { status: "applied", entry: earlier };
+  const same = earlier.accountId === entry.accountId &&
+    earlier.amountMicroVnd === entry.amountMicroVnd && earlier.kind === entry.kind &&
+    earlier.requestId === entry.requestId;
+  return { status: same ? "duplicate" : "mismatch", entry: earlier };
+}
+
+/** What an operation id did, if anything. */
+export async function findMovement(
+  kv: Deno.Kv,
+  operationId: string,
+): Promise<LedgerEntry | undefined> {
+  return (await kv.get<LedgerEntry>(ledgerOperationKey(operationId))).value ?? undefined;
+}
+
+export interface LedgerPage {
+  readonly entries: readonly LedgerEntry[];
+  /** Pass as `before` to read on; absent at the end. */
+  readonly next?: LedgerId;
+}
+
+/** The lines of an account, newest first. */
+export async function listLedger(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  page: { readonly limit: number; readonly before?: LedgerId },
+): Promise<LedgerPage> {
+  const limit = Math.min(page.limit, limits.moneyListRows);
+  const prefix = ledgerPrefix(accountId);
+  const selector = page.before === undefined
+    ? { prefix }
+    : { prefix, end: ledgerKey(accountId, page.before) };
+  const entries: LedgerEntry[] = [];
+  const rows = kv.list<LedgerEntry>(selector, { reverse: true, limit: limit + 1 });
+  for await (const { value } of rows) entries.push(value);
+  const last = entries.length > limit ? entries[limit - 1] : undefined;
+  return { entries: entries.slice(0, limit), ...(last ? { next: last.ledgerId } : {}) };
+}

@@ -1,0 +1,169 @@
+/**
+ * The stored form of a receipt: one JSON text of a tuple. Against the object itself it is 300 bytes instead of 750 and
+ * saves a tenth of the time of a settlement; ten million of them fit in 4 GB.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId, ApiKeyId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import type { TokenUsage } from "../core/money/token_usage.ts";
+import type { AppliedPrice, Attempt, Outcome, Receipt } from "../core/receipt.ts";
+
+/** First element of the tuple. A new shape gets a new number; old ones stay readable for ever. */
+const version = 1;
+
+type StoredPrice = [unit: "token", in_: string, out: string, read: string, write: string] | [
+  unit: "request" | "image" | "video",
+  perUnit: string,
+];
+
+type Stored = [
+  version: number,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  kind: Receipt["kind"],
+  model: string,
+  mappedFrom: string | null,
+  style: string,
+  route: string | null,
+  startedAtMs: number,
+  latencyMs: number,
+  firstOutputMs: number | null,
+  status: number,
+  stream: 0 | 1,
+  outcome: Outcome,
+  usage: [input: number, read: number, write: number, output: number, reasoning: number] | null,
+  estimated: 0 | 1,
+  units: number,
+  price: StoredPrice,
+  cost: string,
+  shortfall: string,
+  attempts: [route: string, outcome: string, ms: number][],
+];
+
+function storedPrice(price: AppliedPrice): StoredPrice {
+  if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
+  return [
+    "token",
+    price.inputMicroVnd.toString(),
+    price.outputMicroVnd.toString(),
+    price.cacheReadMicroVnd.toString(),
+    price.cacheWriteMicroVnd.toString(),
+  ];
+}
+
+function appliedPrice(stored: StoredPrice): AppliedPrice {
+  if (stored[0] !== "token") return { unit: stored[0], perUnitMicroVnd: BigInt(stored[1]) };
+  return {
+    unit: "token",
+    inputMicroVnd: BigInt(stored[1]),
+    outputMicroVnd: BigInt(stored[2]),
+    cacheReadMicroVnd: BigInt(stored[3]),
+    cacheWriteMicroVnd: BigInt(stored[4]),
+  };
+}
+
+/** The value of the row at `receiptKey(receipt.requestId)`. The request id itself is in the key. */
+export function encodeReceipt(receipt: Receipt): string {
+  const { usage } = receipt;
+  const stored: Stored = [
+    version,
+    receipt.accountId,
+    receipt.keyId,
+    receipt.kind,
+    receipt.model,
+    receipt.mappedFrom ?? null,
+    receipt.style,
+    receipt.route ?? null,
+    receipt.startedAtMs,
+    receipt.latencyMs,
+    receipt.firstOutputMs ?? null,
+    receipt.status,
+    receipt.stream ? 1 : 0,
+    receipt.outcome,
+    usage ? [usage.input, usage.cacheRead, usage.cacheWrite, usage.output, usage.reasoning] : null,
+    receipt.estimated ? 1 : 0,
+    receipt.units,
+    storedPrice(receipt.price),
+    receipt.costMicroVnd.toString(),
+    receipt.shortfallMicroVnd.toString(),
+    receipt.attempts.map(({ route, outcome, ms }) => [route, outcome, ms]),
+  ];
+  return JSON.stringify(stored);
+}
+
+/** @throws {InvariantError} if the row is not a receipt */
+export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
+  invariant(typeof value === "string", `receipt ${requestId}: not a receipt`);
+  const stored = JSON.parse(value) as Stored;
+  invariant(stored[0] === version, `receipt ${requestId}: unknown version`);
+  const [
+    ,
+    accountId,
+    keyId,
+    kind,
+    model,
+    mappedFrom,
+    style,
+    route,
+    startedAtMs,
+    latencyMs,
+    ...rest
+  ] = stored;
+  const [firstOutputMs, status, stream, outcome, usage, estimated, units, price, ...end] = rest;
+  const [cost, shortfall, attempts] = end;
+  const costMicroVnd = BigInt(cost);
+  const shortfallMicroVnd = BigInt(shortfall);
+  invariant(costMicroVnd >= 0n && shortfallMicroVnd >= 0n, `receipt ${requestId}: negative`);
+  return {
+    requestId,
+    accountId,
+    keyId,
+    kind,
+    model,
+    ...(mappedFrom === null ? {} : { mappedFrom }),
+    style,
+    ...(route === null ? {} : { route }),
+    startedAtMs,
+    latencyMs,
+    ...(firstOutputMs === null ? {} : { firstOutputMs }),
+    status,
+    stream: stream === 1,
+    outcome,
+    ...(usage === null ? {} : { usage: tokenUsage(usage) }),
+    estimated: estimated === 1,
+    units,
+    price: appliedPrice(price),
+    costMicroVnd,
+    shortfallMicroVnd,
+    attempts: attempts.map(([route, outcome, ms]) => ({ route, outcome, ms })),
+  };
+}
+
+function tokenUsage(stored: NonNullable<Stored[14]>): TokenUsage {
+  const [input, cacheRead, cacheWrite, output, reasoning] = stored;
+  return { input, cacheRead, cacheWrite, output, reasoning };
+}
+
+function clip(text: string): string {
+  return text.length <= limits.receiptTextChars ? text : text.slice(0, limits.receiptTextChars);
+}
+
+/**
+ * The same receipt with every text and list inside its bound, so that its row can never be too large to be written:
+ * a write that fails would tear the commit it is in.
+ */
+export function boundReceipt(receipt: Receipt): Receipt {
+  const { mappedFrom, route } = receipt;
+  return {
+    ...receipt,
+    model: clip(receipt.model),
+    style: clip(receipt.style),
+    ...(mappedFrom === undefined ? {} : { mappedFrom: clip(mappedFrom) }),
+    ...(route === undefined ? {} : { route: clip(route) }),
+    attempts: receipt.attempts.slice(0, limits.receiptAttempts).map(boundAttempt),
+  };
+}
+
+function boundAttempt({ route, outcome, ms }: Attempt): Attempt {
+  return { route: clip(route), outcome: clip(outcome), ms };
+}

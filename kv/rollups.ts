@@ -1,0 +1,163 @@
+/**
+ * Day sums: what an account used per day, key and model. Derived from receipts by the indexer, never the source of
+ * money; they can be thrown away and built again.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId, ApiKeyId } from "../core/ids.ts";
+import type { Receipt } from "../core/receipt.ts";
+import { rollupKey } from "./keys.ts";
+
+/** The stored value, and what readers add up. All but the money are safe integers. */
+export interface UsageSum {
+  readonly calls: number;
+  /** Calls that ended `failed`; they are free. */
+  readonly failedCalls: number;
+  readonly estimatedCalls: number;
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly units: number;
+  readonly costMicroVnd: bigint;
+  readonly shortfallMicroVnd: bigint;
+  readonly latencyMs: number;
+  /** Sum over the calls that had an output … */
+  readonly firstOutputMs: number;
+  /** … and how many those are. */
+  readonly firstOutputCalls: number;
+}
+
+/** What one row stands for. */
+export interface RollupCell {
+  readonly accountId: AccountId;
+  /** `YYYY-MM-DD`, Vietnam time. */
+  readonly day: string;
+  readonly keyId: ApiKeyId;
+  readonly model: string;
+}
+
+/** No calls at all. */
+export const noUsage: UsageSum = {
+  calls: 0,
+  failedCalls: 0,
+  estimatedCalls: 0,
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  units: 0,
+  costMicroVnd: 0n,
+  shortfallMicroVnd: 0n,
+  latencyMs: 0,
+  firstOutputMs: 0,
+  firstOutputCalls: 0,
+};
+
+const vietnamOffsetMs = 7 * 60 * 60_000;
+const dayMs = 24 * 60 * 60_000;
+let lastDayNumber = -1;
+let lastDay = "";
+
+/**
+ * The day of a moment in Vietnam (UTC+7, no summer time).
+ *
+ * @example
+ * ```ts
+ * import { vietnamDay } from "./rollups.ts";
+ * const day = vietnamDay(Date.UTC(2026, 10, 20, 17, 30));
+ * if (day !== "2026-11-21") throw new Error(day);
+ * ```
+ */
+export function vietnamDay(atMs: number): string {
+  const dayNumber = Math.floor((atMs + vietnamOffsetMs) / dayMs);
+  // Nearly every receipt is of the same day as the one before; formatting a date is dear.
+  if (dayNumber !== lastDayNumber) {
+    lastDay = new Date(dayNumber * dayMs).toISOString().slice(0, 10);
+    lastDayNumber = dayNumber;
+  }
+  return lastDay;
+}
+
+/** The row that a receipt belongs to. By the start of the call, which never changes. */
+export function rollupCell(receipt: Receipt): RollupCell {
+  const { accountId, keyId, model } = receipt;
+  return { accountId, day: vietnamDay(receipt.startedAtMs), keyId, model };
+}
+
+export function rollupCellKey(cell: RollupCell): Deno.KvKey {
+  return rollupKey(cell.accountId, cell.day, cell.keyId, cell.model);
+}
+
+/** The sum with the receipts added. */
+export function addReceipts(sum: UsageSum, receipts: Iterable<Receipt>): UsageSum {
+  const total = { ...sum };
+  for (const receipt of receipts) {
+    const { usage } = receipt;
+    total.calls++;
+    if (receipt.outcome === "failed") total.failedCalls++;
+    if (receipt.estimated) total.estimatedCalls++;
+    if (usage) {
+      total.inputTokens += usage.input;
+      total.cacheReadTokens += usage.cacheRead;
+      total.cacheWriteTokens += usage.cacheWrite;
+      total.outputTokens += usage.output;
+    }
+    total.units += receipt.units;
+    total.costMicroVnd += receipt.costMicroVnd;
+    total.shortfallMicroVnd += receipt.shortfallMicroVnd;
+    total.latencyMs += receipt.latencyMs;
+    if (receipt.firstOutputMs !== undefined) {
+      total.firstOutputMs += receipt.firstOutputMs;
+      total.firstOutputCalls++;
+    }
+  }
+  invariant(total.costMicroVnd >= sum.costMicroVnd, "a receipt never lowers a sum");
+  return total;
+}
+
+/** Both together. */
+export function addUsage(one: UsageSum, other: UsageSum): UsageSum {
+  return {
+    calls: one.calls + other.calls,
+    failedCalls: one.failedCalls + other.failedCalls,
+    estimatedCalls: one.estimatedCalls + other.estimatedCalls,
+    inputTokens: one.inputTokens + other.inputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    units: one.units + other.units,
+    costMicroVnd: one.costMicroVnd + other.costMicroVnd,
+    shortfallMicroVnd: one.shortfallMicroVnd + other.shortfallMicroVnd,
+    latencyMs: one.latencyMs + other.latencyMs,
+    firstOutputMs: one.firstOutputMs + other.firstOutputMs,
+    firstOutputCalls: one.firstOutputCalls + other.firstOutputCalls,
+  };
+}
+
+/** Whether two sums say the same. */
+export function sameUsage(one: UsageSum, other: UsageSum): boolean {
+  return one.calls === other.calls && one.failedCalls === other.failedCalls &&
+    one.estimatedCalls === other.estimatedCalls && one.inputTokens === other.inputTokens &&
+    one.cacheReadTokens === other.cacheReadTokens &&
+    one.cacheWriteTokens === other.cacheWriteTokens && one.outputTokens === other.outputTokens &&
+    one.units === other.units && one.costMicroVnd === other.costMicroVnd &&
+    one.shortfallMicroVnd === other.shortfallMicroVnd && one.latencyMs === other.latencyMs &&
+    one.firstOutputMs === other.firstOutputMs && one.firstOutputCalls === other.firstOutputCalls;
+}
+
+/** @throws {InvariantError} if the row is not a sum */
+export function usageSum(value: unknown): UsageSum {
+  invariant(
+    typeof value === "object" && value !== null && "costMicroVnd" in value &&
+      typeof value.costMicroVnd === "bigint" && value.costMicroVnd >= 0n,
+    "not a day sum",
+  );
+  return { ...noUsage, ...value, costMicroVnd: value.costMicroVnd };
+}
+
+/** Reads the cell out of a row's key. */
+export function rollupCellOf(key: Deno.KvKey): RollupCell {
+  const [, accountId, day, keyId, model] = key;
+  invariant(typeof day === "string" && typeof model === "string", "not a key of a day sum");
+  return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
+}

@@ -1,0 +1,171 @@
+/** The work behind the calls: heartbeat, lease rows, index, idle leases. One bounded step at a time, driven by a timer. */
+import type { Clock } from "../../core/clock.ts";
+import type { Timer } from "../../core/deadlines.ts";
+import { limits } from "../../core/limits.ts";
+import { leaseKey } from "../keys.ts";
+import type { LeaseValue } from "../leases.ts";
+import type { CommitOutcome, Fence } from "./fence.ts";
+import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
+import type { Pipeline } from "./pipeline.ts";
+import type { IndexProgress } from "./types.ts";
+
+export interface HousekeepingOptions {
+  readonly clock: Clock;
+  readonly timer: Timer;
+  readonly ttlMs: number;
+}
+
+/** Writes rows of leases that are behind, and renews the fence with it. */
+async function checkpoint(fence: Fence, book: LeaseBook): Promise<CommitOutcome> {
+  const leases = book.stale(limits.leasesPerCheckpoint);
+  const outcome = await fence.commit((op, commit) => {
+    for (const { accountId, remainingMicroVnd } of leases) {
+      const key = leaseKey(accountId, fence.instanceId);
+      if (remainingMicroVnd === 0n) op.delete(key);
+      else op.set(key, { remainingMicroVnd, asOfCommit: commit } satisfies LeaseValue);
+    }
+  });
+  if (outcome === "applied") {
+    for (const lease of leases) {
+      book.rowWritten(lease, lease.remainingMicroVnd, lease.remainingMicroVnd > 0n);
+    }
+  }
+  return outcome;
+}
+
+export class Housekeeping {
+  readonly #pipeline: Pipeline;
+  readonly #options: HousekeepingOptions;
+  #step: Promise<IndexProgress> | undefined;
+  #stopTick: (() => void) | undefined;
+  #stopBeat: (() => void) | undefined;
+  #stopped = false;
+
+  constructor(pipeline: Pipeline, options: HousekeepingOptions) {
+    this.#pipeline = pipeline;
+    this.#options = options;
+  }
+
+  /** Starts the heartbeat. */
+  start(): void {
+    this.#beatLater();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#stopTick?.();
+    this.#stopBeat?.();
+  }
+
+  /** There is work: a step will run before long. */
+  soon(): void {
+    if (this.#stopTick || this.#stopped) return;
+    const { index } = this.#pipeline;
+    const behind = index.length > limits.indexReceiptsPerStep;
+    this.#stopTick = this.#options.timer.start(() => {
+      this.#stopTick = undefined;
+      this.#tick();
+    }, behind ? 0 : limits.indexLingerMs);
+  }
+
+  /** Renews the fence. */
+  async heartbeat(): Promise<void> {
+    await this.#pipeline.chore(checkpoint);
+  }
+
+  /** One step; a second caller shares the one that runs. */
+  step(): Promise<IndexProgress> {
+    this.#step ??= this.#oneStep().finally(() => {
+      this.#step = undefined;
+    });
+    return this.#step;
+  }
+
+  /** Everything to its end: nothing waits, no lease is left, the instance is gone. */
+  async finish(): Promise<void> {
+    this.stop();
+    const { transfers } = this.#pipeline;
+    await this.#pipeline.rest();
+    this.#throwFailure();
+    for (let stuck = 0; this.#hasWork(); stuck++) {
+      const { indexed } = await this.step();
+      if (indexed > 0) stuck = 0;
+      if (stuck >= limits.walletWriteAttempts) return;
+    }
+    for (let round = 0; round < limits.walletWriteAttempts; round++) {
+      const leases = [...this.#pipeline.book.leases()];
+      for (const lease of leases) {
+        // A call that is still open will find its money gone: the process ends.
+        lease.heldMicroVnd = 0n;
+        lease.users = 0;
+        if (lease.remainingMicroVnd > 0n) transfers.giveBack(lease);
+      }
+      if (!transfers.waiting) break;
+      this.#pipeline.kick();
+      await this.#pipeline.rest();
+      this.#throwFailure();
+    }
+    await this.#pipeline.fence.remove();
+  }
+
+  #hasWork(): boolean {
+    const { index, book } = this.#pipeline;
+    return index.length > 0 || index.batches > 0 || book.stale(1).length > 0;
+  }
+
+  #throwFailure(): void {
+    if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
+  }
+
+  #tick(): void {
+    this.step().then(() => {
+      const { index, book } = this.#pipeline;
+      if (index.batches > 0 || !book.leases().next().done) this.soon();
+    }, () => {
+      // The store is silent or the pipeline has stopped; the latter is final.
+      if (this.#pipeline.failure === undefined) this.soon();
+    });
+  }
+
+  async #oneStep(): Promise<IndexProgress> {
+    const pipeline = this.#pipeline;
+    const { index } = pipeline;
+    let left = Math.ceil(pipeline.book.stale(Infinity).length / limits.leasesPerCheckpoint);
+    for (; left > 0; left--) await pipeline.chore(checkpoint);
+    const indexed = await index.step();
+    if (index === pipeline.index) await index.sweep(pipeline.book.checkpointedBefore());
+    this.#returnIdleLeases();
+    return { indexed, waiting: pipeline.index.length };
+  }
+
+  #returnIdleLeases(): void {
+    const { book, transfers } = this.#pipeline;
+    const nowMs = this.#options.clock.nowMs();
+    for (const lease of book.leases()) {
+      if (lease.users > 0 || transfers.has(lease.accountId)) continue;
+      if (lease.rowMicroVnd === undefined) book.drop(lease);
+      else if (isIdle(lease, nowMs)) transfers.giveBack(lease);
+    }
+    if (transfers.waiting) this.#pipeline.kick();
+  }
+
+  #beatLater(): void {
+    const { timer, clock, ttlMs } = this.#options;
+    this.#stopBeat = timer.start(() => {
+      const leftMs = this.#pipeline.fence.expiresAtMs - clock.nowMs();
+      // Every commit renews the fence: only an idle instance needs a beat of its own.
+      const beat = leftMs < ttlMs - limits.heartbeatMs / 2 ? this.heartbeat() : Promise.resolve();
+      beat.catch(() => {}).then(() => {
+        if (!this.#stopped && this.#pipeline.failure === undefined) this.#beatLater();
+      });
+    }, limits.heartbeatMs);
+  }
+}
+
+/** A lease that keeps a good part of the wallet from other instances goes back sooner. */
+function isIdle(lease: Lease, nowMs: number): boolean {
+  if (freeMicroVnd(lease) !== lease.remainingMicroVnd) return false;
+  const large = lease.remainingMicroVnd * 3n > lease.walletMicroVnd;
+  const idleMs = large ? limits.leaseIdleShortMs : limits.leaseIdleLongMs;
+  return nowMs - lease.lastUsedAtMs >= idleMs;
+}

@@ -1,0 +1,172 @@
+/**
+ * The instance's leases in memory: who may spend how much without asking the store. Pure arithmetic, all of it
+ * synchronous, so no two calls can ever be admitted against the same money.
+ */
+import { invariant } from "../../core/assert.ts";
+import type { AccountId } from "../../core/ids.ts";
+
+/** What this instance may spend of one wallet. Changed only through {@linkcode LeaseBook}. */
+export interface Lease {
+  readonly accountId: AccountId;
+  /** What the store says is ours: row minus the charges of committed batches. */
+  remainingMicroVnd: bigint;
+  /** Promised to calls in flight. */
+  heldMicroVnd: bigint;
+  /** Owed by finished calls whose settlement is not committed yet. */
+  chargingMicroVnd: bigint;
+  /** Reservations, settlements and waiting transfers that still need this lease. */
+  users: number;
+  /** `remaining` as the lease row has it; `undefined` while there is no row. */
+  rowMicroVnd: bigint | undefined;
+  /** First commit that the row does not know of; 0 while the row is up to date. */
+  staleSinceCommit: number;
+  /** How much to draw beyond the need: grows while draws come often. */
+  aheadMicroVnd: bigint;
+  /** The largest recent promise: below this much room a draw ahead is due. */
+  typicalMicroVnd: bigint;
+  /** What was left in the wallet when we last looked. A hint for drawing ahead, never a reason to refuse. */
+  walletMicroVnd: bigint;
+  lastDrawAtMs: number;
+  lastUsedAtMs: number;
+  /** False once the fence was lost: what it held is void. */
+  alive: boolean;
+}
+
+/** What is neither promised nor owed. */
+export function freeMicroVnd(lease: Lease): bigint {
+  return lease.remainingMicroVnd - lease.heldMicroVnd - lease.chargingMicroVnd;
+}
+
+function assertSound(lease: Lease): void {
+  invariant(lease.heldMicroVnd >= 0n, "a lease never holds less than nothing");
+  invariant(lease.chargingMicroVnd >= 0n, "a lease never owes less than nothing");
+  invariant(freeMicroVnd(lease) >= 0n, "a lease never promises more than it has");
+}
+
+export class LeaseBook {
+  readonly #leases = new Map<AccountId, Lease>();
+  /** Leases whose row is behind, in the order in which they fell behind. */
+  readonly #stale = new Set<Lease>();
+  #alive = true;
+
+  /** The lease on a wallet; an empty one if there is none yet. */
+  lease(accountId: AccountId): Lease {
+    const known = this.#leases.get(accountId);
+    if (known) return known;
+    invariant(this.#alive, "a book whose fence was lost opens no lease");
+    const lease: Lease = {
+      accountId,
+      remainingMicroVnd: 0n,
+      heldMicroVnd: 0n,
+      chargingMicroVnd: 0n,
+      users: 0,
+      rowMicroVnd: undefined,
+      staleSinceCommit: 0,
+      aheadMicroVnd: 0n,
+      typicalMicroVnd: 0n,
+      walletMicroVnd: 0n,
+      lastDrawAtMs: 0,
+      lastUsedAtMs: 0,
+      alive: true,
+    };
+    this.#leases.set(accountId, lease);
+    return lease;
+  }
+
+  find(accountId: AccountId): Lease | undefined {
+    return this.#leases.get(accountId);
+  }
+
+  leases(): IterableIterator<Lease> {
+    return this.#leases.values();
+  }
+
+  /** Forgets a lease that has nothing and that nobody needs. */
+  drop(lease: Lease): void {
+    invariant(
+      lease.remainingMicroVnd === 0n && lease.rowMicroVnd === undefined && lease.users === 0,
+      "only an empty lease is forgotten",
+    );
+    this.#leases.delete(lease.accountId);
+  }
+
+  /** Promises an amount if there is room. */
+  hold(lease: Lease, amountMicroVnd: bigint): boolean {
+    if (freeMicroVnd(lease) < amountMicroVnd) return false;
+    lease.heldMicroVnd += amountMicroVnd;
+    assertSound(lease);
+    return true;
+  }
+
+  /** Takes a promise back, whole or in part. */
+  unhold(lease: Lease, amountMicroVnd: bigint): void {
+    lease.heldMicroVnd -= amountMicroVnd;
+    assertSound(lease);
+  }
+
+  /** Turns promised money into owed money. */
+  charge(lease: Lease, amountMicroVnd: bigint): void {
+    lease.heldMicroVnd -= amountMicroVnd;
+    lease.chargingMicroVnd += amountMicroVnd;
+    assertSound(lease);
+  }
+
+  /** Turns owed money back into promised money: its settlement was refused as a whole. */
+  uncharge(lease: Lease, amountMicroVnd: bigint): void {
+    lease.chargingMicroVnd -= amountMicroVnd;
+    lease.heldMicroVnd += amountMicroVnd;
+    assertSound(lease);
+  }
+
+  /** A settlement that took `amountMicroVnd` was committed; the row does not know yet. */
+  settled(lease: Lease, amountMicroVnd: bigint, commit: number): void {
+    if (amountMicroVnd === 0n) return;
+    lease.remainingMicroVnd -= amountMicroVnd;
+    lease.chargingMicroVnd -= amountMicroVnd;
+    assertSound(lease);
+    invariant(lease.rowMicroVnd !== undefined, "money comes only from a lease that has a row");
+    if (lease.staleSinceCommit === 0) {
+      lease.staleSinceCommit = commit;
+      this.#stale.add(lease);
+    }
+  }
+
+  /** The row was written (or deleted, at `undefined`) and now says what we say. */
+  rowWritten(lease: Lease, remainingMicroVnd: bigint, hasRow: boolean): void {
+    lease.remainingMicroVnd = remainingMicroVnd;
+    assertSound(lease);
+    invariant(hasRow || remainingMicroVnd === 0n, "a lease without a row has nothing");
+    lease.rowMicroVnd = hasRow ? remainingMicroVnd : undefined;
+    lease.staleSinceCommit = 0;
+    this.#stale.delete(lease);
+  }
+
+  /** Up to `count` leases whose rows are behind, the longest first. */
+  stale(count: number): Lease[] {
+    const leases: Lease[] = [];
+    for (const lease of this.#stale) {
+      if (leases.length >= count) break;
+      leases.push(lease);
+    }
+    return leases;
+  }
+
+  /** Batches before this commit are in the lease rows. */
+  checkpointedBefore(): number {
+    for (const lease of this.#stale) return lease.staleSinceCommit;
+    return Infinity;
+  }
+
+  /** The fence was lost: another process gave everything back. */
+  void(): void {
+    this.#alive = false;
+    for (const lease of this.#leases.values()) {
+      lease.alive = false;
+      lease.remainingMicroVnd = 0n;
+      lease.heldMicroVnd = 0n;
+      lease.chargingMicroVnd = 0n;
+    }
+    this.#leases.clear();
+    this.#stale.clear();
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The teller: exact wallets for any number of instances, with no store call before a call and one durable commit, shared
+ * with others, after it. How it works is told in `fence.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts`.
+ */
+import type { Clock } from "../../core/clock.ts";
+import { systemTimer, type Timer } from "../../core/deadlines.ts";
+import { limits } from "../../core/limits.ts";
+import { LiveTeller } from "./teller.ts";
+import type { Teller } from "./types.ts";
+
+export { StoppedError } from "./fence.ts";
+export type {
+  Attachment,
+  Balance,
+  IndexProgress,
+  ReceiptDraft,
+  Refusal,
+  Reservation,
+  ReserveResult,
+  RowWriter,
+  Teller,
+} from "./types.ts";
+
+export interface OpenTellerOptions {
+  readonly clock: Clock;
+  /** Drives heartbeat and index; a timer that never fires leaves them to the caller. */
+  readonly timer?: Timer;
+  readonly random?: () => number;
+  readonly ttlMs?: number;
+}
+
+/**
+ * Registers this process as an instance and opens its teller. Close it at the end; a process that dies without is
+ * cleared up by the reaper.
+ *
+ * @example
+ * ```ts
+ * import { systemClock } from "../../core/clock.ts";
+ * import { newId } from "../../core/ids.ts";
+ * import { openTeller } from "./mod.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * const teller = await openTeller(kv, { clock: systemClock });
+ * const result = await teller.reserve(newId("account", Date.now()), 1n);
+ * if (result.ok || result.reason !== "insufficient") throw new Error("an empty wallet paid");
+ * await teller.close();
+ * ```
+ */
+export async function openTeller(kv: Deno.Kv, options: OpenTellerOptions): Promise<Teller> {
+  return await LiveTeller.open(kv, {
+    clock: options.clock,
+    timer: options.timer ?? systemTimer,
+    random: options.random ?? Math.random,
+    ttlMs: options.ttlMs ?? limits.instanceTtlMs,
+  });
+}

@@ -1,0 +1,68 @@
+/** How long the teller waits for the store: every call has a deadline, every repetition a growing pause. */
+import { limits } from "../../core/limits.ts";
+import type { Timer } from "../../core/deadlines.ts";
+import { StoppedError } from "./fence.ts";
+
+/** A store call that did not answer in time. It may still take effect. */
+export class StoreTimeoutError extends Error {
+  override name = "StoreTimeoutError";
+}
+
+const firstPauseMs = 10;
+const longestPauseMs = 2_000;
+
+export class Patience {
+  readonly #timer: Timer;
+  readonly #random: () => number;
+  readonly #stops = new Set<() => void>();
+  #stopped = false;
+
+  constructor(timer: Timer, random: () => number) {
+    this.#timer = timer;
+    this.#random = random;
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** The call, or a {@linkcode StoreTimeoutError} after `limits.kvCallMs`. */
+  readonly bounded = <T>(call: Promise<T>): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      const stop = this.#timer.start(() => {
+        reject(new StoreTimeoutError("The store did not answer in time"));
+      }, limits.kvCallMs);
+      call.then((value) => {
+        stop();
+        resolve(value);
+      }, (error) => {
+        stop();
+        reject(error);
+      });
+    });
+
+  /** Waits before a repetition. Throws {@linkcode StoppedError} once {@linkcode stop} was called. */
+  readonly backoff = (attempt: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const refuse = () => reject(new StoppedError("The teller was stopped"));
+      if (this.#stopped) return refuse();
+      const longestMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempt, 16));
+      const cancel = this.#timer.start(() => {
+        this.#stops.delete(stop);
+        resolve();
+      }, longestMs * (0.5 + this.#random() / 2));
+      const stop = () => {
+        cancel();
+        refuse();
+      };
+      this.#stops.add(stop);
+    });
+
+  /** Ends all waiting: whoever repeats gives up. */
+  stop(): void {
+    this.#stopped = true;
+    const stops = [...this.#stops];
+    this.#stops.clear();
+    for (const stop of stops) stop();
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * The one writer of an instance: settlements, transfers and chores take turns, one commit at a time, so that what the
+ * memory says about money is always what the store said last.
+ */
+import { InvariantError } from "../../core/assert.ts";
+import type { Receipt } from "../../core/receipt.ts";
+import { receiptKey } from "../keys.ts";
+import { decodeReceipt } from "../receipt_codec.ts";
+import { type CommitOutcome, Fence, type FenceDeps } from "./fence.ts";
+import { IndexQueue } from "./index_queue.ts";
+import { LeaseBook } from "./lease_book.ts";
+import type { Patience } from "./patience.ts";
+import { type Finished, Settlements } from "./settlements.ts";
+import { Transfers } from "./transfers.ts";
+
+/** A commit for the instance's own housekeeping, e.g. lease rows. */
+export type Chore = (fence: Fence, book: LeaseBook) => Promise<CommitOutcome>;
+
+export interface PipelineHooks {
+  /** A finished call has lost what was reserved for it and needs its money anew. */
+  readonly readmit: (finished: Finished) => void;
+  /** Something was settled: there is work behind the calls. */
+  readonly settled: () => void;
+}
+
+interface QueuedChore {
+  readonly run: Chore;
+  readonly done: PromiseWithResolvers<CommitOutcome>;
+}
+
+export class Pipeline {
+  readonly settlements = new Settlements();
+  readonly transfers: Transfers;
+  readonly #deps: FenceDeps;
+  readonly #hooks: PipelineHooks;
+  readonly #patience: Patience;
+  #fence: Fence;
+  #book = new LeaseBook();
+  #index: IndexQueue;
+  #chores: QueuedChore[] = [];
+  #running: Promise<void> | undefined;
+  #failures = 0;
+  #failure: unknown;
+
+  constructor(deps: FenceDeps, patience: Patience, fence: Fence, hooks: PipelineHooks) {
+    this.#deps = deps;
+    this.#patience = patience;
+    this.#fence = fence;
+    this.#hooks = hooks;
+    this.#index = this.#newIndex();
+    this.transfers = new Transfers({
+      kv: deps.kv,
+      nowMs: () => deps.clock.nowMs(),
+      bounded: deps.bounded,
+    });
+  }
+
+  get fence(): Fence {
+    return this.#fence;
+  }
+
+  get book(): LeaseBook {
+    return this.#book;
+  }
+
+  get index(): IndexQueue {
+    return this.#index;
+  }
+
+  /** What stopped the pipeline for good. A bug, or that it was told to stop. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Rounds in a row that the store did not answer. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** Starts the writer if it rests. Calls made in the same turn of the event loop share a commit. */
+  kick(): void {
+    if (this.#running || this.#failure !== undefined) return;
+    this.#running = Promise.resolve().then(() => this.#run());
+  }
+
+  /** Runs a commit of the instance's own among the others. */
+  chore(run: Chore): Promise<CommitOutcome> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const done = Promise.withResolvers<CommitOutcome>();
+    this.#chores.push({ run, done });
+    this.kick();
+    return done.promise;
+  }
+
+  /** Resolves when the writer rests. */
+  async rest(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  #newIndex(): IndexQueue {
+    return new IndexQueue({
+      kv: this.#deps.kv,
+      instanceId: this.#fence.instanceId,
+      versionstamp: this.#fence.indexerVersionstamp,
+      bounded: this.#deps.bounded,
+    });
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#hasWork()) {
+        if (this.settlements.waiting > 0) await this.#settle();
+        if (this.transfers.waiting) await this.#transfer();
+        if (this.#chores.length > 0) await this.#doChore();
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#running = undefined;
+    }
+    // Work that came after the last look and before `#running` was cleared.
+    if (this.#hasWork()) this.kick();
+  }
+
+  #hasWork(): boolean {
+    return this.#failure === undefined &&
+      (this.settlements.waiting > 0 || this.transfers.waiting || this.#chores.length > 0);
+  }
+
+  async #settle(): Promise<void> {
+    const result = await this.settlements.round(this.#fence, this.#book);
+    switch (result.outcome) {
+      case "applied":
+        this.#failures = 0;
+        this.#index.add(result.commit, result.receipts);
+        this.#hooks.settled();
+        return;
+      case "refused":
+        return await this.#pause();
+      case "lost":
+        return await this.#recover(result.underWay);
+    }
+  }
+
+  async #transfer(): Promise<void> {
+    const outcome = await this.transfers.round(this.#fence, this.#book);
+    if (outcome === "lost") await this.#recover([]);
+    else if (outcome === "failed") await this.#pause();
+    else this.#failures = 0;
+  }
+
+  async #doChore(): Promise<void> {
+    const chore = this.#chores.shift();
+    if (!chore) return;
+    try {
+      const outcome = await chore.run(this.#fence, this.#book);
+      chore.done.resolve(outcome);
+      if (outcome === "lost") await this.#recover([]);
+    } catch (error) {
+      chore.done.reject(error);
+      throw error;
+    }
+  }
+
+  async #pause(): Promise<void> {
+    this.#failures++;
+    await this.#patience.backoff(this.#failures);
+  }
+
+  /**
+   * Another process took our fence: it has given our leases back and indexes our batches. We begin anew under another
+   * id; what we still owe is charged to leases that we draw now.
+   */
+  async #recover(underWay: readonly Finished[]): Promise<void> {
+    const waiting = this.settlements.takeAll();
+    try {
+      this.#book.void();
+      this.#book = new LeaseBook();
+      this.transfers.tellAll({ outcome: "lost" });
+      this.#fence = await Fence.register(this.#deps);
+      this.#index = this.#newIndex();
+      for (const finished of underWay) {
+        const receipt = await this.#find(finished);
+        if (receipt) finished.resolve(receipt);
+        else this.#hooks.readmit(finished);
+      }
+      for (const finished of waiting) this.#hooks.readmit(finished);
+    } catch (error) {
+      for (const finished of [...underWay, ...waiting]) finished.reject(error);
+      throw error;
+    }
+  }
+
+  /** The receipt of a call whose commit ended without an answer. Nothing of ours can land any more: a read decides. */
+  async #find({ draft }: Finished): Promise<Receipt | undefined> {
+    for (let attempt = 0;; attempt++) {
+      if (attempt > 0) await this.#patience.backoff(attempt);
+      try {
+        const row = await this.#deps.bounded(this.#deps.kv.get(receiptKey(draft.requestId)));
+        if (row.versionstamp === null) return undefined;
+        return decodeReceipt(draft.requestId, row.value);
+      } catch (error) {
+        if (error instanceof InvariantError) throw error;
+      }
+    }
+  }
+
+  /** Nothing may go on after this: what the memory says can no longer be trusted. The reaper clears up. */
+  #fail(error: unknown): void {
+    this.#failure = error ?? new Error("The teller stopped");
+    for (const finished of this.settlements.takeAll()) finished.reject(this.#failure);
+    for (const { done } of this.#chores.splice(0)) done.reject(this.#failure);
+    this.transfers.tellAll({ outcome: "stopped" });
+  }
+}

@@ -1,0 +1,176 @@
+/** Finished calls on their way into the store: all that are there go in one commit, whatever wallets they are of. */
+import { serialize } from "node:v8";
+import { invariant } from "../../core/assert.ts";
+import type { AccountId, RequestId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Receipt } from "../../core/receipt.ts";
+import { type BatchPart, encodeBatch } from "../batches.ts";
+import { batchKey, receiptKey } from "../keys.ts";
+import { boundReceipt, encodeReceipt } from "../receipt_codec.ts";
+import type { Fence } from "./fence.ts";
+import type { Lease, LeaseBook } from "./lease_book.ts";
+import type { Attachment, ReceiptDraft } from "./types.ts";
+
+/** One row of others, ready to be written. */
+interface AttachedRow {
+  readonly key: Deno.KvKey;
+  /** `undefined` deletes. */
+  readonly value: unknown;
+  readonly expireIn: number | undefined;
+}
+
+/** A finished call. `lease` and `chargeMicroVnd` are set when the money is found, and again if the fence was lost. */
+export interface Finished {
+  readonly accountId: AccountId;
+  readonly draft: ReceiptDraft;
+  readonly rows: readonly AttachedRow[];
+  readonly resolve: (receipt: Receipt) => void;
+  readonly reject: (error: unknown) => void;
+  lease: Lease;
+  chargeMicroVnd: bigint;
+}
+
+/** A finished call with the receipt that is about to be written. */
+interface Written {
+  readonly finished: Finished;
+  readonly receipt: Receipt;
+}
+
+/**
+ * Collects the rows of an attachment and checks their bounds: a write that the store refuses would tear the commit.
+ *
+ * @throws {InvariantError} if there are too many rows, or one is too large
+ */
+export function attachedRows(attach: Attachment | undefined): AttachedRow[] {
+  if (!attach) return [];
+  const rows: AttachedRow[] = [];
+  attach.apply({
+    set(key, value, options) {
+      invariant(
+        serialize(value).byteLength <= limits.attachedRowBytes,
+        "an attached row is too large",
+      );
+      rows.push({ key, value, expireIn: options?.expireIn });
+    },
+    delete(key) {
+      rows.push({ key, value: undefined, expireIn: undefined });
+    },
+  });
+  invariant(
+    rows.length <= attach.mutations && rows.length <= limits.attachedRows,
+    "an attachment wrote more rows than it announced",
+  );
+  return rows;
+}
+
+function receiptOf({ accountId, draft, chargeMicroVnd }: Finished): Receipt {
+  const { priceMicroVnd, ...rest } = draft;
+  const shortfallMicroVnd = priceMicroVnd - chargeMicroVnd;
+  invariant(chargeMicroVnd >= 0n && shortfallMicroVnd >= 0n, "a charge is between 0 and the price");
+  return boundReceipt({ ...rest, accountId, costMicroVnd: chargeMicroVnd, shortfallMicroVnd });
+}
+
+/** Latin-1 text takes one byte per character, everything else two. */
+const bytesPerCharacter = 2;
+const rowOverheadBytes = 128;
+
+export class Settlements {
+  #queue: Finished[] = [];
+
+  /** Calls that wait for their commit. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  add(finished: Finished): void {
+    this.#queue.push(finished);
+  }
+
+  /** Empties the queue: for a new book, or to tell everyone that the end has come. */
+  takeAll(): Finished[] {
+    const all = this.#queue;
+    this.#queue = [];
+    return all;
+  }
+
+  /**
+   * Commits what waits, as much as fits. On `lost` the calls that were under way are returned: whether they are in the
+   * store must be looked up.
+   */
+  async round(fence: Fence, book: LeaseBook): Promise<
+    | { readonly outcome: "applied"; readonly commit: number; readonly receipts: Receipt[] }
+    | { readonly outcome: "refused" }
+    | { readonly outcome: "lost"; readonly underWay: Finished[] }
+  > {
+    const { batch, values } = this.#take();
+    let landed = 0;
+    const outcome = await fence.commit((op, commit) => {
+      landed = commit;
+      batch.forEach(({ finished, receipt }, at) => {
+        op.set(receiptKey(receipt.requestId), values[at]);
+        for (const { key, value, expireIn } of finished.rows) {
+          if (value === undefined) op.delete(key);
+          else op.set(key, value, expireIn === undefined ? {} : { expireIn });
+        }
+      });
+      op.set(batchKey(fence.instanceId, commit), encodeBatch(parts(batch)));
+    });
+    if (outcome === "lost") {
+      return { outcome, underWay: batch.map(({ finished }) => finished) };
+    }
+    if (outcome === "refused") {
+      this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
+      return { outcome };
+    }
+    for (const { finished, receipt } of batch) {
+      book.settled(finished.lease, finished.chargeMicroVnd, landed);
+      finished.lease.users--;
+      finished.resolve(receipt);
+    }
+    return { outcome, commit: landed, receipts: batch.map(({ receipt }) => receipt) };
+  }
+
+  #take(): { batch: Written[]; values: string[] } {
+    const batch: Written[] = [];
+    const values: string[] = [];
+    let bytes = 0;
+    let rows = 0;
+    for (const finished of this.#queue) {
+      const receipt = receiptOf(finished);
+      const value = encodeReceipt(receipt);
+      const size = value.length * bytesPerCharacter + rowOverheadBytes +
+        finished.rows.length * limits.attachedRowBytes;
+      const full = batch.length >= limits.receiptsPerCommit ||
+        rows + 1 + finished.rows.length > limits.rowsPerCommit ||
+        bytes + size > limits.moneyCommitBytes;
+      if (full && batch.length > 0) break;
+      batch.push({ finished, receipt });
+      values.push(value);
+      bytes += size;
+      rows += 1 + finished.rows.length;
+    }
+    this.#queue = this.#queue.slice(batch.length);
+    return { batch, values };
+  }
+}
+
+function parts(batch: readonly Written[]): Iterable<BatchPart> {
+  const byAccount = new Map<
+    AccountId,
+    { accountId: AccountId; chargedMicroVnd: bigint; requestIds: RequestId[] }
+  >();
+  for (const { finished: { accountId, chargeMicroVnd }, receipt } of batch) {
+    const part = byAccount.get(accountId);
+    if (part) {
+      part.chargedMicroVnd += chargeMicroVnd;
+      part.requestIds.push(receipt.requestId);
+    } else {
+      byAccount.set(accountId, {
+        accountId,
+        chargedMicroVnd: chargeMicroVnd,
+        requestIds: [receipt.requestId],
+      });
+    }
+  }
+  return byAccount.values();
+}

@@ -1,0 +1,327 @@
+/** Money between wallets and this instance's leases: draws before a call, draws ahead, and idle leases going back. */
+import { invariant } from "../../core/assert.ts";
+import type { AccountId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { leaseKey, walletKey } from "../keys.ts";
+import { type LeaseValue, readLeasesOf } from "../leases.ts";
+import { changeWallet, type WalletRow, walletRow } from "../wallets.ts";
+import type { Fence } from "./fence.ts";
+import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
+import type { Refusal } from "./types.ts";
+
+/** What a waiter gets. When granted, the amount is held on the lease already. */
+export type Granted =
+  | { readonly outcome: "granted"; readonly amountMicroVnd: bigint }
+  | { readonly outcome: "refused"; readonly refusal: Refusal }
+  /** The fence was lost: ask again, there is a new book. */
+  | { readonly outcome: "lost" }
+  /** The teller has stopped for good. */
+  | { readonly outcome: "stopped" };
+
+export interface Waiter {
+  readonly amountMicroVnd: bigint;
+  /** Takes less if there is no more: for calls that cost more than was reserved. */
+  readonly partial: boolean;
+  /** Called once. */
+  readonly done: (granted: Granted) => void;
+  cancelled: boolean;
+}
+
+export interface TransferRequest {
+  readonly lease: Lease;
+  readonly waiters: Waiter[];
+  giveBack: boolean;
+  attempts: number;
+}
+
+/** What one round does to one wallet. */
+export interface TransferPlan {
+  /** From the wallet to the lease; negative when money goes back. */
+  readonly drawMicroVnd: bigint;
+  /** How much each waiter gets; `undefined` where the money does not suffice. */
+  readonly grants: readonly (bigint | undefined)[];
+}
+
+const frequentDrawMs = 2_000;
+const firstAheadFactor = 4n;
+
+/**
+ * Decides how much to draw: exactly what the waiters need, if the wallet has it, and something ahead that leaves other
+ * instances three quarters of the rest.
+ */
+export function planTransfer(
+  request: TransferRequest,
+  availableMicroVnd: bigint,
+  nowMs: number,
+): TransferPlan {
+  const { lease, waiters } = request;
+  if (request.giveBack && waiters.length === 0) {
+    const idle = lease.users === 0 && freeMicroVnd(lease) === lease.remainingMicroVnd;
+    return { drawMicroVnd: idle ? -lease.remainingMicroVnd : 0n, grants: [] };
+  }
+  let budget = freeMicroVnd(lease) + availableMicroVnd;
+  let granted = 0n;
+  const grants = waiters.map(({ amountMicroVnd, partial }) => {
+    if (amountMicroVnd > budget && !partial) return undefined;
+    const grant = amountMicroVnd < budget ? amountMicroVnd : budget;
+    budget -= grant;
+    granted += grant;
+    return grant;
+  });
+  const short = granted - freeMicroVnd(lease);
+  const needed = short > 0n ? short : 0n;
+  const ahead = aheadMicroVnd(lease, needed, nowMs);
+  const quarter = (availableMicroVnd - needed) / 4n;
+  return { drawMicroVnd: needed + (ahead < quarter ? ahead : quarter), grants };
+}
+
+function aheadMicroVnd(lease: Lease, neededMicroVnd: bigint, nowMs: number): bigint {
+  const basis = lease.typicalMicroVnd > neededMicroVnd ? lease.typicalMicroVnd : neededMicroVnd;
+  const first = basis * firstAheadFactor;
+  const often = nowMs - lease.lastDrawAtMs < frequentDrawMs;
+  const grown = often ? lease.aheadMicroVnd * 2n : lease.aheadMicroVnd;
+  return grown > first ? grown : first;
+}
+
+export interface TransfersDeps {
+  readonly kv: Deno.Kv;
+  readonly nowMs: () => number;
+  readonly bounded: <T>(call: Promise<T>) => Promise<T>;
+}
+
+interface Planned {
+  readonly request: TransferRequest;
+  readonly wallet: WalletRow;
+  readonly plan: TransferPlan;
+  readonly waiters: readonly Waiter[];
+}
+
+export class Transfers {
+  readonly #deps: TransfersDeps;
+  readonly #requests = new Map<AccountId, TransferRequest>();
+
+  constructor(deps: TransfersDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether a round has something to do. */
+  get waiting(): boolean {
+    return this.#requests.size > 0;
+  }
+
+  /** Whether someone waits for this wallet: later calls must not overtake. */
+  hasWaiters(accountId: AccountId): boolean {
+    const request = this.#requests.get(accountId);
+    return request !== undefined && request.waiters.length > 0;
+  }
+
+  has(accountId: AccountId): boolean {
+    return this.#requests.has(accountId);
+  }
+
+  /** Queues for money. Finished calls that owe more go before calls that have not begun. */
+  wait(lease: Lease, waiter: Waiter): void {
+    const request = this.#request(lease);
+    if (waiter.partial) request.waiters.unshift(waiter);
+    else request.waiters.push(waiter);
+  }
+
+  drawAhead(lease: Lease): void {
+    this.#request(lease);
+  }
+
+  giveBack(lease: Lease): void {
+    if (!this.#requests.has(lease.accountId)) this.#request(lease).giveBack = true;
+  }
+
+  #request(lease: Lease): TransferRequest {
+    const known = this.#requests.get(lease.accountId);
+    if (known) return known;
+    const request = { lease, waiters: [], giveBack: false, attempts: 0 };
+    this.#requests.set(lease.accountId, request);
+    return request;
+  }
+
+  /** Tells everyone the same, e.g. that the fence was lost. */
+  tellAll(granted: Granted): void {
+    const requests = [...this.#requests.values()];
+    this.#requests.clear();
+    for (const { waiters } of requests) {
+      for (const waiter of waiters) if (!waiter.cancelled) waiter.done(granted);
+    }
+  }
+
+  /**
+   * One round: a few wallets read, one commit. Returns `lost` when the fence is gone (nobody was told yet),
+   * `failed` when the store did not answer.
+   */
+  async round(fence: Fence, book: LeaseBook): Promise<"done" | "lost" | "failed"> {
+    const requests = [...this.#requests.values()].slice(0, limits.walletsPerTransfer);
+    const wallets = await this.#readWallets(requests);
+    if (wallets === undefined) {
+      this.#countFailure(requests);
+      return "failed";
+    }
+    const planned = requests.flatMap((request, at): Planned[] => {
+      const wallet = wallets[at];
+      if (!wallet) return [];
+      const waiters = request.waiters.filter((waiter) => !waiter.cancelled);
+      request.waiters.splice(0, request.waiters.length, ...waiters);
+      const plan = planTransfer(request, wallet.availableMicroVnd, this.#deps.nowMs());
+      return [{ request, wallet, plan, waiters }];
+    });
+    const moving = planned.filter(({ plan }) => plan.drawMicroVnd !== 0n);
+    const mustShowLife = fence.expiresAtMs <= this.#deps.nowMs();
+    if (moving.length > 0 || mustShowLife) {
+      const outcome = await this.#commit(fence, book, moving);
+      if (outcome === "lost") return "lost";
+      if (outcome === "refused") {
+        this.#countFailure(requests);
+        return "done";
+      }
+    }
+    for (const each of planned) await this.#answer(book, each);
+    return "done";
+  }
+
+  async #readWallets(requests: readonly TransferRequest[]): Promise<WalletRow[] | undefined> {
+    const { kv, bounded } = this.#deps;
+    try {
+      const keys = requests.map(({ lease }) => walletKey(lease.accountId));
+      const rows = await bounded(kv.getMany<unknown[]>(keys));
+      return requests.map(({ lease }, at) => {
+        const row = rows[at];
+        invariant(row !== undefined, "getMany answers every key");
+        return walletRow(lease.accountId, row);
+      });
+    } catch (error) {
+      if (error instanceof Error && error.name === "InvariantError") throw error;
+      return undefined;
+    }
+  }
+
+  async #commit(
+    fence: Fence,
+    book: LeaseBook,
+    moving: readonly Planned[],
+  ): Promise<"applied" | "refused" | "lost"> {
+    // Money that goes back must not be promised to a call while the commit is under way.
+    const returning = moving.filter(({ plan }) => plan.drawMicroVnd < 0n);
+    for (const { request: { lease }, plan } of returning) {
+      invariant(book.hold(lease, -plan.drawMicroVnd), "an idle lease is free");
+    }
+    const outcome = await fence.commit((op, commit) => {
+      for (const { request: { lease }, wallet, plan } of moving) {
+        const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
+        invariant(remainingMicroVnd >= 0n, "a lease never gives back more than it has");
+        changeWallet(op, wallet, wallet.availableMicroVnd - plan.drawMicroVnd);
+        const key = leaseKey(lease.accountId, fence.instanceId);
+        if (remainingMicroVnd === 0n) op.delete(key);
+        else op.set(key, { remainingMicroVnd, asOfCommit: commit } satisfies LeaseValue);
+      }
+    });
+    if (outcome === "lost") return "lost";
+    for (const { request: { lease }, plan } of returning) book.unhold(lease, -plan.drawMicroVnd);
+    if (outcome === "refused") return "refused";
+    const nowMs = this.#deps.nowMs();
+    for (const { request: { lease }, wallet, plan } of moving) {
+      const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
+      book.rowWritten(lease, remainingMicroVnd, remainingMicroVnd > 0n);
+      lease.walletMicroVnd = wallet.availableMicroVnd - plan.drawMicroVnd;
+      if (plan.drawMicroVnd <= 0n) continue;
+      lease.aheadMicroVnd = aheadMicroVnd(lease, 0n, nowMs);
+      lease.typicalMicroVnd = 0n;
+      lease.lastDrawAtMs = nowMs;
+    }
+    return "applied";
+  }
+
+  /** Grants and refuses. What does not fit any more (a call in between took the room) waits for the next round. */
+  async #answer(book: LeaseBook, { request, wallet, plan, waiters }: Planned): Promise<void> {
+    const { lease } = request;
+    lease.walletMicroVnd = wallet.availableMicroVnd - plan.drawMicroVnd;
+    const refused: Waiter[] = [];
+    const answered = new Set<Waiter>();
+    waiters.forEach((waiter, at) => {
+      const grant = plan.grants[at];
+      if (waiter.cancelled) return;
+      if (grant !== undefined) {
+        if (!book.hold(lease, grant)) return;
+        answered.add(waiter);
+        waiter.done({ outcome: "granted", amountMicroVnd: grant });
+      } else if (book.hold(lease, waiter.amountMicroVnd)) {
+        answered.add(waiter);
+        waiter.done({ outcome: "granted", amountMicroVnd: waiter.amountMicroVnd });
+      } else {
+        refused.push(waiter);
+      }
+    });
+    if (refused.length > 0) {
+      const others = await this.#leasedElsewhereMicroVnd(lease);
+      for (const waiter of refused) {
+        if (waiter.cancelled) continue;
+        answered.add(waiter);
+        waiter.done({ outcome: "refused", refusal: refusal(waiter, lease, others) });
+      }
+    }
+    const left = request.waiters.filter((waiter) => !answered.has(waiter) && !waiter.cancelled);
+    request.waiters.splice(0, request.waiters.length, ...left);
+    request.attempts = 0;
+    this.#finish(request);
+  }
+
+  #finish(request: TransferRequest): void {
+    const { lease } = request;
+    this.#requests.delete(lease.accountId);
+    // Behind the others: one busy wallet must not keep the round to itself.
+    if (request.waiters.length > 0) this.#requests.set(lease.accountId, request);
+  }
+
+  /** What other instances hold. Only read to tell "not enough" from "in use", so 0 when the store is silent. */
+  async #leasedElsewhereMicroVnd(lease: Lease): Promise<bigint> {
+    const { kv, bounded } = this.#deps;
+    try {
+      const rows = await bounded(readLeasesOf(kv, lease.accountId));
+      const all = rows.reduce((sum, row) => sum + row.remainingMicroVnd, 0n);
+      const others = all - (lease.rowMicroVnd ?? 0n);
+      return others > 0n ? others : 0n;
+    } catch {
+      return 0n;
+    }
+  }
+
+  #countFailure(requests: readonly TransferRequest[]): void {
+    for (const request of requests) {
+      request.attempts++;
+      if (request.waiters.length === 0 || request.attempts >= limits.walletWriteAttempts) {
+        this.#requests.delete(request.lease.accountId);
+        for (const waiter of request.waiters) {
+          if (!waiter.cancelled) waiter.done({ outcome: "refused", refusal: unavailable(waiter) });
+        }
+      }
+    }
+  }
+}
+
+function refusal(waiter: Waiter, lease: Lease, elsewhereMicroVnd: bigint): Refusal {
+  const availableMicroVnd = freeMicroVnd(lease) + lease.walletMicroVnd;
+  const onHoldMicroVnd = lease.heldMicroVnd + elsewhereMicroVnd;
+  const enough = availableMicroVnd + onHoldMicroVnd >= waiter.amountMicroVnd;
+  return {
+    ok: false,
+    reason: enough ? "on_hold" : "insufficient",
+    neededMicroVnd: waiter.amountMicroVnd,
+    availableMicroVnd,
+    onHoldMicroVnd,
+  };
+}
+
+function unavailable(waiter: Waiter): Refusal {
+  return {
+    ok: false,
+    reason: "unavailable",
+    neededMicroVnd: waiter.amountMicroVnd,
+    availableMicroVnd: 0n,
+    onHoldMicroVnd: 0n,
+  };
+}
