@@ -261,4 +261,10 @@ export const limits = {
   operatorFormBytes: 8 * 1024 * 1024,
   /** One request to an OpenID provider; a person is waiting. */
   openIdMs: 10_000,
+  /** Notices matched in one sweep; more wait for the next, a minute later. */
+  bankSweepRows: 500,
+  /** Pages of 100 movements read in one poll: two days of a very busy account. */
+  bankPollPages: 50,
+  /** A notice without an end state after this is a fault that the operator must see. */
+  bankMatchLateMs: 5 * 60_000,
 } as const;

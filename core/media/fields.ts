@@ -65,19 +65,22 @@ export function textField(fields: MediaFields, field: string): string | undefine
 }
 
 /**
- * A field that is a whole number of 1 or more, as a JSON number or as its plain digits (forms have only text, and
+ * A field that is a whole number of `min` or more, as a JSON number or as its plain digits (forms have only text, and
  * one vendor's SDK sends `"8"`). `undefined` if it is absent, `invalid` if it is anything else.
  */
 export function wholeNumberField(
   fields: MediaFields,
   field: string,
+  min: 0 | 1 = 1,
 ): number | "invalid" | undefined {
   const value = singleValue(fields, field);
   if (value === undefined) return undefined;
   if (value.kind === "file") return "invalid";
   const raw = value.kind === "text" ? value.text : value.value;
-  if (typeof raw === "string") return /^[1-9]\d{0,8}$/.test(raw) ? Number(raw) : "invalid";
-  return typeof raw === "number" && Number.isSafeInteger(raw) && raw >= 1 ? raw : "invalid";
+  const number = typeof raw === "string" && /^(?:0|[1-9]\d{0,8})$/.test(raw) ? Number(raw) : raw;
+  return typeof number === "number" && Number.isSafeInteger(number) && number >= min
+    ? number
+    : "invalid";
 }
 
 /**

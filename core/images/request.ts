@@ -1,0 +1,155 @@
+/** Reads `POST /v1/images/generations` and `/v1/images/edits`, as JSON or as a form (spec section 4). */
+import { type JsonBody, parseJsonBody } from "../call/json_body.ts";
+import { GatewayError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import {
+  booleanField,
+  fieldsOfForm,
+  fieldsOfJson,
+  type MediaFields,
+  referenceCount,
+  referenceField,
+  textField,
+  wholeNumberField,
+} from "../media/fields.ts";
+import { type FormPart, multipartBoundary, readForm } from "../media/multipart.ts";
+import type { MediaReference } from "../media/reference.ts";
+
+export type ImageEndpoint = "generations" | "edits";
+
+/** The body as it came, kept so that it can go on unchanged. */
+export type ImageBody =
+  | { readonly kind: "json"; readonly json: JsonBody }
+  | {
+    readonly kind: "form";
+    readonly bytes: Uint8Array;
+    readonly boundary: string;
+    readonly parts: readonly FormPart[];
+  };
+
+export interface ImageRequest {
+  readonly endpoint: ImageEndpoint;
+  readonly model: string;
+  /** Images asked for; bounds the charge. */
+  readonly count: number;
+  readonly stream: boolean;
+  /** In the order of {@linkcode referenceFields}, then of the request. Only on edits. */
+  readonly references: readonly MediaReference[];
+  readonly mask: MediaReference | undefined;
+  readonly body: ImageBody;
+}
+
+/** Where a reference may stand: the four names of the spec, and the SDK's list of its JSON form. */
+export const referenceFields = [
+  "image",
+  "image_url",
+  "reference_image",
+  "ref_image",
+  "images",
+] as const;
+
+function refuse(field: string, why: string): never {
+  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
+}
+
+function readBody(bytes: Uint8Array, contentType: string): ImageBody {
+  const boundary = multipartBoundary(contentType);
+  if (boundary !== undefined) {
+    return { kind: "form", bytes, boundary, parts: readForm(bytes, boundary) };
+  }
+  if (!/^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) {
+    throw new GatewayError(
+      "unsupported_media_type",
+      "The content type must be application/json or multipart/form-data",
+      { param: "content-type" },
+    );
+  }
+  return { kind: "json", json: parseJsonBody(bytes) };
+}
+
+/** The fields of a body, whatever its form. */
+export function fieldsOfBody(body: ImageBody): MediaFields {
+  return body.kind === "json" ? fieldsOfJson(body.json.value) : fieldsOfForm(body.parts);
+}
+
+/**
+ * Reads an image request. What is not checked here goes to the provider as it is.
+ *
+ * @throws {GatewayError} `invalid_request`, `invalid_json` or `unsupported_media_type`, naming the field at fault
+ */
+export function readImageRequest(
+  endpoint: ImageEndpoint,
+  bytes: Uint8Array,
+  contentType: string,
+): ImageRequest {
+  const body = readBody(bytes, contentType);
+  const fields = fieldsOfBody(body);
+  const model = textField(fields, "model");
+  if (model === undefined || model === "") refuse("model", "is required");
+  if (model.length > limits.modelNameChars) {
+    refuse("model", `must be at most ${limits.modelNameChars} characters`);
+  }
+  checkPrompt(fields);
+  checkSize(fields);
+  checkPartialImages(fields);
+  return {
+    endpoint,
+    model,
+    count: readCount(fields),
+    stream: booleanField(fields, "stream") ?? false,
+    references: endpoint === "edits" ? readReferences(fields) : [],
+    mask: endpoint === "edits" ? readMask(fields) : undefined,
+    body,
+  };
+}
+
+function checkPrompt(fields: MediaFields): void {
+  const prompt = textField(fields, "prompt");
+  if (prompt === undefined || prompt.trim() === "") refuse("prompt", "is required");
+  if (prompt.length > limits.mediaPromptChars) {
+    refuse("prompt", `must be at most ${limits.mediaPromptChars} characters`);
+  }
+}
+
+function readCount(fields: MediaFields): number {
+  const count = wholeNumberField(fields, "n") ?? 1;
+  if (count === "invalid" || count > limits.imagesPerRequest) {
+    refuse("n", `must be a whole number from 1 to ${limits.imagesPerRequest}`);
+  }
+  return count;
+}
+
+/** Providers know their own sizes; only what no model makes is refused here. */
+function checkSize(fields: MediaFields): void {
+  const size = textField(fields, "size");
+  if (size === undefined || size === "auto") return;
+  const match = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(size);
+  const { imageSideMin: min, imageSideMax: max } = limits;
+  const fits = match?.slice(1).every((side) => Number(side) >= min && Number(side) <= max);
+  if (fits !== true) refuse("size", `must be <W>x<H>, each from ${min} to ${max}, or auto`);
+}
+
+/** Each preview costs the provider's price of tokens, so its number is bounded like `n`. */
+function checkPartialImages(fields: MediaFields): void {
+  const count = wholeNumberField(fields, "partial_images", 0) ?? 0;
+  if (count === "invalid" || count > limits.partialImages) {
+    refuse("partial_images", `must be a whole number from 0 to ${limits.partialImages}`);
+  }
+}
+
+function readReferences(fields: MediaFields): MediaReference[] {
+  const given = referenceFields.reduce((sum, field) => sum + referenceCount(fields, field), 0);
+  if (given === 0) {
+    refuse("image", "is required: a reference image as URL, data URL, base64 or file");
+  }
+  if (given > limits.imageReferences) {
+    refuse("image", `at most ${limits.imageReferences} reference images, ${given} were sent`);
+  }
+  return referenceFields.flatMap((field) => referenceField(fields, field));
+}
+
+function readMask(fields: MediaFields): MediaReference | undefined {
+  const [mask, ...more] = referenceField(fields, "mask");
+  if (more.length > 0) refuse("mask", "must be one image");
+  return mask;
+}

@@ -1,0 +1,169 @@
+/**
+ * The body that goes to the provider: the client's own bytes wherever its provider can read them, else written anew.
+ *
+ * A route's fact `image_edits` says what its provider takes: `form` (files; the default) or `json`
+ * (`images: [{ image_url }]`, URLs allowed).
+ */
+import { withFields } from "../call/json_body.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { isJsonObject } from "../json.ts";
+import { type NewFormPart, partText, replaceField, writeForm } from "../media/multipart.ts";
+import {
+  type MediaReference,
+  referenceBytes,
+  referenceFileName,
+  referenceText,
+} from "../media/reference.ts";
+import { imageMediaTypes, type MediaType } from "../media/sniff.ts";
+import { type ImageRequest, referenceFields } from "./request.ts";
+
+export interface UpstreamBody {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What the body of a provider needs of the world. */
+export interface UpstreamBodyTools {
+  /** Fetches a picture that is given by URL. */
+  readonly fetchImage: (
+    url: string,
+    field: string,
+  ) => Promise<{ readonly mediaType: MediaType; readonly bytes: Uint8Array }>;
+  /** Random, unlike anything in a body: 24 characters or more. */
+  readonly newBoundary: () => string;
+}
+
+/** Fields that this file writes itself. */
+const rewritten: ReadonlySet<string> = new Set([...referenceFields, "mask", "model"]);
+
+/**
+ * Makes the body for a route.
+ *
+ * @throws {GatewayError} `invalid_request` when a reference cannot be fetched or is not a picture
+ */
+export async function imageUpstreamBody(
+  request: ImageRequest,
+  route: { readonly upstreamModel: string; readonly facts: Readonly<Record<string, unknown>> },
+  tools: UpstreamBodyTools,
+): Promise<UpstreamBody> {
+  const wantsJson = request.endpoint === "generations" || route.facts["image_edits"] === "json";
+  const asItIs = unchangedBody(request, route.upstreamModel, wantsJson);
+  if (asItIs !== undefined) return asItIs;
+  return wantsJson
+    ? jsonBody(request, route.upstreamModel)
+    : await formBody(request, route.upstreamModel, tools);
+}
+
+/** The client's bytes with only the model's name exchanged, if the provider can read them. */
+function unchangedBody(
+  request: ImageRequest,
+  upstreamModel: string,
+  wantsJson: boolean,
+): UpstreamBody | undefined {
+  const { body, endpoint } = request;
+  if (body.kind === "json") {
+    const readable = endpoint === "generations" || (wantsJson && usesOnlyImageList(request));
+    if (!readable) return undefined;
+    const changes = upstreamModel === request.model ? {} : { model: upstreamModel };
+    return { contentType: "application/json", bytes: withFields(body.json, changes) };
+  }
+  if (wantsJson || !usesOnlyFiles(request)) return undefined;
+  const bytes = upstreamModel === request.model
+    ? body.bytes
+    : replaceField(body.bytes, body.boundary, { name: "model", text: upstreamModel });
+  return { contentType: `multipart/form-data; boundary="${body.boundary}"`, bytes };
+}
+
+/** Whether all references stand in `images` as the SDK's JSON form has them. */
+function usesOnlyImageList({ body, references }: ImageRequest): boolean {
+  if (body.kind !== "json") return false;
+  const { images, mask } = body.json.value;
+  const isStandard = (item: Json | undefined) =>
+    isJsonObject(item) && typeof item["image_url"] === "string" &&
+    /^(?:https?|data):/i.test(item["image_url"]);
+  return Array.isArray(images) && images.length === references.length && images.every(isStandard) &&
+    (mask === undefined || mask === null || isStandard(mask));
+}
+
+/** Whether all references are files under the names that providers know. */
+function usesOnlyFiles({ body }: ImageRequest): boolean {
+  if (body.kind !== "form") return false;
+  return body.parts.every(({ name, fileName }) => {
+    if (name === "image" || name === "image[]" || name === "mask") return fileName !== undefined;
+    return !rewritten.has(name.replace(/\[.*$/, "")) || name === "model";
+  });
+}
+
+function jsonBody(request: ImageRequest, upstreamModel: string): UpstreamBody {
+  const value: JsonObject = { ...otherFields(request), model: upstreamModel };
+  if (request.references.length > 0) {
+    value["images"] = request.references.map((item) => ({ image_url: referenceText(item) }));
+  }
+  if (request.mask !== undefined) value["mask"] = { image_url: referenceText(request.mask) };
+  return {
+    contentType: "application/json",
+    bytes: new TextEncoder().encode(JSON.stringify(value)),
+  };
+}
+
+/** What the client sent besides references and model. Forms have only text; providers' JSON wants real types. */
+function otherFields({ body }: ImageRequest): JsonObject {
+  const fields: JsonObject = {};
+  if (body.kind === "json") {
+    for (const [name, value] of Object.entries(body.json.value)) {
+      if (!rewritten.has(name)) fields[name] = value;
+    }
+    return fields;
+  }
+  for (const part of body.parts) {
+    if (part.fileName !== undefined || rewritten.has(part.name.replace(/\[.*$/, ""))) continue;
+    fields[part.name] = typedValue(part.name, partText(part));
+  }
+  return fields;
+}
+
+const numberFields: ReadonlySet<string> = new Set(["n", "output_compression", "partial_images"]);
+
+function typedValue(name: string, text: string): Json {
+  if (numberFields.has(name) && /^\d{1,9}$/.test(text)) return Number(text);
+  if (name === "stream" && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+async function formBody(
+  request: ImageRequest,
+  upstreamModel: string,
+  tools: UpstreamBodyTools,
+): Promise<UpstreamBody> {
+  const parts: NewFormPart[] = [{ name: "model", body: upstreamModel }];
+  for (const [name, value] of Object.entries(otherFields(request))) {
+    if (value === undefined || value === null) continue;
+    parts.push({ name, body: typeof value === "string" ? value : JSON.stringify(value) });
+  }
+  const name = request.references.length === 1 ? "image" : "image[]";
+  for (const [index, reference] of request.references.entries()) {
+    parts.push(await filePart(name, reference, index, tools));
+  }
+  if (request.mask !== undefined) parts.push(await filePart("mask", request.mask, 0, tools));
+  const form = writeForm(parts, tools.newBoundary());
+  return { contentType: form.contentType, bytes: form.body };
+}
+
+/** One at a time: ten large pictures at once would cost ten times the memory for little time. */
+async function filePart(
+  name: string,
+  reference: MediaReference,
+  index: number,
+  tools: UpstreamBodyTools,
+): Promise<NewFormPart> {
+  const field = name === "mask" ? "mask" : "image";
+  const { mediaType, bytes } = reference.kind === "url"
+    ? await tools.fetchImage(reference.url, field)
+    : { mediaType: reference.mediaType, bytes: referenceBytes(reference, field) };
+  return {
+    name,
+    body: bytes,
+    contentType: mediaType,
+    fileName: referenceFileName(imageMediaTypes.has(mediaType) ? mediaType : "image/png", index),
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * Connects to public addresses only, and to the very address that was checked.
+ *
+ * The name is resolved once. Every address of the answer must be public, else none is used: a name that points inside
+ * and outside at once is an attack. The socket is then opened to the checked address, not to the name, so a name
+ * server that answers differently the second time (DNS rebinding) is never asked a second time. TLS still verifies
+ * the name.
+ */
+import { limits } from "../limits.ts";
+import type { Connect, Connection } from "../upstream/connection.ts";
+import { UpstreamFailure } from "../upstream/transport.ts";
+import { isPublicAddress, parseAddress } from "./address.ts";
+
+/** All addresses of a name, of both families; empty or rejected if there are none. */
+export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
+
+/** Where to open the socket. */
+export interface DialTarget {
+  /** An IP address, never a name. */
+  readonly address: string;
+  readonly port: number;
+  /** For TLS: the name to ask for and to verify. `undefined` for plain connections. */
+  readonly serverName: string | undefined;
+}
+
+/** Opens a socket to an address; for TLS with the handshake done. */
+export type Dial = (target: DialTarget, signal: AbortSignal) => Promise<Connection>;
+
+/**
+ * A {@linkcode Connect} for URLs that strangers give.
+ *
+ * @example
+ * ```ts
+ * import { createGuardedConnect } from "./guarded_connect.ts";
+ * const connect = createGuardedConnect({
+ *   resolve: () => Promise.resolve(["10.0.0.1"]),
+ *   dial: () => Promise.reject(new Error("never dialled")),
+ * });
+ * const target = { hostname: "inside.example", port: 80, tls: false };
+ * const failure = await connect(target, new AbortController().signal).catch((error) => error.message);
+ * if (failure !== "The address is not public") throw new Error(failure);
+ * ```
+ */
+export function createGuardedConnect(
+  world: { readonly resolve: Resolve; readonly dial: Dial },
+): Connect {
+  return async (target, signal) => {
+    const literal = parseAddress(target.hostname) !== undefined;
+    const addresses = literal
+      ? [target.hostname]
+      : (await world.resolve(target.hostname, signal)).slice(0, limits.resolvedAddresses);
+    if (addresses.length === 0) throw new UpstreamFailure("connect", "The name has no address");
+    if (!addresses.every(isPublicAddress)) {
+      throw new UpstreamFailure("refused", "The address is not public");
+    }
+    let failure: unknown;
+    for (const address of addresses) {
+      if (signal.aborted) break;
+      try {
+        const serverName = target.tls ? target.hostname : undefined;
+        return await world.dial({ address, port: target.port, serverName }, signal);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw new UpstreamFailure("connect", "No address could be reached", { cause: failure });
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Fetches a picture that a client names by URL, when a route needs its bytes.
+ *
+ * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little time, and
+ * the first bytes must be those of a picture. No cookie, credential or header of the client is sent.
+ */
+import type { Deadlines } from "../deadlines.ts";
+import { GatewayError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import type { Transport, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
+import { parseRemoteUrl } from "./remote_url.ts";
+import { type MediaType, sniffBytes, sniffMediaType } from "./sniff.ts";
+
+export interface GuardedFetchWorld {
+  /** Must be built on a guarded connect: this function checks URLs, that one checks addresses. */
+  readonly transport: Transport;
+  readonly deadlines: Deadlines;
+}
+
+export interface GuardedFetchOptions {
+  /** Named in errors. */
+  readonly field: string;
+  readonly accepts: ReadonlySet<string>;
+  readonly maxBytes?: number;
+  readonly totalMs?: number;
+}
+
+export interface RemoteMedia {
+  readonly mediaType: MediaType;
+  readonly bytes: Uint8Array;
+}
+
+function refusal(field: string, why: string): GatewayError {
+  return new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
+}
+
+/**
+ * Fetches `text`, or says why not.
+ *
+ * What went wrong on the network is told in one sentence for all causes: a client must not learn from the difference
+ * which names and ports exist inside.
+ *
+ * @throws {GatewayError} `invalid_request` that names the field
+ */
+export async function fetchRemoteMedia(
+  world: GuardedFetchWorld,
+  text: string,
+  options: GuardedFetchOptions,
+): Promise<RemoteMedia> {
+  let current: UpstreamExchange | undefined;
+  let late = false;
+  const deadline = world.deadlines.create(() => {
+    late = true;
+    current?.cancel();
+  });
+  deadline.arm(options.totalMs ?? limits.remoteMediaMs);
+  try {
+    let url = checkedUrl(text, options.field);
+    for (let hop = 0; hop <= limits.remoteMediaRedirects; hop++) {
+      current = world.transport.open({
+        method: "GET",
+        url: url.href,
+        headers: [["accept", "image/*"], ["accept-encoding", "identity"]],
+        body: null,
+      });
+      if (late) current.cancel();
+      const response = await current.response;
+      if (response.status < 300 || response.status > 399) {
+        return await readMedia(response, options);
+      }
+      current.cancel();
+      const location = response.header("location") ?? "";
+      if (!URL.canParse(location, url.href)) break;
+      url = checkedUrl(new URL(location, url.href).href, options.field);
+    }
+    throw refusal(options.field, "the URL could not be fetched");
+  } catch (error) {
+    if (late) throw refusal(options.field, "the URL took too long to fetch");
+    if (error instanceof GatewayError) throw error;
+    throw refusal(options.field, "the URL could not be fetched");
+  } finally {
+    deadline.disarm();
+    current?.cancel();
+  }
+}
+
+function checkedUrl(text: string, field: string): URL {
+  const url = parseRemoteUrl(text);
+  if (typeof url === "string") throw refusal(field, url);
+  return url;
+}
+
+async function readMedia(
+  response: UpstreamResponse,
+  options: GuardedFetchOptions,
+): Promise<RemoteMedia> {
+  const { field, accepts, maxBytes = limits.remoteMediaBytes } = options;
+  if (response.status !== 200) throw refusal(field, "the URL could not be fetched");
+  const encoding = response.header("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw refusal(field, "the server sent a compressed file");
+  }
+  const tooLarge = () => refusal(field, `the file is over ${maxBytes} bytes`);
+  if (Number(response.header("content-length") ?? 0) > maxBytes) throw tooLarge();
+
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  let mediaType: MediaType | undefined;
+  for (let view = await response.body.read(); view !== null; view = await response.body.read()) {
+    length += view.length;
+    if (length > maxBytes) throw tooLarge();
+    chunks.push(view.slice());
+    // As soon as the type can be told, so that nothing else is downloaded in full.
+    if (mediaType === undefined && length >= sniffBytes) {
+      mediaType = acceptedType(joined(chunks, length), accepts, field);
+    }
+  }
+  const bytes = joined(chunks, length);
+  return { mediaType: mediaType ?? acceptedType(bytes, accepts, field), bytes };
+}
+
+function acceptedType(bytes: Uint8Array, accepts: ReadonlySet<string>, field: string): MediaType {
+  const mediaType = sniffMediaType(bytes);
+  if (mediaType === undefined || !accepts.has(mediaType)) {
+    throw refusal(field, "the URL is not an image that is supported here");
+  }
+  return mediaType;
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
