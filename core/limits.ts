@@ -64,6 +64,8 @@ export const limits = {
   breakerPauseMs: 1_000,
   /** … up to this, which also bounds what a provider's `retry-after` can ask of us. */
   breakerPauseMaxMs: 60_000,
+  /** A p95 of fewer first outputs than this is a guess; hedging waits for it. */
+  hedgeMinSamples: 20,
   /** A provider key that was refused rests this long, doubled each time … */
   credentialRestMs: 60_000,
   /** … up to an hour: a revoked key comes back only by the operator's hand. */

@@ -14,6 +14,10 @@ export interface AttemptHandlers {
   readonly readAnswer: (body: JsonObject) => AnswerReading;
   /** Turns a refusal of the provider into ours. */
   readonly decodeError: (status: number, body: string) => GatewayError;
+  /** Told the status as soon as it is in, e.g. to let a refused credential rest. */
+  readonly onStatus?: (status: number, retryAfterSeconds: number | undefined) => void;
+  /** After a failure: whether the same route may be tried again with another credential. */
+  readonly mayRepeat?: () => boolean;
 }
 
 /** Output has begun: from here on the route is committed. */
@@ -69,6 +73,14 @@ async function refusal(
   });
 }
 
+/** Waits for status and headers; anything but a success is thrown as the provider's refusal. */
+async function answered(handlers: AttemptHandlers): Promise<UpstreamResponse> {
+  const response = await handlers.exchange.response;
+  handlers.onStatus?.(response.status, retryAfterSeconds(response));
+  if (response.status < 200 || response.status > 299) throw await refusal(response, handlers);
+  return response;
+}
+
 function parseObject(bytes: Uint8Array): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -96,8 +108,7 @@ function concat(parts: readonly Uint8Array[], length: number): Uint8Array {
  * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
  */
 export async function attemptAnswer(handlers: AttemptHandlers): Promise<WholeAnswer> {
-  const response = await handlers.exchange.response;
-  if (response.status < 200 || response.status > 299) throw await refusal(response, handlers);
+  const response = await answered(handlers);
   const bytes = await readWhole(response.body, limits.answerBytes);
   const value = parseObject(bytes);
   if (value === undefined) {
@@ -116,8 +127,7 @@ export async function attemptAnswer(handlers: AttemptHandlers): Promise<WholeAns
  */
 export async function attemptStream(handlers: AttemptHandlers): Promise<StartedStream> {
   const { exchange } = handlers;
-  const response = await exchange.response;
-  if (response.status < 200 || response.status > 299) throw await refusal(response, handlers);
+  const response = await answered(handlers);
   const contentType = response.header("content-type") ?? "";
   if (!contentType.includes("event-stream")) {
     // A provider that answers a stream request with a page or an error object in a 200.

@@ -8,32 +8,24 @@ import type { Deadlines } from "../deadlines.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Attempt } from "../receipt.ts";
-import {
-  asGatewayError,
-  attemptAnswer,
-  type AttemptHandlers,
-  attemptStream,
-  type StartedStream,
-  type WholeAnswer,
-} from "./attempt.ts";
-
-/** How a try ended, for the health of its route. */
-export type AttemptResult =
-  | { readonly ok: true; readonly ms: number }
-  | { readonly ok: false; readonly ms: number; readonly error: GatewayError };
+import type { AttemptHandlers, StartedStream, WholeAnswer } from "./attempt.ts";
+import { type CallControl, stopError } from "./call_control.ts";
+import { type AttemptResult, type RaceOutcome, Racer } from "./racer.ts";
 
 export interface AttemptLoopInput<Handlers extends AttemptHandlers> {
-  /** Routes in the order to try; each at most once. */
+  /** Routes in the order to try; each at most once, or once per credential where one was refused. */
   readonly candidates: readonly Route[];
   /** Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused). */
   readonly start: (route: Route) => Handlers;
   readonly stream: boolean;
   /** Streaming: silence before the first output that makes a route slow. */
   readonly slowAfterMs: number;
+  /** Streaming: after this long a second route runs beside the first, and the quicker one is taken. */
+  readonly hedgeAfterMs?: number | undefined;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly control: CallControl;
-  /** Told about each try, e.g. to keep the health of routes. */
+  /** Told once about each try, e.g. to keep the health of routes. */
   readonly report: (route: Route, result: AttemptResult) => void;
 }
 
@@ -46,31 +38,6 @@ export type AttemptLoopResult<Handlers extends AttemptHandlers> =
     readonly attempts: readonly Attempt[];
   }
   | { readonly ok: false; readonly error: GatewayError; readonly attempts: readonly Attempt[] };
-
-/** Why a call must end now, whatever it is doing. */
-export type StopReason = "client_gone" | "call_timeout" | "shutdown";
-
-/** Stops a call from outside: the client left, its 15 minutes are over, the process ends. */
-export class CallControl {
-  #stopped: StopReason | undefined;
-  #onStop: (() => void) | undefined;
-
-  get stopped(): StopReason | undefined {
-    return this.#stopped;
-  }
-
-  /** What to do at once when the call is stopped. Replaces the former. */
-  set onStop(run: (() => void) | undefined) {
-    this.#onStop = run;
-    if (this.#stopped !== undefined) run?.();
-  }
-
-  stop(reason: StopReason): void {
-    if (this.#stopped !== undefined) return;
-    this.#stopped = reason;
-    this.#onStop?.();
-  }
-}
 
 /** Faults of a route: another one may do better. Everything else is the caller's and would fail there too. */
 const routeFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -87,47 +54,6 @@ export function isRouteFault(error: GatewayError): boolean {
   return routeFaults.has(error.code);
 }
 
-/** The error of a call that was stopped from outside. */
-export function stopError(reason: StopReason): GatewayError {
-  switch (reason) {
-    case "client_gone":
-      return new GatewayError("request_timeout", "The client closed the connection");
-    case "call_timeout":
-      return new GatewayError("upstream_timeout", "The call took longer than 15 minutes");
-    case "shutdown":
-      return new GatewayError("maintenance", "The gateway is restarting; try again");
-  }
-}
-
-async function attemptOnce<Handlers extends AttemptHandlers>(
-  input: AttemptLoopInput<Handlers>,
-  handlers: Handlers,
-): Promise<StartedStream | WholeAnswer> {
-  const { control } = input;
-  let slow = false;
-  control.onStop = () => handlers.exchange.cancel();
-  const slowness = input.deadlines.create(() => {
-    slow = true;
-    handlers.exchange.cancel();
-  });
-  if (input.stream) slowness.arm(input.slowAfterMs);
-  try {
-    return input.stream ? await attemptStream(handlers) : await attemptAnswer(handlers);
-  } catch (failure) {
-    handlers.exchange.cancel();
-    if (control.stopped !== undefined) throw stopError(control.stopped);
-    if (slow) {
-      throw new GatewayError(
-        "upstream_timeout",
-        "The provider of this model did not answer in time",
-      );
-    }
-    throw asGatewayError(failure);
-  } finally {
-    slowness.disarm();
-  }
-}
-
 /** Of several failures the client gets the one that says most: a rate limit over an outage. */
 function moreTelling(former: GatewayError | undefined, error: GatewayError): GatewayError {
   if (former === undefined || former.code !== "rate_limit_exceeded") return error;
@@ -141,35 +67,97 @@ function moreTelling(former: GatewayError | undefined, error: GatewayError): Gat
     : error;
 }
 
+class AttemptLoop<Handlers extends AttemptHandlers> {
+  readonly #input: AttemptLoopInput<Handlers>;
+  readonly #queue: Route[];
+  readonly #attempts: Attempt[] = [];
+  #started = 0;
+  #telling: GatewayError | undefined;
+
+  constructor(input: AttemptLoopInput<Handlers>) {
+    this.#input = input;
+    this.#queue = [...input.candidates];
+  }
+
+  #next(): Racer<Handlers> | undefined {
+    if (this.#started >= limits.attemptsPerCall) return undefined;
+    const route = this.#queue.shift();
+    if (route === undefined) return undefined;
+    this.#started++;
+    return new Racer({ ...this.#input, route });
+  }
+
+  #note(racer: Racer<Handlers>): void {
+    if (racer.attempt !== undefined) this.#attempts.push(racer.attempt);
+  }
+
+  /** Waits for a racer, and past the hedge's moment for a second one beside it. */
+  async #race(racer: Racer<Handlers>): Promise<RaceOutcome<Handlers>> {
+    const { hedgeAfterMs, stream, deadlines } = this.#input;
+    if (hedgeAfterMs === undefined || !stream || this.#queue.length === 0) {
+      const outcome = await racer.outcome;
+      this.#note(racer);
+      return outcome;
+    }
+    const moment = Promise.withResolvers<"hedge">();
+    const hedge = deadlines.create(() => moment.resolve("hedge"));
+    hedge.arm(hedgeAfterMs);
+    const first = await Promise.race([racer.outcome, moment.promise]);
+    hedge.disarm();
+    const rival = first === "hedge" ? this.#next() : undefined;
+    if (rival === undefined) {
+      const outcome = first === "hedge" ? await racer.outcome : first;
+      this.#note(racer);
+      return outcome;
+    }
+    return await this.#duel(racer, rival);
+  }
+
+  async #duel(one: Racer<Handlers>, two: Racer<Handlers>): Promise<RaceOutcome<Handlers>> {
+    const tagged = (racer: Racer<Handlers>) =>
+      racer.outcome.then((outcome) => ({ racer, outcome }));
+    const { racer: quicker, outcome } = await Promise.race([tagged(one), tagged(two)]);
+    const other = quicker === one ? two : one;
+    this.#note(quicker);
+    // Only output wins; a refusal of the caller's request ends both, it would be the same there.
+    if (!outcome.ok && isRouteFault(outcome.error) && this.#input.control.stopped === undefined) {
+      this.#telling = moreTelling(this.#telling, outcome.error);
+      const last = await other.outcome;
+      this.#note(other);
+      return last;
+    }
+    other.beat();
+    await other.outcome;
+    this.#note(other);
+    return outcome;
+  }
+
+  async run(): Promise<AttemptLoopResult<Handlers>> {
+    const { control } = this.#input;
+    for (;;) {
+      const attempts = this.#attempts;
+      if (control.stopped !== undefined) {
+        return { ok: false, error: stopError(control.stopped), attempts };
+      }
+      const racer = this.#next();
+      if (racer === undefined) break;
+      const outcome = await this.#race(racer);
+      if (outcome.ok) return { ...outcome, attempts };
+      if (control.stopped !== undefined || !isRouteFault(outcome.error)) {
+        return { ok: false, error: outcome.error, attempts };
+      }
+      if (outcome.mayRepeat) this.#queue.unshift(racer.route);
+      this.#telling = moreTelling(this.#telling, outcome.error);
+    }
+    const error = this.#telling ??
+      new GatewayError("upstream_unreachable", "No route to this model is available at the moment");
+    return { ok: false, error, attempts: this.#attempts };
+  }
+}
+
 /** Runs the loop. Never throws a {@linkcode GatewayError}: a failed call is a value. */
 export async function runAttempts<Handlers extends AttemptHandlers>(
   input: AttemptLoopInput<Handlers>,
 ): Promise<AttemptLoopResult<Handlers>> {
-  const attempts: Attempt[] = [];
-  let telling: GatewayError | undefined;
-  for (const route of input.candidates.slice(0, limits.attemptsPerCall)) {
-    if (input.control.stopped !== undefined) {
-      return { ok: false, error: stopError(input.control.stopped), attempts };
-    }
-    const startedMs = input.clock.monotonicMs();
-    try {
-      const handlers = input.start(route);
-      const result = await attemptOnce(input, handlers);
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
-      attempts.push({ route: route.id, outcome: "ok", ms });
-      input.report(route, { ok: true, ms });
-      return { ok: true, route, handlers, result, attempts };
-    } catch (failure) {
-      const error = asGatewayError(failure);
-      const ms = Math.round(input.clock.monotonicMs() - startedMs);
-      attempts.push({ route: route.id, outcome: error.code, ms });
-      if (input.control.stopped !== undefined) return { ok: false, error, attempts };
-      input.report(route, { ok: false, ms, error });
-      if (!isRouteFault(error)) return { ok: false, error, attempts };
-      telling = moreTelling(telling, error);
-    }
-  }
-  const error = telling ??
-    new GatewayError("upstream_unreachable", "No route to this model is available at the moment");
-  return { ok: false, error, attempts };
+  return await new AttemptLoop(input).run();
 }

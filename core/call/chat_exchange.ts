@@ -35,6 +35,10 @@ export interface RouteAccess {
   readonly provider: ProviderEntry;
   readonly secret: string | undefined;
   readonly transport: Transport;
+  /** See {@linkcode AttemptHandlers.onStatus}. */
+  readonly onStatus: (status: number, retryAfterSeconds: number | undefined) => void;
+  /** See {@linkcode AttemptHandlers.mayRepeat}. */
+  readonly mayRepeat: () => boolean;
 }
 
 export interface ChatExchange extends AttemptHandlers {
@@ -99,6 +103,8 @@ function startNative(
     createPipe: () => createNativePipe(style, { ...pipeContext(call), injectedUsage }),
     readAnswer: (body) => readAnswer(style, body),
     decodeError: (status, body) => decodeProviderError(style, status, body),
+    onStatus: access.onStatus,
+    mayRepeat: access.mayRepeat,
     toClient: (answer) => answer.bytes,
     dropped: [],
   };
@@ -131,6 +137,8 @@ function startConverted(
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
     readAnswer: (answer) => readAnswer(style, answer),
     decodeError: (status, text) => decodeProviderError(style, status, text),
+    onStatus: access.onStatus,
+    mayRepeat: access.mayRepeat,
     toClient: (answer) =>
       new TextEncoder().encode(
         JSON.stringify(convertAnswer(style, clientStyle, answer.value, context, memory)),

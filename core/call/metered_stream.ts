@@ -8,7 +8,7 @@ import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Outcome } from "../receipt.ts";
 import { asGatewayError, type StartedStream } from "./attempt.ts";
-import { type CallControl, stopError } from "./attempt_loop.ts";
+import { type CallControl, stopError } from "./call_control.ts";
 
 export interface MeteredStreamInput {
   readonly started: StartedStream;
@@ -33,6 +33,7 @@ class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #settled = false;
   #stalled = false;
+  readonly #cancelUpstream = () => this.#input.started.exchange.cancel();
   readonly #keepAlive;
   readonly #idle;
 
@@ -45,7 +46,7 @@ class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
       this.#stalled = true;
       input.started.exchange.cancel();
     });
-    input.control.onStop = () => input.started.exchange.cancel();
+    input.control.attach(this.#cancelUpstream);
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -120,7 +121,7 @@ class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     tail: Uint8Array,
   ): Promise<void> {
     this.#settled = true;
-    this.#input.control.onStop = undefined;
+    this.#input.control.detach(this.#cancelUpstream);
     try {
       await this.#input.settle(outcome);
     } catch (cause) {
@@ -160,7 +161,7 @@ class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#input.started.exchange.cancel();
     if (this.#settled) return;
     this.#settled = true;
-    this.#input.control.onStop = undefined;
+    this.#input.control.detach(this.#cancelUpstream);
     await this.#input.settle("client_gone");
   }
 }

@@ -48,6 +48,7 @@ export class RouteHealth {
   #openings = 0;
   #nextProbeMs = 0;
   #probing = false;
+  #pauseWasAsked = false;
   #firstOutputMs: number | undefined;
   #tokensPerSecond: number | undefined;
   #reason: string | undefined;
@@ -86,6 +87,11 @@ export class RouteHealth {
   /** Monotonic time at which an open breaker lets a probe through. */
   get nextProbeMs(): number {
     return this.#nextProbeMs;
+  }
+
+  /** The provider itself asked for the pause that runs (`retry-after`). */
+  get pauseWasAsked(): boolean {
+    return this.#state === "open" && this.#pauseWasAsked;
   }
 
   /** Whether the route may be tried now, and as what. */
@@ -163,6 +169,7 @@ export class RouteHealth {
     const grown = limits.breakerPauseMs * 2 ** Math.min(this.#openings, 16);
     const pauseMs = askedMs ?? Math.min(grown, limits.breakerPauseMaxMs) * (0.8 + 0.4 * random);
     if (askedMs === undefined) this.#openings++;
+    this.#pauseWasAsked = askedMs !== undefined;
     this.#state = "open";
     this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs);
   }

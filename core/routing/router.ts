@@ -1,16 +1,59 @@
 /** What the way of a call needs from routing. */
-import type { Model, Route, RouteStyle } from "../catalog/catalog.ts";
-import type { AttemptResult } from "../call/attempt_loop.ts";
 import type { RouteAccess } from "../call/chat_exchange.ts";
+import type { AttemptResult } from "../call/racer.ts";
+import type { Model, Route, RouteStyle } from "../catalog/catalog.ts";
+import type { HealthView } from "./route_health.ts";
 
 /** What a call does on a route; health is kept per route and operation. */
-export type Operation = "chat" | "chat_stream" | "count_tokens" | "image" | "speech" | "video";
+export const operations = ["chat", "chat_stream", "image", "speech", "video"] as const;
+export type Operation = typeof operations[number];
+
+/** A state change of a route that operators should see in the log. */
+export interface RouteEvent {
+  readonly route: string;
+  readonly operation: Operation;
+  readonly state: HealthView["state"];
+  readonly reason: string | undefined;
+}
+
+/** All that is known of a route, for operators. */
+export interface RouteReport {
+  readonly model: string;
+  readonly route: Route;
+  /** Set by an operator. */
+  readonly switched: "disabled" | "draining" | undefined;
+  readonly operations: Partial<Record<Operation, HealthView>>;
+  readonly credentials: { readonly count: number; readonly resting: number };
+}
+
+/** How a model does, for everyone. */
+export interface ModelStatus {
+  readonly state: "up" | "degraded" | "down";
+  readonly p50FirstOutputMs: number | undefined;
+  readonly p95FirstOutputMs: number | undefined;
+}
 
 export interface Router {
   /** Routes worth trying for a call, best first. Empty when every route is out. */
-  candidates(model: Model, wanted: { style: RouteStyle; operation: Operation }): readonly Route[];
-  /** How to reach a route right now: its provider, a credential that is not resting, its connections. */
+  candidates(
+    model: Model,
+    wanted: { readonly style: RouteStyle; readonly operation: Operation },
+  ): readonly Route[];
+  /**
+   * Begins a try: how to reach the route right now, with a credential that is not resting. Each begin is followed by
+   * one {@linkcode Router.report}.
+   */
+  begin(route: Route, operation: Operation): RouteAccess;
+  /** Reaches a route beside calls (token counting, polling): its health is left alone. */
   access(route: Route): RouteAccess;
   /** Learns from a try. A caller's own mistake never counts against a route. */
-  report(route: Route, operation: Operation, result: AttemptResult): void;
+  report(model: Model, route: Route, operation: Operation, result: AttemptResult): void;
+  /** Learns from a finished stream. */
+  noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
+  /** When a second route should start beside the first; `undefined` = never for this model. */
+  hedgeAfterMs(model: Model): number | undefined;
+  /** Seconds until the soonest route of the model may work again, when none is available. */
+  retryAfterSeconds(model: Model, operation: Operation): number | undefined;
+  reports(): RouteReport[];
+  status(model: Model): ModelStatus;
 }

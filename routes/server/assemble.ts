@@ -4,7 +4,7 @@ import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { limits } from "../../core/limits.ts";
-import { createStaticRouter } from "../../core/routing/static_router.ts";
+import { LiveRouter } from "../../core/routing/live_router.ts";
 import { openControl } from "../../kv/control.ts";
 import { openKeyDirectory } from "../../kv/key_directory.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
@@ -48,6 +48,7 @@ export async function assemble(
   const teller = await openTeller(kv, { clock });
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
+  const log = createCallLog(write, clock.nowMs);
   const gateway: Gateway = {
     config,
     clock,
@@ -56,13 +57,18 @@ export async function assemble(
     control,
     directory: openKeyDirectory(kv, control, clock),
     teller,
-    router: createStaticRouter({
+    router: new LiveRouter({
       catalog: config.catalog,
       providerKeys: config.providerKeys,
       transportOf: transports.of,
+      clock,
+      random: Math.random,
+      region: config.region,
+      switchOf: (routeId) => control.switches.routes[routeId]?.state,
+      onEvent: (event) => log.event("warn", "route state", { ...event }),
     }),
     calls,
-    log: createCallLog(write, clock.nowMs),
+    log,
   };
   return {
     gateway,

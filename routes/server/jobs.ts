@@ -1,4 +1,4 @@
-/** What runs beside calls: heartbeat, index of receipts, reaper. Each bounded, none overlapping itself. */
+/** What runs beside calls: clearing up behind dead instances. Each bounded, none overlapping itself. */
 import { limits } from "../../core/limits.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
 import type { Gateway } from "../v1/gateway.ts";
@@ -11,14 +11,13 @@ interface Job {
 
 /** Starts the jobs. `stop` waits for those that are running. */
 export function startJobs(gateway: Gateway): { stop(): Promise<void> } {
-  const { kv, clock, teller, log } = gateway;
+  const { kv, clock, log } = gateway;
   const jobs: readonly Job[] = [
     {
       name: "reap",
       everyMs: limits.reapEveryMs,
       run: () => reapExpiredInstances(kv, clock.nowMs()),
     },
-    { name: "heartbeat", everyMs: limits.heartbeatMs, run: () => teller.heartbeat() },
   ];
   let stopped = false;
   const timers = new Map<Job, ReturnType<typeof setTimeout>>();

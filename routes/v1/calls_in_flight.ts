@@ -1,5 +1,5 @@
 /** The calls that run right now, so that a shutdown can wait for them and at last end them. */
-import { CallControl } from "../../core/call/attempt_loop.ts";
+import { CallControl } from "../../core/call/call_control.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 

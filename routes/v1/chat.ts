@@ -1,6 +1,6 @@
 /** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
 import { runAttempts } from "../../core/call/attempt_loop.ts";
-import type { CallControl } from "../../core/call/attempt_loop.ts";
+import type { CallControl } from "../../core/call/call_control.ts";
 import {
   type ChatCall,
   type ChatExchange,
@@ -161,13 +161,14 @@ async function route(
   if (request.stream) incoming.request.signal.addEventListener("abort", onGone);
   const loop = await runAttempts<ChatExchange>({
     candidates: gateway.router.candidates(model, { style: request.style, operation }),
-    start: (route) => startChatExchange(call, route, gateway.router.access(route)),
+    start: (route) => startChatExchange(call, route, gateway.router.begin(route, operation)),
     stream: request.stream,
     slowAfterMs: model.slowAfterMs,
+    hedgeAfterMs: gateway.router.hedgeAfterMs(model),
     deadlines: gateway.deadlines,
     clock: gateway.clock,
     control,
-    report: (route, result) => gateway.router.report(route, operation, result),
+    report: (route, result) => gateway.router.report(model, route, operation, result),
   });
   if (request.stream) incoming.request.signal.removeEventListener("abort", onGone);
   if (!loop.ok) {

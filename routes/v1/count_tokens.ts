@@ -55,7 +55,7 @@ async function countUpstream(
 }
 
 function countingRoute(gateway: Gateway, model: Model): Route | undefined {
-  return gateway.router.candidates(model, { style: "messages", operation: "count_tokens" })
+  return gateway.router.candidates(model, { style: "messages", operation: "chat" })
     .find((route) => route.countTokens && route.style === "messages");
 }
 

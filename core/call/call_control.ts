@@ -1,0 +1,43 @@
+/** Stops a call from outside: the client left, its 15 minutes are over, the process ends. */
+import { GatewayError } from "../errors.ts";
+
+/** Why a call must end now, whatever it is doing. */
+export type StopReason = "client_gone" | "call_timeout" | "shutdown";
+
+export class CallControl {
+  #stopped: StopReason | undefined;
+  readonly #onStop = new Set<() => void>();
+
+  get stopped(): StopReason | undefined {
+    return this.#stopped;
+  }
+
+  /** Has `cancel` run when the call is stopped, at once if it was. Bounded by the routes that run for one call. */
+  attach(cancel: () => void): void {
+    if (this.#stopped !== undefined) cancel();
+    else this.#onStop.add(cancel);
+  }
+
+  detach(cancel: () => void): void {
+    this.#onStop.delete(cancel);
+  }
+
+  stop(reason: StopReason): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = reason;
+    for (const cancel of this.#onStop) cancel();
+    this.#onStop.clear();
+  }
+}
+
+/** What the client is told of a call that was stopped. */
+export function stopError(reason: StopReason): GatewayError {
+  switch (reason) {
+    case "client_gone":
+      return new GatewayError("request_timeout", "The client closed the connection");
+    case "call_timeout":
+      return new GatewayError("upstream_timeout", "The call took longer than 15 minutes");
+    case "shutdown":
+      return new GatewayError("maintenance", "The gateway is restarting; try again");
+  }
+}
