@@ -71,11 +71,14 @@ const blankLine = encoder.encode("\r\n\r\n");
 function locateParts(bytes: Uint8Array, boundary: string): LocatedPart[] {
   const delimiter = encoder.encode(`\r\n--${boundary}`);
   const opening = delimiter.subarray(2);
-  // The first delimiter may stand at the very start, without a line break before it.
-  let at = matchesAt(bytes, 0, opening)
-    ? opening.length
-    : indexOfBytes(bytes, delimiter, 0) + delimiter.length;
-  if (at < opening.length) refuse("its boundary does not occur in it");
+  let at: number;
+  if (matchesAt(bytes, 0, opening)) {
+    at = opening.length; // the first delimiter may stand at the very start, without a line break before it
+  } else {
+    const first = indexOfBytes(bytes, delimiter, 0);
+    if (first < 0) refuse("its boundary does not occur in it");
+    at = first + delimiter.length;
+  }
   const parts: LocatedPart[] = [];
   while (true) {
     if (bytes[at] === 0x2d && bytes[at + 1] === 0x2d) return parts; // "--": the end

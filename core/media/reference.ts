@@ -71,7 +71,9 @@ function readDataUrl(text: string, field: string): MediaReference {
 }
 
 /** The first bytes decide what it is; the type a data URL claims is not looked at. */
-function readBase64(base64: string, field: string): MediaReference {
+function readBase64(text: string, field: string): MediaReference {
+  // Providers know the plain alphabet only.
+  const base64 = /[-_]/.test(text) ? text.replaceAll("-", "+").replaceAll("_", "/") : text;
   let head: Uint8Array;
   try {
     head = fromBase64(base64.slice(0, sniffChars));
@@ -99,10 +101,9 @@ function imageTypeOf(bytes: Uint8Array, field: string): MediaType {
   return mediaType;
 }
 
-/** Both alphabets, with or without padding. */
+/** With or without padding. */
 function fromBase64(text: string): Uint8Array {
-  const plain = text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
-  return Uint8Array.fromBase64(plain);
+  return Uint8Array.fromBase64(text.replace(/=+$/, ""));
 }
 
 /**

@@ -1,0 +1,41 @@
+/** Name servers and sockets of Deno for fetching what strangers name by URL; the rules are in `core/media`. */
+import { createGuardedConnect, type Dial, type Resolve } from "../../core/media/guarded_connect.ts";
+import type { Connect } from "../../core/upstream/connection.ts";
+
+/** Both families; a family without records is no failure. */
+const resolveWithDeno: Resolve = async (hostname, signal) => {
+  const lookups = await Promise.allSettled([
+    Deno.resolveDns(hostname, "A", { signal }),
+    Deno.resolveDns(hostname, "AAAA", { signal }),
+  ]);
+  return lookups.flatMap((lookup) => lookup.status === "fulfilled" ? lookup.value : []);
+};
+
+/** Dials the address; TLS asks for and verifies the name. */
+const dialWithDeno: Dial = async ({ address, port, serverName }, signal) => {
+  const tcp = await Deno.connect({ hostname: address, port, signal });
+  tcp.setNoDelay(true);
+  if (serverName === undefined) return tcp;
+  const tls = await Deno.startTls(tcp, { hostname: serverName, alpnProtocols: ["http/1.1"] });
+  const close = () => tls.close();
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    await tls.handshake();
+    return tls;
+  } catch (error) {
+    if (!signal.aborted) tls.close();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", close);
+  }
+};
+
+/** The guarded {@linkcode Connect} of this runtime; `world` is replaced in tests, never in production. */
+export function guardedConnect(
+  world: { readonly resolve?: Resolve; readonly dial?: Dial } = {},
+): Connect {
+  return createGuardedConnect({
+    resolve: world.resolve ?? resolveWithDeno,
+    dial: world.dial ?? dialWithDeno,
+  });
+}
