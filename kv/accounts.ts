@@ -5,6 +5,7 @@ import { GatewayError } from "../core/errors.ts";
 import { invariant } from "../core/assert.ts";
 import { limits } from "../core/limits.ts";
 import { normaliseEmail } from "../core/accounts/email_address.ts";
+import { bumpKeysEpoch } from "./control.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,
@@ -167,7 +168,10 @@ export async function updateAccount(
     if (entry.value === null) return undefined;
     const merged = { ...entry.value, ...change };
     const account = withoutUndefined(merged);
-    const result = await kv.atomic().check(entry).set(entry.key, account).commit();
+    const operation = kv.atomic().check(entry).set(entry.key, account);
+    // Keys of a blocked account must stop everywhere.
+    if ("blockedAtMs" in change) bumpKeysEpoch(operation);
+    const result = await operation.commit();
     if (result.ok) return account;
   }
   throw new GatewayError("overloaded", "The account is being changed by others; try again");
@@ -241,7 +245,7 @@ export async function forgetPerson(
       deletedAtMs: nowMs,
       blockedAtMs: account.blockedAtMs ?? nowMs,
     };
-    const atomic = kv.atomic().check(entry)
+    const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
       .set(entry.key, rest)
       .delete(accountPasswordKey(accountId));
     if (account.email !== undefined) atomic.delete(accountByEmailKey(account.email));

@@ -1,0 +1,99 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Route } from "../../../core/catalog/catalog.ts";
+import { type Choice, orderRoutes } from "../../../core/routing/choose.ts";
+
+function choice(id: string, changes: Partial<Route> & { firstOutputMs?: number } = {}): Choice {
+  const { firstOutputMs, ...route } = changes;
+  return {
+    route: {
+      id,
+      provider: "p",
+      upstreamModel: id,
+      style: "chat",
+      region: undefined,
+      priority: 0,
+      weight: 1,
+      countTokens: false,
+      facts: {},
+      ...route,
+    },
+    firstOutputMs,
+    inFlight: 0,
+  };
+}
+
+const options = { style: "chat", region: undefined, random: () => 0.5 } as const;
+const ids = (routes: readonly Route[]) => routes.map((route) => route.id);
+
+Deno.test("orderRoutes() goes by priority before anything else", () => {
+  const order = orderRoutes([
+    choice("later", { priority: 1, firstOutputMs: 1 }),
+    choice("first", { priority: 0, style: "messages", firstOutputMs: 900 }),
+  ], options);
+  assertEquals(ids(order), ["first", "later"]);
+});
+
+Deno.test("orderRoutes() prefers the own region, then the caller's style", () => {
+  const order = orderRoutes([
+    choice("far", { region: "eu" }),
+    choice("converted", { region: "vn", style: "messages" }),
+    choice("native", { region: "vn" }),
+    choice("anywhere", {}),
+  ], { ...options, region: "vn" });
+  assertEquals(ids(order).slice(2), ["converted", "far"]);
+  assertEquals(new Set(ids(order).slice(0, 2)), new Set(["native", "anywhere"]));
+});
+
+Deno.test("of two equal routes the quicker one is first", () => {
+  const order = orderRoutes([
+    choice("slow", { firstOutputMs: 900 }),
+    choice("quick", { firstOutputMs: 100 }),
+  ], options);
+  assertEquals(ids(order), ["quick", "slow"]);
+});
+
+Deno.test("orderRoutes() keeps every route exactly once", () => {
+  const choices = fc.array(
+    fc.record({
+      priority: fc.nat(2),
+      weight: fc.double({ min: 0.1, max: 10, noNaN: true }),
+      style: fc.constantFrom("chat" as const, "messages" as const),
+      firstOutputMs: fc.option(fc.nat(1000), { nil: undefined }),
+    }),
+    { minLength: 1, maxLength: 8 },
+  ).map((list) =>
+    list.map(({ firstOutputMs, ...route }, i) =>
+      choice(`r${i}`, { ...route, ...(firstOutputMs === undefined ? {} : { firstOutputMs }) })
+    )
+  );
+  fc.assert(
+    fc.property(
+      choices,
+      fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })),
+      (list, randoms) => {
+        const order = orderRoutes(list, { ...options, random: () => randoms.next().value });
+        assertEquals(
+          ids(order).toSorted(),
+          list.map(({ route }) => route.id).toSorted(),
+        );
+        const priorities = order.map((route) => route.priority);
+        assertEquals(priorities, priorities.toSorted((a, b) => a - b));
+      },
+    ),
+  );
+});
+
+Deno.test("weights decide the share of traffic among routes of equal speed", () => {
+  const list = [
+    choice("heavy", { weight: 3, firstOutputMs: 100 }),
+    choice("light", { weight: 1, firstOutputMs: 100 }),
+  ];
+  let seed = 1;
+  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  let heavy = 0;
+  for (let i = 0; i < 1000; i++) {
+    if (orderRoutes(list, { ...options, random })[0]?.id === "heavy") heavy++;
+  }
+  assert(heavy > 700, String(heavy));
+});

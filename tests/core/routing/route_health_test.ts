@@ -1,0 +1,94 @@
+import { assert, assertEquals } from "@std/assert";
+import { limits } from "../../../core/limits.ts";
+import { RouteHealth } from "../../../core/routing/route_health.ts";
+
+const failure = { ok: false, reason: "upstream_unreachable" } as const;
+const success = { ok: true, firstOutputMs: 100 } as const;
+/** A random value that leaves pauses as they are: 0.8 + 0.4 × 0.5 = 1. */
+const middle = 0.5;
+
+function fail(health: RouteHealth, times: number, nowMs: number): void {
+  for (let i = 0; i < times; i++) {
+    health.begin(nowMs);
+    health.end(failure, nowMs, middle);
+  }
+}
+
+Deno.test("a route with some failures in a row leaves the pool, and one probe at a time may bring it back", () => {
+  const health = new RouteHealth();
+  fail(health, limits.breakerConsecutiveFailures - 1, 0);
+  assertEquals(health.availability(0), "yes");
+  fail(health, 1, 0);
+  assertEquals(health.availability(0), "no");
+  assertEquals(health.availability(limits.breakerPauseMs - 1), "no");
+  assertEquals(health.availability(limits.breakerPauseMs), "probe");
+  health.begin(limits.breakerPauseMs);
+  assertEquals(health.availability(limits.breakerPauseMs), "no", "a second probe beside the first");
+  assertEquals(health.end(success, limits.breakerPauseMs, middle), "closed");
+  assertEquals(health.availability(limits.breakerPauseMs), "yes");
+});
+
+Deno.test("each failed probe doubles the pause, up to the bound", () => {
+  const health = new RouteHealth();
+  fail(health, limits.breakerConsecutiveFailures, 0);
+  const pauses: number[] = [];
+  let nowMs = 0;
+  for (let i = 0; i < 10; i++) {
+    const startedMs = nowMs;
+    nowMs = health.nextProbeMs;
+    pauses.push(nowMs - startedMs);
+    fail(health, 1, nowMs);
+  }
+  assertEquals(pauses.slice(0, 4), [1, 2, 4, 8].map((n) => n * limits.breakerPauseMs));
+  assertEquals(pauses.at(-1), limits.breakerPauseMaxMs);
+});
+
+Deno.test("half of many calls failing opens the breaker though successes lie between", () => {
+  const health = new RouteHealth();
+  for (let i = 0; i <= limits.breakerMinCalls; i++) {
+    health.begin(i);
+    health.end(i % 2 === 0 ? failure : success, i, middle);
+  }
+  assertEquals(health.availability(limits.breakerMinCalls), "no");
+});
+
+Deno.test("failures leave the window with time", () => {
+  const health = new RouteHealth();
+  for (let i = 0; i < limits.breakerMinCalls - 2; i++) {
+    health.begin(0);
+    health.end(i % 2 === 0 ? failure : success, 0, middle);
+  }
+  const later = limits.healthWindowMs * 2;
+  health.begin(later);
+  health.end(success, later, middle);
+  assertEquals(health.view(later, 0).windowCalls, 1);
+  assertEquals(health.view(later, 0).windowFailures, 0);
+});
+
+Deno.test("a provider's retry-after is kept to, and bounded", () => {
+  const health = new RouteHealth();
+  health.begin(0);
+  health.end({ ok: false, reason: "rate_limit_exceeded", retryAfterMs: 7_000 }, 0, middle);
+  assert(health.pauseWasAsked);
+  assertEquals(health.availability(6_999), "no");
+  assertEquals(health.availability(7_000), "probe");
+  health.begin(7_000);
+  health.end({ ok: false, reason: "rate_limit_exceeded", retryAfterMs: 1e9 }, 7_000, middle);
+  assertEquals(health.nextProbeMs, 7_000 + limits.breakerPauseMaxMs);
+});
+
+Deno.test("a try that says nothing about the route changes nothing but frees the probe", () => {
+  const health = new RouteHealth();
+  fail(health, limits.breakerConsecutiveFailures, 0);
+  health.begin(limits.breakerPauseMs);
+  health.forget();
+  assertEquals(health.availability(limits.breakerPauseMs), "probe");
+  assertEquals(health.inFlight, 0);
+});
+
+Deno.test("calls that were under way when the breaker opened do not lengthen the pause", () => {
+  const health = new RouteHealth();
+  for (let i = 0; i < 50; i++) health.begin(0);
+  for (let i = 0; i < 50; i++) health.end(failure, 10, middle);
+  assertEquals(health.nextProbeMs, 10 + limits.breakerPauseMs);
+});
