@@ -18,6 +18,12 @@ export type InstanceId = Branded<"InstanceId">;
 export type LedgerId = Branded<"LedgerId">;
 /** One video task, as the customer sees it. `video_…` */
 export type VideoId = Branded<"VideoId">;
+/** One request for a VAT invoice. `inv_…`, ascending in time. */
+export type InvoiceId = Branded<"InvoiceId">;
+/** One line of the operators' audit log. `aud_…`, ascending in time. */
+export type AuditId = Branded<"AuditId">;
+/** One act that waits for a second operator. `apr_…`, ascending in time. */
+export type ApprovalId = Branded<"ApprovalId">;
 
 const prefixes = {
   account: "acc_",
@@ -26,6 +32,9 @@ const prefixes = {
   instance: "ins_",
   ledger: "led_",
   video: "video_",
+  invoice: "inv_",
+  audit: "aud_",
+  approval: "apr_",
 } as const;
 
 interface IdTypes {
@@ -35,6 +44,9 @@ interface IdTypes {
   instance: InstanceId;
   ledger: LedgerId;
   video: VideoId;
+  invoice: InvoiceId;
+  audit: AuditId;
+  approval: ApprovalId;
 }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -4,7 +4,17 @@
  * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix
  * function ends in `Prefix` and is for `list` only.
  */
-import type { AccountId, ApiKeyId, InstanceId, LedgerId, RequestId } from "../core/ids.ts";
+import type {
+  AccountId,
+  ApiKeyId,
+  ApprovalId,
+  AuditId,
+  InstanceId,
+  InvoiceId,
+  LedgerId,
+  RequestId,
+} from "../core/ids.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
 
 // Outbox: work that must happen after a commit. One prefix per queue, rows in order of their due time.
 
@@ -44,6 +54,15 @@ export function accountByIdentityKey(issuer: string, subject: string): Deno.KvKe
 
 export function accountPasswordKey(accountId: AccountId): Deno.KvKey {
   return ["account_password", accountId];
+}
+
+/** Accounts that want a mail when their balance falls, so that the check need not read all accounts. */
+export function lowBalanceWatchPrefix(): Deno.KvKey {
+  return ["low_balance_watch"];
+}
+
+export function lowBalanceWatchKey(accountId: AccountId): Deno.KvKey {
+  return ["low_balance_watch", accountId];
 }
 
 // Sessions of the dashboard: by the hash of the cookie's token, with an index per account for the list.
@@ -214,4 +233,184 @@ export function ledgerKey(accountId: AccountId, ledgerId: LedgerId): Deno.KvKey 
 
 export function ledgerOperationKey(operationId: string): Deno.KvKey {
   return ["ledger_operation", operationId];
+}
+
+// Top-up orders: by code, with an index per account and one of those still open (for near misses).
+
+export function topupOrdersPrefix(): Deno.KvKey {
+  return ["topup_order"];
+}
+
+export function topupOrderKey(code: OrderCode): Deno.KvKey {
+  return ["topup_order", code];
+}
+
+export function accountTopupsPrefix(accountId: AccountId): Deno.KvKey {
+  return ["topup_by_account", accountId];
+}
+
+export function accountTopupKey(
+  accountId: AccountId,
+  createdAtMs: number,
+  code: OrderCode,
+): Deno.KvKey {
+  return ["topup_by_account", accountId, createdAtMs, code];
+}
+
+export function openTopupsPrefix(): Deno.KvKey {
+  return ["topup_open"];
+}
+
+export function openTopupKey(createdAtMs: number, code: OrderCode): Deno.KvKey {
+  return ["topup_open", createdAtMs, code];
+}
+
+export function topupPaymentsPrefix(code: OrderCode): Deno.KvKey {
+  return ["topup_payment", code];
+}
+
+export function topupPaymentKey(code: OrderCode, source: string, id: string): Deno.KvKey {
+  return ["topup_payment", code, source, id];
+}
+
+// Bank notices: the journal, what is still to be matched, what waits for staff, and what could not be read.
+
+export function bankEventsPrefix(): Deno.KvKey {
+  return ["bank_event"];
+}
+
+export function bankEventKey(source: string, id: string): Deno.KvKey {
+  return ["bank_event", source, id];
+}
+
+export function bankEventsByTimePrefix(): Deno.KvKey {
+  return ["bank_event_by_time"];
+}
+
+export function bankEventByTimeKey(receivedAtMs: number, source: string, id: string): Deno.KvKey {
+  return ["bank_event_by_time", receivedAtMs, source, id];
+}
+
+export function unmatchedBankEventsPrefix(): Deno.KvKey {
+  return ["bank_event_unmatched"];
+}
+
+export function unmatchedBankEventKey(source: string, id: string): Deno.KvKey {
+  return ["bank_event_unmatched", source, id];
+}
+
+export function bankReviewsPrefix(): Deno.KvKey {
+  return ["bank_review"];
+}
+
+export function bankReviewKey(receivedAtMs: number, source: string, id: string): Deno.KvKey {
+  return ["bank_review", receivedAtMs, source, id];
+}
+
+export function unreadableNoticesPrefix(): Deno.KvKey {
+  return ["bank_unreadable"];
+}
+
+export function unreadableNoticeKey(source: string, contentHash: string): Deno.KvKey {
+  return ["bank_unreadable", source, contentHash];
+}
+
+// Bank movements: what stands behind the notices, by account, direction, amount and time. The guard's version changes
+// with every movement of that amount, so that two notices of one movement cannot both find nothing.
+
+export function bankMovementsPrefix(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+): Deno.KvKey {
+  return ["bank_movement", account, direction, amountMicroVnd];
+}
+
+export function bankMovementKey(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+  atMs: number,
+  source: string,
+  id: string,
+): Deno.KvKey {
+  return ["bank_movement", account, direction, amountMicroVnd, atMs, source, id];
+}
+
+export function bankMovementGuardKey(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+): Deno.KvKey {
+  return ["bank_movement_guard", account, direction, amountMicroVnd];
+}
+
+export function bankReferenceKey(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+  reference: string,
+): Deno.KvKey {
+  return ["bank_reference", account, direction, amountMicroVnd, reference];
+}
+
+// Invoices: the request, with indexes per account and per order (one invoice per order), and the attached file.
+
+export function invoicesPrefix(): Deno.KvKey {
+  return ["invoice"];
+}
+
+export function invoiceKey(invoiceId: InvoiceId): Deno.KvKey {
+  return ["invoice", invoiceId];
+}
+
+export function accountInvoicesPrefix(accountId: AccountId): Deno.KvKey {
+  return ["invoice_by_account", accountId];
+}
+
+export function accountInvoiceKey(accountId: AccountId, invoiceId: InvoiceId): Deno.KvKey {
+  return ["invoice_by_account", accountId, invoiceId];
+}
+
+export function invoiceOfOrderKey(code: OrderCode): Deno.KvKey {
+  return ["invoice_of_order", code];
+}
+
+export function invoiceFilePrefix(invoiceId: InvoiceId, name: string): Deno.KvKey {
+  return ["invoice_file", invoiceId, name];
+}
+
+export function invoiceFileChunkKey(invoiceId: InvoiceId, name: string, part: number): Deno.KvKey {
+  return ["invoice_file", invoiceId, name, part];
+}
+
+export function invoiceProfileKey(accountId: AccountId): Deno.KvKey {
+  return ["invoice_profile", accountId];
+}
+
+// Operators: what they did, what waits for a second one of them, and their second factor.
+
+export function operatorAuditPrefix(): Deno.KvKey {
+  return ["operator_audit"];
+}
+
+export function operatorAuditKey(auditId: AuditId): Deno.KvKey {
+  return ["operator_audit", auditId];
+}
+
+export function approvalsPrefix(): Deno.KvKey {
+  return ["approval"];
+}
+
+export function approvalKey(approvalId: ApprovalId): Deno.KvKey {
+  return ["approval", approvalId];
+}
+
+export function secondFactorKey(accountId: AccountId): Deno.KvKey {
+  return ["second_factor", accountId];
+}
+
+/** A session that has passed the second factor. */
+export function operatorSessionKey(sessionId: string): Deno.KvKey {
+  return ["operator_session", sessionId];
 }

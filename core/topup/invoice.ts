@@ -1,0 +1,174 @@
+/** Requests for VAT invoices: what they hold, and how a filled-in form becomes one. */
+import { microVndPerVnd } from "../money/micro_vnd.ts";
+import type { AccountId, InvoiceId } from "../ids.ts";
+import type { OrderCode } from "./order_code.ts";
+import { parseTaxCode, type TaxCode } from "./tax_code.ts";
+import { splitVat, type VatRate, type VatSplit } from "./vat.ts";
+import { vndInWords } from "./vnd_in_words.ts";
+
+/** The buyer as printed. A snapshot: later changes of the account do not reach an invoice. */
+export interface InvoiceBuyer {
+  readonly type: "company" | "person";
+  /** Digits, a branch with its hyphen. Absent for persons who gave none. */
+  readonly taxCode?: string;
+  /** The customer confirmed a code whose check failed. */
+  readonly taxCodeConfirmed?: true;
+  /** Company, or the person's name. */
+  readonly legalName: string;
+  readonly address: string;
+  /** Where the invoice goes. */
+  readonly email: string;
+  readonly phone?: string;
+}
+
+/** What the invoice is about: orders paid, or (for accountants who invoice by usage) a month. */
+export type InvoiceBasis =
+  | { readonly kind: "orders"; readonly codes: readonly OrderCode[] }
+  /** `2026-11`, Vietnam time. */
+  | { readonly kind: "month"; readonly month: string };
+
+/** What the provider and the tax authority gave. */
+export interface IssuedInvoice {
+  readonly number: string;
+  readonly series: string;
+  /** Day in Vietnam, `2026-11-20`. */
+  readonly date: string;
+  readonly authorityCode?: string;
+  readonly lookupCode?: string;
+}
+
+/** A file that the operator attached. Its bytes lie under `fileId`. */
+export interface InvoiceFile {
+  readonly fileId: string;
+  readonly name: string;
+  readonly type: "application/pdf" | "application/xml";
+  readonly bytes: number;
+  readonly parts: number;
+}
+
+/** Where a request stands. `replaced` was issued and then superseded; the new request names it. */
+export type InvoiceState =
+  | "requested"
+  | "exported"
+  | "issued"
+  | "sent"
+  | "rejected"
+  | "replaced";
+
+/** One request. Sums, rate and buyer are frozen when it is made. */
+export interface Invoice extends VatSplit {
+  readonly id: InvoiceId;
+  readonly accountId: AccountId;
+  readonly basis: InvoiceBasis;
+  readonly buyer: InvoiceBuyer;
+  readonly note: string;
+  readonly rate: VatRate;
+  readonly amountInWords: string;
+  readonly itemName: string;
+  readonly requestedAtMs: number;
+  readonly state: InvoiceState;
+  /** When the state last changed. */
+  readonly changedAtMs: number;
+  readonly issued?: IssuedInvoice;
+  readonly files: readonly InvoiceFile[];
+  readonly rejectedReason?: string;
+  /** The issued invoice that this one replaces. */
+  readonly replaces?: InvoiceId;
+}
+
+/** The moves that are allowed. Issued invoices are never edited, only replaced. */
+const moves: Readonly<Record<InvoiceState, readonly InvoiceState[]>> = {
+  requested: ["exported", "issued", "rejected"],
+  exported: ["issued", "rejected"],
+  issued: ["sent", "replaced"],
+  sent: ["replaced"],
+  rejected: [],
+  replaced: [],
+};
+
+/** Whether a request may go from one state to another. */
+export function mayMoveInvoice(from: InvoiceState, to: InvoiceState): boolean {
+  return moves[from].includes(to);
+}
+
+/** The sums of an invoice for what was received under its orders. */
+export function invoiceSums(
+  receivedMicroVnd: bigint,
+  rate: VatRate,
+): VatSplit & { readonly amountInWords: string } {
+  const grossVnd = receivedMicroVnd / microVndPerVnd;
+  return { ...splitVat(grossVnd, rate), amountInWords: vndInWords(grossVnd) };
+}
+
+/** The form as typed. */
+export interface BuyerForm {
+  readonly type: string;
+  readonly taxCode: string;
+  readonly legalName: string;
+  readonly address: string;
+  readonly email: string;
+  readonly phone: string;
+  /** The customer ticked "the tax code is right". */
+  readonly confirmed: boolean;
+}
+
+/** What is wrong with a field. `confirm` is only a warning: the same form with the tick goes through. */
+export type BuyerProblem =
+  | { readonly field: "taxCode"; readonly what: "required" | "form" }
+  | { readonly field: "taxCode"; readonly what: "confirm"; readonly doubt: TaxCode["doubt"] }
+  | {
+    readonly field: "legalName" | "address" | "email" | "phone";
+    readonly what: "required" | "form";
+  };
+
+export type BuyerResult =
+  | { readonly ok: true; readonly buyer: InvoiceBuyer }
+  | { readonly ok: false; readonly problems: readonly BuyerProblem[] };
+
+const textChars = 400;
+
+function tidy(text: string): string {
+  return text.normalize("NFC").replace(/[\s\p{Cc}]+/gu, " ").trim();
+}
+
+/**
+ * Checks a filled-in form. Name and address are required as soon as there is a tax code: providers refuse without.
+ */
+export function readBuyerForm(form: BuyerForm): BuyerResult {
+  const type = form.type === "person" ? "person" : "company";
+  const legalName = tidy(form.legalName);
+  const address = tidy(form.address);
+  const email = tidy(form.email);
+  const phone = form.phone.replace(/[\s.()-]/g, "");
+  const problems: BuyerProblem[] = [];
+  const typedCode = tidy(form.taxCode);
+  const taxCode = parseTaxCode(typedCode);
+  if (typedCode === "" && type === "company") problems.push({ field: "taxCode", what: "required" });
+  else if (typedCode !== "" && taxCode === undefined) {
+    problems.push({ field: "taxCode", what: "form" });
+  } else if (taxCode?.doubt !== undefined && !form.confirmed) {
+    problems.push({ field: "taxCode", what: "confirm", doubt: taxCode.doubt });
+  }
+  for (const [field, value] of [["legalName", legalName], ["address", address]] as const) {
+    if (value === "") problems.push({ field, what: "required" });
+    else if (value.length > textChars) problems.push({ field, what: "form" });
+  }
+  if (email === "") problems.push({ field: "email", what: "required" });
+  else if (email.length > 254 || !/^[^\s@<>"',;]+@[^\s@<>"',;]+\.[^\s@<>"',;.]{2,}$/.test(email)) {
+    problems.push({ field: "email", what: "form" });
+  }
+  if (phone !== "" && !/^\+?\d{8,15}$/.test(phone)) problems.push({ field: "phone", what: "form" });
+  if (problems.length > 0) return { ok: false, problems };
+  return {
+    ok: true,
+    buyer: {
+      type,
+      ...(taxCode === undefined ? {} : { taxCode: taxCode.code }),
+      ...(taxCode?.doubt === undefined ? {} : { taxCodeConfirmed: true }),
+      legalName,
+      address,
+      email,
+      ...(phone === "" ? {} : { phone }),
+    },
+  };
+}

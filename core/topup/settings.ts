@@ -1,0 +1,107 @@
+/** The operator's settings for top-ups and invoices, read from the environment. Every problem is named at once. */
+import { z } from "zod";
+import { limits } from "../limits.ts";
+import { fromVnd } from "../money/micro_vnd.ts";
+import type { ReceivingAccount } from "./receiving_account.ts";
+import type { SepaySecrets } from "./sepay.ts";
+import { type DatedVatRate, parseVatSchedule } from "./vat.ts";
+
+/** Everything about money that comes in by bank. */
+export interface TopupSettings {
+  /** The first is shown on new orders; the others are still recognised. Empty: no top-up by transfer. */
+  readonly receivingAccounts: readonly ReceivingAccount[];
+  readonly sepay: SepaySecrets;
+  /** Reads SePay's list of movements as second source. */
+  readonly sepayApiToken: string | undefined;
+  readonly cassoWebhookKey: string | undefined;
+  /** One transfer above this waits for a person. */
+  readonly autoCreditMaxMicroVnd: bigint;
+  /** What one operator may move alone, per act. */
+  readonly approvalAboveMicroVnd: bigint;
+  /** Empty: invoices cannot be requested. There is no default: the operator's accountant decides. */
+  readonly vatRates: readonly DatedVatRate[];
+  /** What an invoice says was sold. */
+  readonly invoiceItemName: string;
+}
+
+const accountSchema = z.strictObject({
+  bin: z.string().regex(/^\d{6}$/, "must have six digits"),
+  bankName: z.string().min(1).max(60),
+  account: z.string().regex(/^[A-Za-z0-9]{1,19}$/, "must be 1 to 19 letters or digits"),
+  holder: z.string().min(1).max(100),
+  memoPrefix: z.string().regex(/^[A-Z0-9]{0,8}$/, "must be at most 8 capitals or digits").default(
+    "",
+  ),
+  alsoKnownAs: z.array(z.string().min(1).max(40)).max(10).default([]),
+});
+
+const wholeVnd = z.coerce.number().int().min(0).max(1_000_000_000).transform(fromVnd);
+const secret = z.string().min(16, "must have at least 16 characters").optional();
+
+const jsonAccounts = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "is not JSON" });
+    return z.NEVER;
+  }
+}).pipe(z.array(accountSchema).max(10));
+
+const environmentSchema = z.object({
+  GATEWAY_BANK_ACCOUNTS: jsonAccounts.default([]),
+  SEPAY_WEBHOOK_SECRET: secret,
+  SEPAY_WEBHOOK_API_KEY: secret,
+  SEPAY_API_TOKEN: secret,
+  CASSO_WEBHOOK_KEY: secret,
+  GATEWAY_TOPUP_AUTO_MAX_VND: wholeVnd.default(limits.topupMaxMicroVnd),
+  GATEWAY_APPROVAL_ABOVE_VND: wholeVnd.default(fromVnd(5_000_000)),
+  GATEWAY_VAT_RATES: z.string().transform((text, context) => {
+    const schedule = parseVatSchedule(text);
+    if (schedule !== undefined) return schedule;
+    context.addIssue({ code: "custom", message: "must look like 2025-07-01=8,2027-01-01=10" });
+    return z.NEVER;
+  }).default([]),
+  GATEWAY_INVOICE_ITEM: z.string().min(1).max(200).default("Phí dịch vụ cổng API (trả trước)"),
+});
+
+export type TopupSettingsResult =
+  | { readonly ok: true; readonly settings: TopupSettings }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/**
+ * Reads the settings. An empty variable counts as not set.
+ *
+ * @example
+ * ```ts
+ * import { readTopupSettings } from "./settings.ts";
+ * const read = readTopupSettings({ GATEWAY_VAT_RATES: "2025-07-01=8,2027-01-01=10" });
+ * if (!read.ok || read.settings.receivingAccounts.length !== 0) throw new Error("wrong");
+ * ```
+ */
+export function readTopupSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): TopupSettingsResult {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const read = environmentSchema.safeParse(set);
+  if (!read.success) {
+    const problems = read.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    return { ok: false, problems };
+  }
+  const { data } = read;
+  return {
+    ok: true,
+    settings: {
+      receivingAccounts: data.GATEWAY_BANK_ACCOUNTS,
+      sepay: {
+        ...(data.SEPAY_WEBHOOK_SECRET !== undefined && { hmacSecret: data.SEPAY_WEBHOOK_SECRET }),
+        ...(data.SEPAY_WEBHOOK_API_KEY !== undefined && { apiKey: data.SEPAY_WEBHOOK_API_KEY }),
+      },
+      sepayApiToken: data.SEPAY_API_TOKEN,
+      cassoWebhookKey: data.CASSO_WEBHOOK_KEY,
+      autoCreditMaxMicroVnd: data.GATEWAY_TOPUP_AUTO_MAX_VND,
+      approvalAboveMicroVnd: data.GATEWAY_APPROVAL_ABOVE_VND,
+      vatRates: data.GATEWAY_VAT_RATES,
+      invoiceItemName: data.GATEWAY_INVOICE_ITEM,
+    },
+  };
+}

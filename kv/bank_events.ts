@@ -1,0 +1,238 @@
+/**
+ * The journal of bank notices. A notice is written down before anything is done about it; matching comes after and can
+ * be started again at any time, since the state of a notice and the money it moves change in one commit.
+ */
+import type { AccountId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { type BankEvent, type BankSource, plainReference } from "../core/topup/bank_event.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
+import { plainAccountNumber } from "../core/topup/receiving_account.ts";
+import {
+  bankEventByTimeKey,
+  bankEventKey,
+  bankEventsByTimePrefix,
+  bankReviewKey,
+  bankReviewsPrefix,
+  unmatchedBankEventKey,
+  unmatchedBankEventsPrefix,
+  unreadableNoticeKey,
+  unreadableNoticesPrefix,
+} from "./keys.ts";
+
+/** Names a notice. */
+export interface BankEventRef {
+  readonly source: BankSource;
+  readonly id: string;
+}
+
+/** Why a notice waits for a person. */
+export type ReviewReason =
+  | "no_code"
+  | "unknown_code"
+  | "several_accounts"
+  | "order_cancelled"
+  | "account_closed"
+  | "account_blocked"
+  | "wrong_account"
+  | "amount_over_limit"
+  /** Another notice may speak of the same movement: see `about`. */
+  | "possible_duplicate"
+  /** An operator put it back into the queue. */
+  | "returned";
+
+/** What has become of a notice. */
+export type BankEventState =
+  | { readonly kind: "received" }
+  | {
+    readonly kind: "credited";
+    readonly accountId: AccountId;
+    readonly orderCode?: OrderCode;
+    /** The operator's e-mail, or `auto`. */
+    readonly by: string;
+    readonly atMs: number;
+  }
+  | {
+    readonly kind: "review";
+    readonly reason: ReviewReason;
+    readonly about?: BankEventRef;
+    readonly atMs: number;
+  }
+  | {
+    readonly kind: "ignored";
+    readonly reason: "outgoing" | "zero" | "own_transfer" | "operator";
+    readonly by: string;
+    readonly note?: string;
+    readonly atMs: number;
+  }
+  /** The same movement as `of`, told by another source. */
+  | {
+    readonly kind: "duplicate";
+    readonly of: BankEventRef;
+    readonly by: string;
+    readonly atMs: number;
+  }
+  | {
+    readonly kind: "refund_pending";
+    readonly by: string;
+    readonly note: string;
+    readonly atMs: number;
+  }
+  | {
+    readonly kind: "refunded";
+    readonly by: string;
+    readonly bankReference: string;
+    readonly atMs: number;
+  };
+
+/** One row of the journal. Only the state ever changes. */
+export interface BankEventRow {
+  readonly event: BankEvent;
+  /** The notice as it came (the row of a statement, for an import), cut at a bound. For staff. */
+  readonly raw: string;
+  readonly receivedAtMs: number;
+  readonly state: BankEventState;
+}
+
+/** A notice that was genuine but could not be read, or contradicts one of the same id. Kept for staff. */
+export interface UnreadableNotice {
+  readonly source: BankSource;
+  readonly reason: string;
+  readonly raw: string;
+  readonly receivedAtMs: number;
+  readonly contentHash: string;
+}
+
+/** `known`: journalled before. `contradicts`: the same id with another amount, account or time; kept for staff. */
+export type JournalResult = "new" | "known" | "contradicts";
+
+/** What makes two notices of one id the same notice. Balances and texts may differ between deliveries. */
+function essence(event: BankEvent): string {
+  return JSON.stringify([
+    plainAccountNumber(event.account),
+    event.direction,
+    event.amountMicroVnd.toString(),
+    event.time.atMs,
+    plainReference(event.reference),
+  ]);
+}
+
+async function contentHash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest).subarray(0, 16))
+    .map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Keeps a genuine notice that cannot become an event. The same text is kept once. */
+export async function keepUnreadable(
+  kv: Deno.Kv,
+  notice: Omit<UnreadableNotice, "contentHash">,
+): Promise<void> {
+  const raw = notice.raw.slice(0, limits.bankNoticeKeptChars);
+  const hash = await contentHash(`${notice.reason}\n${notice.raw}`);
+  const key = unreadableNoticeKey(notice.source, hash);
+  const kept: UnreadableNotice = { ...notice, raw, contentHash: hash };
+  // Losing this check means that it is kept already.
+  await kv.atomic().check({ key, versionstamp: null }).set(key, kept).commit();
+}
+
+export async function listUnreadable(kv: Deno.Kv, count: number): Promise<UnreadableNotice[]> {
+  const rows = kv.list<UnreadableNotice>({ prefix: unreadableNoticesPrefix() }, { limit: count });
+  return (await Array.fromAsync(rows)).map(({ value }) => value);
+}
+
+/**
+ * Writes a notice down, once. A second delivery is `known` and changes nothing.
+ *
+ * @throws whatever the store throws: the caller must then answer with 5xx, so that the provider sends it again
+ */
+export async function journalBankEvent(
+  kv: Deno.Kv,
+  event: BankEvent,
+  raw: string,
+  nowMs: number,
+): Promise<JournalResult> {
+  const key = bankEventKey(event.source, event.id);
+  const row: BankEventRow = {
+    event,
+    raw: raw.slice(0, limits.bankNoticeKeptChars),
+    receivedAtMs: nowMs,
+    state: { kind: "received" },
+  };
+  const written = await kv.atomic()
+    .check({ key, versionstamp: null })
+    .set(key, row)
+    .set(bankEventByTimeKey(nowMs, event.source, event.id), null)
+    .set(unmatchedBankEventKey(event.source, event.id), nowMs)
+    .commit();
+  if (written.ok) return "new";
+  const known = await kv.get<BankEventRow>(key);
+  if (known.value !== null && essence(known.value.event) === essence(event)) return "known";
+  const { source } = event;
+  await keepUnreadable(kv, { source, reason: "same id, other content", raw, receivedAtMs: nowMs });
+  return "contradicts";
+}
+
+export async function getBankEvent(
+  kv: Deno.Kv,
+  ref: BankEventRef,
+): Promise<Deno.KvEntryMaybe<BankEventRow>> {
+  return await kv.get<BankEventRow>(bankEventKey(ref.source, ref.id));
+}
+
+/**
+ * Adds to an atomic: the notice takes a new state, if it is still what was read. Indexes follow.
+ */
+export function changeBankEvent(
+  operation: Deno.AtomicOperation,
+  entry: Deno.KvEntry<BankEventRow>,
+  state: BankEventState,
+): void {
+  const { event, receivedAtMs } = entry.value;
+  const reviewKey = bankReviewKey(receivedAtMs, event.source, event.id);
+  operation.check(entry)
+    .set(entry.key, { ...entry.value, state } satisfies BankEventRow)
+    .delete(unmatchedBankEventKey(event.source, event.id));
+  if (state.kind === "review" || state.kind === "refund_pending") operation.set(reviewKey, null);
+  else operation.delete(reviewKey);
+}
+
+function refOfKey(key: Deno.KvKey): BankEventRef {
+  const [source, id] = key.slice(-2);
+  return { source: source as BankSource, id: String(id) };
+}
+
+/** Notices that are written down but not yet matched, with the time they arrived. */
+export async function listUnmatched(
+  kv: Deno.Kv,
+  count: number,
+): Promise<{ ref: BankEventRef; receivedAtMs: number }[]> {
+  const rows = kv.list<number>({ prefix: unmatchedBankEventsPrefix() }, { limit: count });
+  return (await Array.fromAsync(rows)).map(({ key, value }) => ({
+    ref: refOfKey(key),
+    receivedAtMs: value,
+  }));
+}
+
+async function rowsOf(kv: Deno.Kv, keys: readonly Deno.KvKey[]): Promise<BankEventRow[]> {
+  const entries = await Promise.all(keys.map((key) => getBankEvent(kv, refOfKey(key))));
+  return entries.flatMap(({ value }) => value === null ? [] : [value]);
+}
+
+/** Notices that wait for a person, oldest first. */
+export async function listReviews(kv: Deno.Kv, count: number): Promise<BankEventRow[]> {
+  const rows = kv.list({ prefix: bankReviewsPrefix() }, { limit: count });
+  return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
+}
+
+/** The journal, newest first. */
+export async function listBankEvents(
+  kv: Deno.Kv,
+  options: { readonly count: number; readonly beforeMs?: number },
+): Promise<BankEventRow[]> {
+  const prefix = bankEventsByTimePrefix();
+  const selector = options.beforeMs === undefined
+    ? { prefix }
+    : { prefix, end: [...prefix, options.beforeMs] };
+  const rows = kv.list(selector, { limit: options.count, reverse: true });
+  return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
+}

@@ -1,0 +1,93 @@
+/**
+ * The one door for bank notices, whatever told of them: webhook, list, statement, staff. Written down first; matched
+ * right after, and again by the sweep if that failed.
+ */
+import type { BankEvent, BankSource } from "../core/topup/bank_event.ts";
+import { limits } from "../core/limits.ts";
+import {
+  type BankEventRef,
+  type BankEventState,
+  journalBankEvent,
+  type JournalResult,
+  keepUnreadable,
+  listUnmatched,
+} from "./bank_events.ts";
+import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
+
+/** What a sweep did. */
+export interface SweepResult {
+  readonly matched: number;
+  /** Still unmatched: the store failed. They stay for the next sweep. */
+  readonly failed: number;
+}
+
+/** The intake of one process. */
+export interface BankIntake {
+  /**
+   * Writes a notice down and matches it.
+   *
+   * @returns as soon as it is safe to tell the provider "taken": matching that fails is left to the sweep
+   * @throws whatever the store throws while the notice is being written down: answer with 5xx
+   */
+  take(event: BankEvent, raw: string): Promise<JournalResult>;
+  /** Keeps a genuine notice that could not be read. Throws like {@linkcode BankIntake.take}. */
+  keepUnreadable(source: BankSource, reason: string, raw: string): Promise<void>;
+  /** Matches what is written down but has no end state: after a crash, or a store that was away. */
+  sweep(): Promise<SweepResult>;
+}
+
+/** What the intake tells its operator. Never holds a memo, a name or an account number. */
+export interface IntakeProblem {
+  readonly what: "match_failed" | "contradiction" | "unreadable";
+  readonly source: BankSource;
+  readonly id: string;
+  readonly error?: unknown;
+}
+
+/** Makes the intake. Its notices are matched one after the other: two of them rarely meet, and then only once. */
+export function createBankIntake(
+  settings: MatchingSettings & { readonly report: (problem: IntakeProblem) => void },
+): BankIntake {
+  const { kv, nowMs, report } = settings;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  function match(ref: BankEventRef): Promise<BankEventState | undefined> {
+    const mine = turn.then(() => matchBankEvent(settings, ref));
+    turn = mine.catch(() => {});
+    return mine;
+  }
+
+  async function matchOrReport(ref: BankEventRef): Promise<boolean> {
+    try {
+      await match(ref);
+      return true;
+    } catch (error) {
+      report({ what: "match_failed", ...ref, error });
+      return false;
+    }
+  }
+
+  return {
+    async take(event, raw) {
+      const ref = { source: event.source, id: event.id };
+      const result = await journalBankEvent(kv, event, raw, nowMs());
+      if (result === "contradicts") report({ what: "contradiction", ...ref });
+      // A known one too: its first delivery may have died before it was matched.
+      else await matchOrReport(ref);
+      return result;
+    },
+    async keepUnreadable(source, reason, raw) {
+      await keepUnreadable(kv, { source, reason, raw, receivedAtMs: nowMs() });
+      report({ what: "unreadable", source, id: "" });
+    },
+    async sweep() {
+      let matched = 0;
+      let failed = 0;
+      for (const { ref } of await listUnmatched(kv, limits.bankSweepRows)) {
+        if (await matchOrReport(ref)) matched++;
+        else failed++;
+      }
+      return { matched, failed };
+    },
+  };
+}

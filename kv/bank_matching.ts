@@ -1,0 +1,246 @@
+/**
+ * From a notice in the journal to money in a wallet: credited, or put before a person, or set aside; always in one
+ * commit with the new state of the notice, so a crash at any point leaves it either untouched or done.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { type BankEvent, creditOperationId } from "../core/topup/bank_event.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
+import {
+  findReceivingAccount,
+  plainAccountNumber,
+  type ReceivingAccount,
+} from "../core/topup/receiving_account.ts";
+import { type Account } from "./accounts.ts";
+import {
+  type BankEventRef,
+  type BankEventRow,
+  type BankEventState,
+  changeBankEvent,
+  getBankEvent,
+  type ReviewReason,
+} from "./bank_events.ts";
+import {
+  addMovement,
+  joinMovement,
+  type MovementSearch,
+  searchMovement,
+} from "./bank_movements.ts";
+import { compareAndSet } from "./cas.ts";
+import { accountKey } from "./keys.ts";
+import { credit } from "./ledger.ts";
+import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";
+
+/** What matching depends on. */
+export interface MatchingSettings {
+  readonly kv: Deno.Kv;
+  readonly nowMs: () => number;
+  readonly receivingAccounts: readonly ReceivingAccount[];
+  /** A single transfer above this waits for a person. */
+  readonly autoCreditMaxMicroVnd: bigint;
+  /** Adds what should follow a credit (a mail) to the same atomic. */
+  readonly onCredited?: (operation: Deno.AtomicOperation, credited: CreditedTransfer) => void;
+}
+
+/** A transfer that has just been credited. */
+export interface CreditedTransfer {
+  readonly account: Account;
+  readonly event: BankEvent;
+  readonly order: TopupOrder | undefined;
+  readonly atMs: number;
+}
+
+/** Where the money of a notice goes, or why a machine must not decide. */
+type Destination =
+  | { readonly kind: "review"; readonly reason: ReviewReason }
+  | {
+    readonly kind: "credit";
+    readonly order: Deno.KvEntry<TopupOrder>;
+    readonly account: Deno.KvEntry<Account>;
+  };
+
+/** The orders that the codes of a memo name. */
+async function ordersOf(
+  kv: Deno.Kv,
+  codes: readonly OrderCode[],
+): Promise<Deno.KvEntry<TopupOrder>[]> {
+  const looked = codes.slice(0, limits.codesPerMemo);
+  const entries = await Promise.all(looked.map((code) => getTopupOrder(kv, code)));
+  return entries.filter((entry) => entry.value !== null);
+}
+
+/** Whether an account may be credited by the machine. */
+export function accountRefusal(
+  account: Account | null,
+): "account_closed" | "account_blocked" | undefined {
+  if (account === null || account.deletedAtMs !== undefined) return "account_closed";
+  return account.blockedAtMs === undefined ? undefined : "account_blocked";
+}
+
+async function destinationOf(
+  settings: MatchingSettings,
+  event: BankEvent,
+  codes: readonly OrderCode[],
+): Promise<Destination> {
+  if (codes.length === 0) return { kind: "review", reason: "no_code" };
+  const orders = await ordersOf(settings.kv, codes);
+  const owners = new Set<AccountId>(orders.map(({ value }) => value.accountId));
+  if (orders.length === 0) return { kind: "review", reason: "unknown_code" };
+  if (owners.size > 1) return { kind: "review", reason: "several_accounts" };
+  // Two codes of one customer: the one that still waits for its money.
+  const order = orders.find(({ value }) => value.state === "pending") ??
+    orders.find(({ value }) => value.state === "paid");
+  if (order === undefined) return { kind: "review", reason: "order_cancelled" };
+  const account = await settings.kv.get<Account>(accountKey(order.value.accountId));
+  const refusal = accountRefusal(account.value);
+  if (refusal !== undefined) return { kind: "review", reason: refusal };
+  if (event.amountMicroVnd > settings.autoCreditMaxMicroVnd) {
+    return { kind: "review", reason: "amount_over_limit" };
+  }
+  invariant(account.value !== null, "an account that is not refused exists");
+  return { kind: "credit", order, account };
+}
+
+/** Movements that never reach a wallet: they are written down for the sum of the bank account only. */
+function setAside(
+  event: BankEvent,
+  accounts: readonly ReceivingAccount[],
+): "outgoing" | "zero" | "own_transfer" | undefined {
+  if (event.direction === "out") return "outgoing";
+  if (event.amountMicroVnd === 0n) return "zero";
+  const payer = event.payer?.account;
+  return findReceivingAccount(accounts, [payer]) === undefined ? undefined : "own_transfer";
+}
+
+/** The one name of the receiving account, under which movements are compared. */
+export function movementAccount(
+  event: BankEvent,
+  accounts: readonly ReceivingAccount[],
+): { readonly name: string; readonly isOurs: boolean } {
+  const ours = findReceivingAccount(accounts, [event.subAccount, event.account]);
+  return { name: plainAccountNumber(ours?.account ?? event.account), isOurs: ours !== undefined };
+}
+
+/**
+ * Decides about one notice, unless that has been done. Safe to call at any time, any number of times, from any number of
+ * processes.
+ *
+ * @returns the state of the notice afterwards; `undefined` if there is no such notice
+ * @throws {Error} if other processes kept changing the same rows; the notice then stays in the journal for the sweep
+ */
+export async function matchBankEvent(
+  settings: MatchingSettings,
+  ref: BankEventRef,
+): Promise<BankEventState | undefined> {
+  const result = await compareAndSet(async () => {
+    const entry = await getBankEvent(settings.kv, ref);
+    if (entry.value === null) return { done: undefined };
+    if (entry.value.state.kind !== "received") return { done: entry.value.state };
+    const state = await decide(settings, entry);
+    return state === "again" ? "again" : { done: state };
+  }, { attempts: limits.topupWriteAttempts });
+  if (result === "conflict") throw new Error("The rows of a bank notice kept changing");
+  return result.done;
+}
+
+async function decide(
+  settings: MatchingSettings,
+  entry: Deno.KvEntry<BankEventRow>,
+): Promise<BankEventState | "again"> {
+  const { kv } = settings;
+  const { event } = entry.value;
+  const atMs = settings.nowMs();
+  const aside = setAside(event, settings.receivingAccounts);
+  if (aside !== undefined) {
+    return await write(kv, entry, { kind: "ignored", reason: aside, by: "auto", atMs });
+  }
+  const { name, isOurs } = movementAccount(event, settings.receivingAccounts);
+  const search = await searchMovement(kv, event, name);
+  const { verdict } = search;
+  if (verdict.kind === "same") {
+    const { source, id } = verdict.known;
+    const state = { kind: "duplicate", of: { source, id }, by: "auto", atMs } as const;
+    return await write(
+      kv,
+      entry,
+      state,
+      (op) => joinMovement(op, search, verdict.known),
+    );
+  }
+  const review = (reason: ReviewReason, about?: BankEventRef) =>
+    write(
+      kv,
+      entry,
+      { kind: "review", reason, ...(about !== undefined && { about }), atMs },
+      (op) => addMovement(op, search),
+    );
+  if (verdict.kind === "doubtful") {
+    const { source, id } = verdict.known;
+    return await review("possible_duplicate", { source, id });
+  }
+  if (!isOurs) return await review("wrong_account");
+  const destination = await destinationOf(settings, event, search.traits.codes);
+  if (destination.kind === "review") return await review(destination.reason);
+  return await creditOrder(settings, entry, search, destination);
+}
+
+/** Writes a state that moves no money. */
+async function write(
+  kv: Deno.Kv,
+  entry: Deno.KvEntry<BankEventRow>,
+  state: BankEventState,
+  attach?: (operation: Deno.AtomicOperation) => void,
+): Promise<BankEventState | "again"> {
+  const operation = kv.atomic();
+  changeBankEvent(operation, entry, state);
+  attach?.(operation);
+  return (await operation.commit()).ok ? state : "again";
+}
+
+async function creditOrder(
+  settings: MatchingSettings,
+  entry: Deno.KvEntry<BankEventRow>,
+  search: MovementSearch,
+  destination: Extract<Destination, { kind: "credit" }>,
+): Promise<BankEventState | "again"> {
+  const { event } = entry.value;
+  const { order, account } = destination;
+  const atMs = settings.nowMs();
+  const state: BankEventState = {
+    kind: "credited",
+    accountId: account.value.id,
+    orderCode: order.value.code,
+    by: "auto",
+    atMs,
+  };
+  const outcome = await credit(settings.kv, {
+    accountId: account.value.id,
+    amountMicroVnd: event.amountMicroVnd,
+    kind: "topup",
+    operationId: creditOperationId(event),
+    reason: order.value.code,
+    atMs,
+    attach(operation) {
+      changeBankEvent(operation, entry, state);
+      addMovement(operation, search);
+      receiveTopup(operation, order, paymentOf(event, atMs));
+      // Blocked or deleted in between: decide again.
+      operation.check(account);
+      settings.onCredited?.(operation, {
+        account: account.value,
+        event,
+        order: order.value,
+        atMs,
+      });
+    },
+  });
+  // Anything else means that the rows changed meanwhile: look again.
+  return outcome.status === "applied" ? state : "again";
+}
+
+/** The payment row of a notice. */
+export function paymentOf(event: BankEvent, creditedAtMs: number): TopupPayment {
+  const { source, id, amountMicroVnd } = event;
+  return { source, id, amountMicroVnd, creditedAtMs };
+}

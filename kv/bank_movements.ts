@@ -1,0 +1,120 @@
+/**
+ * The movements behind the notices: one row per movement, whoever told of it. Finding and adding go together under a
+ * guard, so two notices of one movement, handled at the same time, cannot both take it for new.
+ */
+import { limits } from "../core/limits.ts";
+import { type BankEvent, plainReference } from "../core/topup/bank_event.ts";
+import { foldVietnamese } from "../core/topup/fold_text.ts";
+import { codesOfTexts } from "../core/topup/memo_codes.ts";
+import {
+  compareMovement,
+  type KnownMovement,
+  type MovementTraits,
+  type MovementVerdict,
+  movementWindowMs,
+} from "../core/topup/same_movement.ts";
+import {
+  bankMovementGuardKey,
+  bankMovementKey,
+  bankMovementsPrefix,
+  bankReferenceKey,
+} from "./keys.ts";
+
+type Direction = BankEvent["direction"];
+
+/** A movement in the store, with its key and version. */
+export interface StoredMovement extends KnownMovement {
+  readonly entry: Deno.KvEntry<KnownMovement>;
+}
+
+/** What a notice was found to be, and what the write that follows has to check. */
+export interface MovementSearch {
+  readonly verdict: MovementVerdict<StoredMovement>;
+  readonly traits: MovementTraits;
+  readonly account: string;
+  readonly direction: Direction;
+  readonly amountMicroVnd: bigint;
+  readonly guard: Deno.KvEntryMaybe<number>;
+  readonly referenceIsFree: boolean;
+}
+
+/** What of a notice is compared. */
+export function movementTraits(event: BankEvent): MovementTraits {
+  return {
+    source: event.source,
+    id: event.id,
+    time: event.time,
+    reference: plainReference(event.reference),
+    codes: codesOfTexts([event.detectedCode, event.memo, event.fullText]),
+    memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, 200),
+  };
+}
+
+/**
+ * Compares a notice with the movements that are known.
+ *
+ * @param account the receiving account under its one name, whichever number the notice used
+ */
+export async function searchMovement(
+  kv: Deno.Kv,
+  event: BankEvent,
+  account: string,
+): Promise<MovementSearch> {
+  const { direction, amountMicroVnd } = event;
+  const traits = movementTraits(event);
+  // The guard is read first: whatever is added after this read makes the write fail.
+  const guard = await kv.get<number>(bankMovementGuardKey(account, direction, amountMicroVnd));
+  const prefix = bankMovementsPrefix(account, direction, amountMicroVnd);
+  const rows = kv.list<KnownMovement>({
+    start: [...prefix, event.time.atMs - movementWindowMs],
+    end: [...prefix, event.time.atMs + movementWindowMs + 1],
+  }, { limit: limits.comparedMovements });
+  const known = new Map<string, StoredMovement>();
+  for await (const entry of rows) known.set(JSON.stringify(entry.key.slice(4)), stored(entry));
+  let referenceIsFree = false;
+  if (traits.reference !== "") {
+    const key = bankReferenceKey(account, direction, amountMicroVnd, traits.reference);
+    const pointer = await kv.get<Deno.KvKey>(key);
+    referenceIsFree = pointer.value === null;
+    const entry = pointer.value === null ? undefined : await kv.get<KnownMovement>(pointer.value);
+    if (entry !== undefined && entry.value !== null) {
+      known.set(JSON.stringify(entry.key.slice(4)), stored(entry));
+    }
+  }
+  const verdict = compareMovement(traits, [...known.values()]);
+  return { verdict, traits, account, direction, amountMicroVnd, guard, referenceIsFree };
+}
+
+function stored(entry: Deno.KvEntry<KnownMovement>): StoredMovement {
+  return { ...entry.value, entry };
+}
+
+/** Adds to an atomic: the notice stands for a movement of its own. Two checks at most. */
+export function addMovement(operation: Deno.AtomicOperation, search: MovementSearch): void {
+  const { account, direction, amountMicroVnd, traits, guard } = search;
+  const { source, id, time } = traits;
+  const key = bankMovementKey(account, direction, amountMicroVnd, time.atMs, source, id);
+  const movement: KnownMovement = { ...traits, toldBy: [source] };
+  operation.check(guard)
+    .set(guard.key, (guard.value ?? 0) + 1)
+    .set(key, movement);
+  if (search.referenceIsFree) {
+    operation.set(bankReferenceKey(account, direction, amountMicroVnd, traits.reference), key);
+  }
+}
+
+/** Adds to an atomic: the notice tells of a movement that is known. */
+export function joinMovement(
+  operation: Deno.AtomicOperation,
+  search: MovementSearch,
+  known: StoredMovement,
+): void {
+  const movement: KnownMovement = {
+    ...known.entry.value,
+    toldBy: [...known.entry.value.toldBy, search.traits.source],
+  };
+  operation.check(search.guard)
+    .set(search.guard.key, (search.guard.value ?? 0) + 1)
+    .check(known.entry)
+    .set(known.entry.key, movement);
+}

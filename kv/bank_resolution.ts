@@ -1,0 +1,217 @@
+/**
+ * What operators decide about notices that the machine left to them. Assigning credits under the same operation id as
+ * the machine would, so the two can never both credit. Every act writes its audit line in the same commit.
+ */
+import type { AccountId } from "../core/ids.ts";
+import { creditOperationId } from "../core/topup/bank_event.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
+import type { Account } from "./accounts.ts";
+import {
+  type BankEventRef,
+  type BankEventRow,
+  type BankEventState,
+  changeBankEvent,
+  getBankEvent,
+} from "./bank_events.ts";
+import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
+import { accountKey } from "./keys.ts";
+import { credit } from "./ledger.ts";
+import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
+import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
+
+/** Whose money it is: an order (which is marked paid), or an account without one. */
+export type AssignTarget =
+  | { readonly kind: "order"; readonly code: OrderCode }
+  | { readonly kind: "account"; readonly accountId: AccountId };
+
+/** A decision to credit a notice. */
+export interface Assignment {
+  readonly ref: BankEventRef;
+  readonly target: AssignTarget;
+  readonly reason: string;
+}
+
+/**
+ * What an act came to. `state`: the notice is in a state that does not allow it (decided meanwhile?). `target`: there is
+ * no such order or account, or it is closed. `busy`: the rows changed; look again.
+ */
+export type ResolutionResult =
+  | { readonly ok: true; readonly state: BankEventState }
+  | { readonly ok: false; readonly why: "missing" | "state" | "target" | "busy" };
+
+/** Who acts, when, and what else belongs into the same commit. */
+export interface ResolutionContext {
+  readonly operator: Operator;
+  readonly nowMs: number;
+  /** An approval that this act fulfils, for instance. At most three checks. */
+  readonly attach?: (operation: Deno.AtomicOperation) => void;
+  readonly onCredited?: (operation: Deno.AtomicOperation, credited: CreditedTransfer) => void;
+}
+
+/** States from which an operator may still place the money. */
+function isOpen(state: BankEventState): boolean {
+  return state.kind === "review" || (state.kind === "ignored" && state.reason === "operator");
+}
+
+interface FoundTarget {
+  readonly account: Deno.KvEntry<Account>;
+  readonly order: Deno.KvEntry<TopupOrder> | undefined;
+}
+
+async function findTarget(kv: Deno.Kv, target: AssignTarget): Promise<FoundTarget | undefined> {
+  const order = target.kind === "order" ? await getTopupOrder(kv, target.code) : undefined;
+  if (order !== undefined && order.value === null) return undefined;
+  const accountId = target.kind === "account" ? target.accountId : order?.value?.accountId;
+  if (accountId === undefined) return undefined;
+  const account = await kv.get<Account>(accountKey(accountId));
+  // A blocked account keeps its money; a deleted one has nobody to spend it.
+  if (account.value === null || account.value.deletedAtMs !== undefined) return undefined;
+  return { account, order: order?.versionstamp == null ? undefined : order };
+}
+
+/** Credits a notice to the order or account that an operator names. */
+export async function assignBankEvent(
+  kv: Deno.Kv,
+  assignment: Assignment,
+  context: ResolutionContext,
+): Promise<ResolutionResult> {
+  const { operator, nowMs } = context;
+  const entry = await getBankEvent(kv, assignment.ref);
+  if (entry.value === null) return { ok: false, why: "missing" };
+  const { event, state: before } = entry.value;
+  if (!isOpen(before) || event.direction !== "in" || event.amountMicroVnd === 0n) {
+    return { ok: false, why: "state" };
+  }
+  const target = await findTarget(kv, assignment.target);
+  if (target === undefined) return { ok: false, why: "target" };
+  const { account, order } = target;
+  const state: BankEventState = {
+    kind: "credited",
+    accountId: account.value.id,
+    ...(order !== undefined && { orderCode: order.value.code }),
+    by: operator.email,
+    atMs: nowMs,
+  };
+  const outcome = await credit(kv, {
+    accountId: account.value.id,
+    amountMicroVnd: event.amountMicroVnd,
+    kind: "topup",
+    operationId: creditOperationId(event),
+    reason: order?.value.code ?? assignment.reason,
+    atMs: nowMs,
+    attach(operation) {
+      changeBankEvent(operation, entry, state);
+      if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
+      operation.check(account);
+      addAuditLine(operation, operator, {
+        act: "notice_assigned",
+        subject: creditOperationId(event),
+        detail: `${order?.value.code ?? account.value.id}: ${assignment.reason}`,
+        atMs: nowMs,
+      });
+      context.attach?.(operation);
+      context.onCredited?.(operation, {
+        account: account.value,
+        event,
+        order: order?.value,
+        atMs: nowMs,
+      });
+    },
+  });
+  return outcome.status === "applied" ? { ok: true, state } : { ok: false, why: "busy" };
+}
+
+/** Decisions that move no money. */
+export type Verdict =
+  /** The same movement as another notice. */
+  | { readonly kind: "duplicate"; readonly of: BankEventRef }
+  /** Not a top-up. */
+  | { readonly kind: "ignore"; readonly note: string }
+  /** Staff sends it back by bank. */
+  | { readonly kind: "start_refund"; readonly note: string }
+  | { readonly kind: "finish_refund"; readonly bankReference: string }
+  /** Back to the queue: a refund that was not sent, or a decision that was wrong. */
+  | { readonly kind: "return" };
+
+const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
+  duplicate: "notice_marked_duplicate",
+  ignore: "notice_ignored",
+  start_refund: "notice_refund_started",
+  finish_refund: "notice_refunded",
+  return: "notice_returned",
+};
+
+/** The state that a verdict leads to; `undefined` if it is not allowed from the present one. */
+function nextState(
+  row: BankEventRow,
+  verdict: Verdict,
+  by: string,
+  atMs: number,
+): BankEventState | undefined {
+  const { state } = row;
+  switch (verdict.kind) {
+    case "duplicate":
+      return state.kind === "review" ? { kind: "duplicate", of: verdict.of, by, atMs } : undefined;
+    case "ignore":
+      return state.kind === "review"
+        ? { kind: "ignored", reason: "operator", by, note: verdict.note, atMs }
+        : undefined;
+    case "start_refund":
+      return state.kind === "review"
+        ? { kind: "refund_pending", by, note: verdict.note, atMs }
+        : undefined;
+    case "finish_refund":
+      return state.kind === "refund_pending"
+        ? { kind: "refunded", by, bankReference: verdict.bankReference, atMs }
+        : undefined;
+    case "return": {
+      const mayReturn = state.kind === "refund_pending" ||
+        (state.kind === "ignored" && state.reason === "operator") ||
+        (state.kind === "duplicate" && state.by !== "auto");
+      return mayReturn ? { kind: "review", reason: "returned", atMs } : undefined;
+    }
+  }
+}
+
+/** Carries out a decision that moves no money. */
+export async function resolveBankEvent(
+  kv: Deno.Kv,
+  ref: BankEventRef,
+  verdict: Verdict,
+  context: Pick<ResolutionContext, "operator" | "nowMs">,
+): Promise<ResolutionResult> {
+  const entry = await getBankEvent(kv, ref);
+  if (entry.value === null) return { ok: false, why: "missing" };
+  if (verdict.kind === "duplicate") {
+    const same = verdict.of.source === ref.source && verdict.of.id === ref.id;
+    if (same || (await getBankEvent(kv, verdict.of)).value === null) {
+      return { ok: false, why: "target" };
+    }
+  }
+  const { operator, nowMs } = context;
+  const state = nextState(entry.value, verdict, operator.email, nowMs);
+  if (state === undefined) return { ok: false, why: "state" };
+  const operation = kv.atomic();
+  changeBankEvent(operation, entry, state);
+  addAuditLine(operation, operator, {
+    act: acts[verdict.kind],
+    subject: creditOperationId(ref),
+    detail: detailOf(verdict),
+    atMs: nowMs,
+  });
+  return (await operation.commit()).ok ? { ok: true, state } : { ok: false, why: "busy" };
+}
+
+function detailOf(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case "duplicate":
+      return creditOperationId(verdict.of);
+    case "ignore":
+    case "start_refund":
+      return verdict.note;
+    case "finish_refund":
+      return verdict.bankReference;
+    case "return":
+      return "";
+  }
+}

@@ -1,0 +1,89 @@
+/** Files of an invoice, cut into parts that fit the store. The bytes come first, the row that names them last. */
+import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
+import type { InvoiceId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import type { InvoiceFile } from "../core/topup/invoice.ts";
+import { getInvoice, setInvoiceFiles } from "./invoices.ts";
+import { invoiceFileChunkKey, invoiceFilePrefix } from "./keys.ts";
+import type { Operator } from "./operator_audit.ts";
+
+/** A value holds 64 KiB; the rest is room for the store's own framing. */
+const partBytes = 60_000;
+
+export type AttachResult =
+  | { readonly ok: true; readonly file: InvoiceFile }
+  | { readonly ok: false; readonly why: "missing" | "type" | "size" | "count" | "busy" };
+
+/** The type of a file by its first bytes: what it calls itself proves nothing. */
+function fileType(bytes: Uint8Array): InvoiceFile["type"] | undefined {
+  const head = new TextDecoder().decode(bytes.subarray(0, 64));
+  if (head.startsWith("%PDF-")) return "application/pdf";
+  return head.replace(/^\ufeff/, "").trimStart().startsWith("<?xml")
+    ? "application/xml"
+    : undefined;
+}
+
+/** A file name without paths, control characters and quotes. */
+function tidyName(name: string, type: InvoiceFile["type"]): string {
+  const plain = name.split(/[/\\]/).at(-1)!.replace(/[^\p{L}\p{N}._ -]/gu, "").trim().slice(-100);
+  return plain === "" ? `invoice.${type === "application/pdf" ? "pdf" : "xml"}` : plain;
+}
+
+/** Attaches a PDF or XML file to a request. */
+export async function attachInvoiceFile(
+  kv: Deno.Kv,
+  input: {
+    readonly id: InvoiceId;
+    readonly name: string;
+    readonly bytes: Uint8Array<ArrayBuffer>;
+    readonly operator: Operator;
+    readonly nowMs: number;
+  },
+): Promise<AttachResult> {
+  const type = fileType(input.bytes);
+  if (type === undefined) return { ok: false, why: "type" };
+  if (input.bytes.length > limits.invoiceFileBytes) return { ok: false, why: "size" };
+  const entry = await getInvoice(kv, input.id);
+  if (entry.value === null) return { ok: false, why: "missing" };
+  if (entry.value.files.length >= limits.invoiceFiles) return { ok: false, why: "count" };
+  const fileId = (await hashSecret("invoice_file", newSecretToken())).slice(0, 24);
+  const parts = Math.ceil(input.bytes.length / partBytes);
+  for (let part = 0; part < parts; part++) {
+    const slice = input.bytes.slice(part * partBytes, (part + 1) * partBytes);
+    await kv.set(invoiceFileChunkKey(input.id, fileId, part), slice);
+  }
+  const file: InvoiceFile = {
+    fileId,
+    name: tidyName(input.name, type),
+    type,
+    bytes: input.bytes.length,
+    parts,
+  };
+  const kept = await setInvoiceFiles(kv, entry, {
+    files: [...entry.value.files, file],
+    operator: input.operator,
+    detail: file.name,
+    nowMs: input.nowMs,
+  });
+  return kept ? { ok: true, file } : { ok: false, why: "busy" };
+}
+
+/** The bytes of a file; `undefined` if a part is missing. */
+export async function readInvoiceFile(
+  kv: Deno.Kv,
+  id: InvoiceId,
+  file: InvoiceFile,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const bytes = new Uint8Array(file.bytes);
+  let at = 0;
+  let parts = 0;
+  for await (
+    const { value } of kv.list<Uint8Array>({ prefix: invoiceFilePrefix(id, file.fileId) })
+  ) {
+    if (at + value.length > bytes.length) return undefined;
+    bytes.set(value, at);
+    at += value.length;
+    parts++;
+  }
+  return at === file.bytes && parts === file.parts ? bytes : undefined;
+}

@@ -1,0 +1,254 @@
+/** Invoice requests. One invoice per order, held by check-and-set; an issued invoice is replaced, never edited. */
+import { invariant } from "../core/assert.ts";
+import { type AccountId, type InvoiceId, newId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { microVndPerVnd } from "../core/money/micro_vnd.ts";
+import {
+  type Invoice,
+  type InvoiceBuyer,
+  type InvoiceState,
+  invoiceSums,
+  type IssuedInvoice,
+  mayMoveInvoice,
+} from "../core/topup/invoice.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
+import type { VatRate } from "../core/topup/vat.ts";
+import {
+  accountInvoiceKey,
+  accountInvoicesPrefix,
+  invoiceKey,
+  invoiceOfOrderKey,
+  invoiceProfileKey,
+  invoicesPrefix,
+} from "./keys.ts";
+import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
+import { getTopupOrder } from "./topups.ts";
+
+/** Which invoice an order belongs to. `released`: it was rejected or replaced, so a new request may take the order. */
+export interface InvoiceOfOrder {
+  readonly invoiceId: InvoiceId;
+  readonly released: boolean;
+  /** The issued invoice that a new one would replace. */
+  readonly replaces?: InvoiceId;
+}
+
+/** What a new request holds. */
+export interface NewInvoice {
+  readonly accountId: AccountId;
+  readonly codes: readonly OrderCode[];
+  readonly buyer: InvoiceBuyer;
+  readonly note: string;
+  /** The rate at this moment, from the operator's dated setting. */
+  readonly rate: VatRate;
+  readonly itemName: string;
+  readonly nowMs: number;
+}
+
+export type NewInvoiceResult =
+  | { readonly ok: true; readonly invoice: Invoice }
+  /** `order`: not this account's, unpaid, or below one đồng. `taken`: has an invoice. `busy`: try again. */
+  | { readonly ok: false; readonly why: "order" | "taken" | "busy" };
+
+/** Requests an invoice for paid orders of one account; the sums are frozen at what has been received by now. */
+export async function requestInvoice(kv: Deno.Kv, input: NewInvoice): Promise<NewInvoiceResult> {
+  const codes = [...new Set(input.codes)];
+  if (codes.length === 0 || codes.length > limits.ordersPerInvoice) {
+    return { ok: false, why: "order" };
+  }
+  const id = newId("invoice", input.nowMs);
+  const operation = kv.atomic();
+  let receivedMicroVnd = 0n;
+  let replaces: InvoiceId | undefined;
+  for (const code of codes) {
+    const order = await getTopupOrder(kv, code);
+    const mine = order.value !== null && order.value.accountId === input.accountId;
+    if (!mine || order.value.receivedMicroVnd < microVndPerVnd) return { ok: false, why: "order" };
+    const holder = await kv.get<InvoiceOfOrder>(invoiceOfOrderKey(code));
+    if (holder.value !== null && !holder.value.released) return { ok: false, why: "taken" };
+    receivedMicroVnd += order.value.receivedMicroVnd;
+    replaces ??= holder.value?.replaces;
+    const held: InvoiceOfOrder = { invoiceId: id, released: false };
+    operation.check(order).check(holder).set(holder.key, held);
+  }
+  const invoice: Invoice = {
+    id,
+    accountId: input.accountId,
+    basis: { kind: "orders", codes },
+    buyer: input.buyer,
+    note: input.note,
+    rate: input.rate,
+    itemName: input.itemName,
+    ...invoiceSums(receivedMicroVnd, input.rate),
+    requestedAtMs: input.nowMs,
+    state: "requested",
+    changedAtMs: input.nowMs,
+    files: [],
+    ...(replaces !== undefined && { replaces }),
+  };
+  const result = await operation
+    .set(invoiceKey(id), invoice)
+    .set(accountInvoiceKey(input.accountId, id), null)
+    .set(invoiceProfileKey(input.accountId), input.buyer)
+    .commit();
+  return result.ok ? { ok: true, invoice } : { ok: false, why: "busy" };
+}
+
+/** The buyer of the last request (or of the account's settings), to fill the next form. */
+export async function getInvoiceProfile(
+  kv: Deno.Kv,
+  accountId: AccountId,
+): Promise<InvoiceBuyer | undefined> {
+  return (await kv.get<InvoiceBuyer>(invoiceProfileKey(accountId))).value ?? undefined;
+}
+
+/** Keeps the buyer of the account's settings. Requests that exist do not change. */
+export async function saveInvoiceProfile(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  buyer: InvoiceBuyer,
+): Promise<void> {
+  await kv.set(invoiceProfileKey(accountId), buyer);
+}
+
+export async function getInvoice(
+  kv: Deno.Kv,
+  id: InvoiceId,
+): Promise<Deno.KvEntryMaybe<Invoice>> {
+  return await kv.get<Invoice>(invoiceKey(id));
+}
+
+/** Which invoice an order has, if any. */
+export async function invoiceOfOrder(
+  kv: Deno.Kv,
+  code: OrderCode,
+): Promise<InvoiceOfOrder | undefined> {
+  return (await kv.get<InvoiceOfOrder>(invoiceOfOrderKey(code))).value ?? undefined;
+}
+
+/** Requests of one account, newest first. */
+export async function listAccountInvoices(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  count: number,
+): Promise<Invoice[]> {
+  const rows = kv.list({ prefix: accountInvoicesPrefix(accountId) }, {
+    limit: count,
+    reverse: true,
+  });
+  const ids = (await Array.fromAsync(rows)).map(({ key }) => key.at(-1) as InvoiceId);
+  const entries = await Promise.all(ids.map((id) => getInvoice(kv, id)));
+  return entries.flatMap(({ value }) => value === null ? [] : [value]);
+}
+
+/** Requests of everybody, newest first, optionally in one state only. */
+export async function listInvoices(
+  kv: Deno.Kv,
+  options: { readonly count: number; readonly state?: InvoiceState },
+): Promise<Invoice[]> {
+  const invoices: Invoice[] = [];
+  for await (const { value } of kv.list<Invoice>({ prefix: invoicesPrefix() }, { reverse: true })) {
+    if (options.state !== undefined && value.state !== options.state) continue;
+    invoices.push(value);
+    if (invoices.length >= options.count) break;
+  }
+  return invoices;
+}
+
+/** One act of an operator on a request. */
+export type InvoiceMove =
+  | { readonly to: "exported" | "sent" }
+  | { readonly to: "issued"; readonly issued: IssuedInvoice }
+  | { readonly to: "rejected" | "replaced"; readonly reason: string };
+
+const acts: Readonly<Record<InvoiceMove["to"], OperatorAct>> = {
+  exported: "invoice_exported",
+  issued: "invoice_issued",
+  sent: "invoice_sent",
+  rejected: "invoice_rejected",
+  replaced: "invoice_replaced",
+};
+
+/** What the operator's act came to. `refused`: the request is in a state that does not allow it. */
+export type InvoiceMoveResult =
+  | { readonly ok: true; readonly invoice: Invoice }
+  | { readonly ok: false; readonly why: "missing" | "refused" | "busy" };
+
+/** Moves a request on; a rejection or replacement frees its orders for a new request. */
+export async function moveInvoice(
+  kv: Deno.Kv,
+  input: {
+    readonly id: InvoiceId;
+    readonly move: InvoiceMove;
+    readonly operator: Operator;
+    readonly nowMs: number;
+    readonly attach?: (operation: Deno.AtomicOperation, invoice: Invoice) => void;
+  },
+): Promise<InvoiceMoveResult> {
+  const { move, nowMs } = input;
+  const entry = await getInvoice(kv, input.id);
+  if (entry.value === null) return { ok: false, why: "missing" };
+  if (!mayMoveInvoice(entry.value.state, move.to)) return { ok: false, why: "refused" };
+  const invoice: Invoice = {
+    ...entry.value,
+    state: move.to,
+    changedAtMs: nowMs,
+    ...(move.to === "issued" && { issued: move.issued }),
+    ...((move.to === "rejected" || move.to === "replaced") && { rejectedReason: move.reason }),
+  };
+  const operation = kv.atomic().check(entry).set(entry.key, invoice);
+  if (move.to === "rejected" || move.to === "replaced") {
+    releaseOrders(operation, invoice, move.to === "replaced");
+  }
+  const detail = move.to === "issued"
+    ? `${move.issued.series} ${move.issued.number}`
+    : "reason" in move
+    ? move.reason
+    : "";
+  addAuditLine(operation, input.operator, {
+    act: acts[move.to],
+    subject: invoice.id,
+    detail,
+    atMs: nowMs,
+  });
+  input.attach?.(operation, invoice);
+  return (await operation.commit()).ok ? { ok: true, invoice } : { ok: false, why: "busy" };
+}
+
+function releaseOrders(
+  operation: Deno.AtomicOperation,
+  invoice: Invoice,
+  isReplaced: boolean,
+): void {
+  if (invoice.basis.kind !== "orders") return;
+  // No check needed: only this invoice holds these orders, and its own row is checked.
+  const replaces = isReplaced ? invoice.id : invoice.replaces;
+  const released: InvoiceOfOrder = {
+    invoiceId: invoice.id,
+    released: true,
+    ...(replaces !== undefined && { replaces }),
+  };
+  for (const code of invoice.basis.codes) operation.set(invoiceOfOrderKey(code), released);
+}
+
+/** Puts a changed list of files into the row. Used by invoice_files.ts, after the bytes are in the store. */
+export async function setInvoiceFiles(
+  kv: Deno.Kv,
+  entry: Deno.KvEntry<Invoice>,
+  change: {
+    readonly files: Invoice["files"];
+    readonly operator: Operator;
+    readonly detail: string;
+    readonly nowMs: number;
+  },
+): Promise<boolean> {
+  invariant(change.files.length <= limits.invoiceFiles, "an invoice has few files");
+  const operation = kv.atomic().check(entry)
+    .set(entry.key, { ...entry.value, files: change.files } satisfies Invoice);
+  addAuditLine(operation, change.operator, {
+    act: "invoice_file_attached",
+    subject: entry.value.id,
+    detail: change.detail,
+    atMs: change.nowMs,
+  });
+  return (await operation.commit()).ok;
+}

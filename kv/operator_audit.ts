@@ -1,0 +1,94 @@
+/** What operators did. Every act of an operator writes its line in the same commit as the act itself. */
+import { type AccountId, type AuditId, newId } from "../core/ids.ts";
+import { operatorAuditKey, operatorAuditPrefix } from "./keys.ts";
+
+/** The acts that are logged. */
+export type OperatorAct =
+  | "account_blocked"
+  | "account_unblocked"
+  | "wallet_adjusted"
+  | "adjustment_requested"
+  | "adjustment_refused"
+  | "notice_assigned"
+  | "assignment_requested"
+  | "notice_marked_duplicate"
+  | "notice_ignored"
+  | "notice_refund_started"
+  | "notice_refunded"
+  | "notice_returned"
+  | "statement_imported"
+  | "notices_polled"
+  | "invoice_exported"
+  | "invoice_issued"
+  | "invoice_sent"
+  | "invoice_rejected"
+  | "invoice_file_attached"
+  | "invoice_replaced"
+  | "maintenance_changed"
+  | "route_changed"
+  | "second_factor_enrolled"
+  | "second_factor_passed"
+  | "second_factor_failed";
+
+/** One line of the log. Never changed, never removed. Holds no secret. */
+export interface AuditLine {
+  readonly id: AuditId;
+  readonly atMs: number;
+  /** The operator's account; its e-mail as it was then. */
+  readonly operatorId: AccountId;
+  readonly operatorEmail: string;
+  readonly act: OperatorAct;
+  /** What was acted on: an account, a notice, an invoice, a route. */
+  readonly subject: string;
+  /** The reason the operator gave, or what changed. */
+  readonly detail: string;
+}
+
+/** Who acts, when. */
+export interface Operator {
+  readonly accountId: AccountId;
+  readonly email: string;
+}
+
+/** Adds a line to an atomic that carries the act. */
+export function addAuditLine(
+  operation: Deno.AtomicOperation,
+  operator: Operator,
+  line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs">,
+): void {
+  const id = newId("audit", line.atMs);
+  const row: AuditLine = {
+    id,
+    operatorId: operator.accountId,
+    operatorEmail: operator.email,
+    atMs: line.atMs,
+    act: line.act,
+    subject: line.subject.slice(0, 200),
+    detail: line.detail.slice(0, 2_000),
+  };
+  operation.set(operatorAuditKey(id), row);
+}
+
+/** Writes a line on its own, for acts that change nothing in the store (an export, a failed second factor). */
+export async function writeAuditLine(
+  kv: Deno.Kv,
+  operator: Operator,
+  line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs">,
+): Promise<void> {
+  const operation = kv.atomic();
+  addAuditLine(operation, operator, line);
+  await operation.commit();
+}
+
+/** The log, newest first. */
+export async function listAuditLines(
+  kv: Deno.Kv,
+  options: { readonly count: number; readonly before?: AuditId },
+): Promise<AuditLine[]> {
+  const prefix = operatorAuditPrefix();
+  const selector = options.before === undefined
+    ? { prefix }
+    : { prefix, end: operatorAuditKey(options.before) };
+  const rows = kv.list<AuditLine>(selector, { limit: options.count, reverse: true });
+  return (await Array.fromAsync(rows)).map(({ value }) => value);
+}

@@ -1,0 +1,194 @@
+/**
+ * Top-up orders: a promise to credit whatever arrives under a code. Paid orders stay payable, expiry only ends the QR
+ * page, so a code is matchable without limit of time and never used again.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { microVndPerVnd } from "../core/money/micro_vnd.ts";
+import type { BankSource } from "../core/topup/bank_event.ts";
+import { newOrderCode, type OrderCode } from "../core/topup/order_code.ts";
+import { orderMemo, type ReceivingAccount } from "../core/topup/receiving_account.ts";
+import {
+  accountTopupKey,
+  accountTopupsPrefix,
+  openTopupKey,
+  openTopupsPrefix,
+  topupOrderKey,
+  topupPaymentKey,
+  topupPaymentsPrefix,
+} from "./keys.ts";
+
+/** One order. `paid` ⇔ something has been received. */
+export interface TopupOrder {
+  readonly code: OrderCode;
+  readonly accountId: AccountId;
+  readonly state: "pending" | "paid" | "cancelled";
+  /** What the customer meant to pay. */
+  readonly askedMicroVnd: bigint;
+  /** What arrived, over all transfers. Always the sum of the payment rows. */
+  readonly receivedMicroVnd: bigint;
+  readonly createdAtMs: number;
+  /** The QR page ends here; money is taken later too. */
+  readonly expiresAtMs: number;
+  readonly paidAtMs?: number;
+  readonly cancelledAtMs?: number;
+  /** The account that was shown, as it was then. */
+  readonly to: ReceivingAccount;
+  readonly memo: string;
+}
+
+/** One transfer that arrived under an order. */
+export interface TopupPayment {
+  readonly source: BankSource;
+  readonly id: string;
+  readonly amountMicroVnd: bigint;
+  readonly creditedAtMs: number;
+}
+
+/** How an order is shown: `expired` is a matter of the clock, not of the store. */
+export function orderStatus(
+  order: TopupOrder,
+  nowMs: number,
+): "pending" | "paid" | "cancelled" | "expired" {
+  return order.state === "pending" && nowMs >= order.expiresAtMs ? "expired" : order.state;
+}
+
+/** What a new order needs. */
+export interface NewTopupOrder {
+  readonly accountId: AccountId;
+  readonly amountMicroVnd: bigint;
+  readonly to: ReceivingAccount;
+  readonly nowMs: number;
+  /** Fills the array it is given, like `crypto.getRandomValues`. */
+  readonly randomBytes: (into: Uint8Array<ArrayBuffer>) => void;
+}
+
+export type NewTopupResult =
+  | { readonly ok: true; readonly order: TopupOrder }
+  /** `amount`: not whole đồng or out of bounds. `too_many`: pay or cancel one of the open ones. */
+  | { readonly ok: false; readonly why: "amount" | "too_many" };
+
+/** Makes an order under a code that nobody has. */
+export async function createTopupOrder(
+  kv: Deno.Kv,
+  input: NewTopupOrder,
+): Promise<NewTopupResult> {
+  const { amountMicroVnd, accountId, nowMs } = input;
+  const fits = amountMicroVnd >= limits.topupMinMicroVnd &&
+    amountMicroVnd <= limits.topupMaxMicroVnd && amountMicroVnd % microVndPerVnd === 0n;
+  if (!fits) return { ok: false, why: "amount" };
+  const recent = await listTopupOrders(kv, accountId, { count: 2 * limits.openTopupsPerAccount });
+  const open = recent.filter((order) => orderStatus(order, nowMs) === "pending");
+  if (open.length >= limits.openTopupsPerAccount) return { ok: false, why: "too_many" };
+  for (let attempt = 0; attempt < limits.orderCodeAttempts; attempt++) {
+    const code = newOrderCode(input.randomBytes);
+    const order: TopupOrder = {
+      code,
+      accountId,
+      state: "pending",
+      askedMicroVnd: amountMicroVnd,
+      receivedMicroVnd: 0n,
+      createdAtMs: nowMs,
+      expiresAtMs: nowMs + limits.topupOrderMs,
+      to: input.to,
+      memo: orderMemo(input.to.memoPrefix, code),
+    };
+    const result = await kv.atomic()
+      .check({ key: topupOrderKey(code), versionstamp: null })
+      .set(topupOrderKey(code), order)
+      .set(accountTopupKey(accountId, nowMs, code), code)
+      .set(openTopupKey(nowMs, code), code)
+      .commit();
+    if (result.ok) return { ok: true, order };
+  }
+  invariant(false, "one of several random codes is free");
+}
+
+/** The order of a code, with its version for a later check. */
+export async function getTopupOrder(
+  kv: Deno.Kv,
+  code: OrderCode,
+): Promise<Deno.KvEntryMaybe<TopupOrder>> {
+  return await kv.get<TopupOrder>(topupOrderKey(code));
+}
+
+/** Orders of an account, newest first. */
+export async function listTopupOrders(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  options: { readonly count: number; readonly beforeMs?: number },
+): Promise<TopupOrder[]> {
+  const prefix = accountTopupsPrefix(accountId);
+  const selector = options.beforeMs === undefined
+    ? { prefix }
+    : { prefix, end: [...prefix, options.beforeMs] };
+  const rows = kv.list<OrderCode>(selector, { limit: options.count, reverse: true });
+  const codes = (await Array.fromAsync(rows)).map(({ value }) => value);
+  const entries = await Promise.all(codes.map((code) => getTopupOrder(kv, code)));
+  return entries.flatMap(({ value }) => value === null ? [] : [value]);
+}
+
+/** Transfers that arrived under an order. */
+export async function listTopupPayments(kv: Deno.Kv, code: OrderCode): Promise<TopupPayment[]> {
+  const rows = kv.list<TopupPayment>({ prefix: topupPaymentsPrefix(code) });
+  const payments = (await Array.fromAsync(rows)).map(({ value }) => value);
+  return payments.sort((left, right) => left.creditedAtMs - right.creditedAtMs);
+}
+
+/** Codes that have received nothing yet, newest first: where near misses of a broken memo are looked for. */
+export async function listOpenCodes(kv: Deno.Kv, count: number): Promise<OrderCode[]> {
+  const rows = kv.list<OrderCode>({ prefix: openTopupsPrefix() }, { limit: count, reverse: true });
+  return (await Array.fromAsync(rows)).map(({ value }) => value);
+}
+
+/**
+ * Cancels an order that has received nothing. Money that still comes under its code goes to review.
+ *
+ * @returns the order as it is now; `undefined` if there is none of that code on that account
+ */
+export async function cancelTopupOrder(
+  kv: Deno.Kv,
+  input: { readonly code: OrderCode; readonly accountId: AccountId; readonly nowMs: number },
+): Promise<TopupOrder | undefined> {
+  for (let attempt = 0; attempt < limits.topupWriteAttempts; attempt++) {
+    const entry = await getTopupOrder(kv, input.code);
+    const order = entry.value;
+    if (order === null || order.accountId !== input.accountId) return undefined;
+    if (order.state !== "pending") return order;
+    const cancelled: TopupOrder = {
+      ...order,
+      state: "cancelled",
+      cancelledAtMs: input.nowMs,
+    };
+    const result = await kv.atomic().check(entry)
+      .set(entry.key, cancelled)
+      .delete(openTopupKey(order.createdAtMs, order.code))
+      .commit();
+    if (result.ok) return cancelled;
+  }
+  return (await getTopupOrder(kv, input.code)).value ?? undefined;
+}
+
+/**
+ * Adds to an atomic: a transfer arrived under this order. The caller puts the credit of the wallet and the state of the
+ * bank notice into the same atomic.
+ */
+export function receiveTopup(
+  operation: Deno.AtomicOperation,
+  entry: Deno.KvEntry<TopupOrder>,
+  payment: TopupPayment,
+): void {
+  const order = entry.value;
+  invariant(payment.amountMicroVnd > 0n, "a received sum is positive");
+  const paid: TopupOrder = {
+    ...order,
+    state: "paid",
+    receivedMicroVnd: order.receivedMicroVnd + payment.amountMicroVnd,
+    paidAtMs: order.paidAtMs ?? payment.creditedAtMs,
+  };
+  operation.check(entry)
+    .set(entry.key, paid)
+    .set(topupPaymentKey(order.code, payment.source, payment.id), payment)
+    .delete(openTopupKey(order.createdAtMs, order.code));
+}

@@ -1,0 +1,91 @@
+/**
+ * `POST /hooks/bank/{provider}`: notices of bank movements.
+ *
+ * Answers: 404 for a provider without a secret, 401 for a wrong or old signature, 413 for a body that no notice has,
+ * 503 only when the notice could not be written down (the provider then sends it again), and `200 {"success":true}` for
+ * everything that is safely written down, also for what is known, outgoing, unmatched or unreadable.
+ */
+import { Hono } from "hono";
+import type { Clock } from "../../core/clock.ts";
+import type { Deadlines } from "../../core/deadlines.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { newId, type RequestId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { BankHook } from "../../core/topup/bank_hook.ts";
+import type { BankIntake } from "../../kv/bank_intake.ts";
+import { errorResponse } from "../http/error_response.ts";
+import { readRequestBody } from "../http/request_body.ts";
+
+/** What the endpoint needs. */
+export interface BankHookDeps {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** Only providers whose secret is set; see `sepayHook` and `cassoHook`. */
+  readonly hooks: readonly BankHook[];
+  readonly intake: BankIntake;
+  /** Told of each refused or failed notice. Never gets a body. */
+  readonly report: (problem: HookProblem) => void;
+}
+
+/** A notice that was not taken. */
+export interface HookProblem {
+  readonly provider: string;
+  readonly what: "forged" | "stale" | "not_written";
+  readonly error?: unknown;
+}
+
+/** The routes of bank providers. */
+export function createBankHookRoutes(deps: BankHookDeps): Hono {
+  const app = new Hono();
+  app.post("/hooks/bank/:provider", async (c) => {
+    const requestId = newId("request", deps.clock.nowMs());
+    try {
+      return await takeNotice(deps, c.req.raw, c.req.param("provider"), requestId);
+    } catch (error) {
+      return errorResponse(error, "chat", requestId);
+    }
+  });
+  return app;
+}
+
+async function takeNotice(
+  deps: BankHookDeps,
+  request: Request,
+  provider: string,
+  requestId: RequestId,
+): Promise<Response> {
+  // Read first, also when refusing: an unread body makes the server drop the connection.
+  const body = new Uint8Array(
+    await readRequestBody(request, deps.deadlines, limits.bankNoticeBytes),
+  );
+  const hook = deps.hooks.find(({ source }) => source === provider);
+  if (hook === undefined) throw new GatewayError("not_found", "No such path");
+  const check = await hook.verify({ headers: request.headers, body, nowMs: deps.clock.nowMs() });
+  if (check !== "genuine") {
+    deps.report({ provider, what: check });
+    throw new GatewayError("invalid_api_key", "The signature is missing, wrong or too old");
+  }
+  try {
+    await writeDown(deps.intake, hook, body);
+  } catch (error) {
+    deps.report({ provider, what: "not_written", error });
+    throw new GatewayError("maintenance", "The notice could not be written down; send it again", {
+      cause: error,
+    });
+  }
+  return Response.json({ success: true }, { headers: { "x-request-id": requestId } });
+}
+
+async function writeDown(
+  intake: BankIntake,
+  hook: BankHook,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  const raw = new TextDecoder().decode(body);
+  const notice = hook.read(body);
+  if (!notice.ok) {
+    await intake.keepUnreadable(hook.source, notice.reason, raw);
+    return;
+  }
+  for (const event of notice.events) await intake.take(event, raw);
+}

@@ -1,0 +1,106 @@
+/**
+ * Reads SePay's own list of movements as second source: a webhook that was lost shows up here. Windows overlap, so
+ * nothing is kept between polls; what is known is recognised by its id, or by the bank's reference.
+ */
+import { limits } from "../../core/limits.ts";
+import { vietnamDateTime } from "../../core/topup/bank_time.ts";
+import { readSepayPage } from "../../core/topup/sepay.ts";
+import type { BankIntake } from "../../kv/bank_intake.ts";
+
+/** What a poll needs. */
+export interface SepayPollDeps {
+  readonly intake: BankIntake;
+  readonly nowMs: () => number;
+  readonly apiToken: string;
+  /** `fetch`, or a stand-in. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Overridable for tests and the provider's sandbox. */
+  readonly baseUrl?: string;
+}
+
+/** What a poll found, or why it stopped. */
+export type SepayPollResult =
+  | {
+    readonly ok: true;
+    readonly seen: number;
+    readonly fresh: number;
+    readonly unreadable: number;
+  }
+  /** `status` is that of the provider; `retryAfterSeconds` what it asked for. */
+  | {
+    readonly ok: false;
+    readonly why: "unreachable" | "refused" | "malformed";
+    readonly status?: number;
+    readonly retryAfterSeconds?: number;
+  };
+
+const sepayBaseUrl = "https://userapi.sepay.vn/v2";
+const requestMs = 20_000;
+
+type Page = NonNullable<ReturnType<typeof readSepayPage>>;
+
+/**
+ * Reads the movements of the last `windowMs` and hands them to the intake, oldest first.
+ *
+ * @throws whatever the store throws; the next poll reads the same window again
+ */
+export async function pollSepay(
+  deps: SepayPollDeps,
+  windowMs: number,
+): Promise<SepayPollResult> {
+  let seen = 0;
+  let fresh = 0;
+  let unreadable = 0;
+  for (let page = 1; page <= limits.bankPollPages; page++) {
+    const read = await readPage(deps, windowMs, page);
+    if (!("events" in read)) return read;
+    unreadable += read.unreadable;
+    for (const event of read.events) {
+      seen++;
+      const raw = JSON.stringify(
+        event,
+        (_, value) => typeof value === "bigint" ? `${value}` : value,
+      );
+      if (await deps.intake.take(event, raw) === "new") fresh++;
+    }
+    if (!read.hasMore) break;
+  }
+  return { ok: true, seen, fresh, unreadable };
+}
+
+async function readPage(
+  deps: SepayPollDeps,
+  windowMs: number,
+  page: number,
+): Promise<Page | Extract<SepayPollResult, { ok: false }>> {
+  const query = new URLSearchParams({
+    transaction_date_from: vietnamDateTime(deps.nowMs() - windowMs),
+    transfer_type: "in",
+    transaction_date_sort: "asc",
+    per_page: "100",
+    page: String(page),
+  });
+  let response: Response;
+  let body: unknown;
+  try {
+    response = await deps.fetch(`${deps.baseUrl ?? sepayBaseUrl}/transactions?${query}`, {
+      headers: { authorization: `Bearer ${deps.apiToken}`, accept: "application/json" },
+      // A redirect would carry the token elsewhere.
+      redirect: "error",
+      signal: AbortSignal.timeout(requestMs),
+    });
+    body = response.ok ? await response.json() : await response.body?.cancel();
+  } catch (error) {
+    return { ok: false, why: error instanceof SyntaxError ? "malformed" : "unreachable" };
+  }
+  if (!response.ok) {
+    const retryAfter = Number(response.headers.get("retry-after"));
+    return {
+      ok: false,
+      why: "refused",
+      status: response.status,
+      ...(retryAfter > 0 && { retryAfterSeconds: retryAfter }),
+    };
+  }
+  return readSepayPage(body) ?? { ok: false, why: "malformed", status: response.status };
+}

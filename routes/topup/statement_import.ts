@@ -1,0 +1,37 @@
+/** Feeds a bank's statement export into the intake, row by row: the same door as the webhook. */
+import { plainAccountNumber } from "../../core/topup/receiving_account.ts";
+import { parseStatement } from "../../core/topup/statement_csv.ts";
+import type { BankIntake } from "../../kv/bank_intake.ts";
+
+/** What an import did. */
+export interface ImportResult {
+  readonly rows: number;
+  /** Not seen before in a statement; whether a webhook had told of them is decided by matching. */
+  readonly fresh: number;
+  readonly problems: readonly { readonly line: number; readonly what: string }[];
+}
+
+/**
+ * Imports a statement. The same rows may come again in another file.
+ *
+ * @param account the receiving account that the file belongs to, used where the file does not tell
+ * @throws whatever the store throws; import the file again then
+ */
+export async function importStatement(
+  intake: BankIntake,
+  text: string,
+  account: string,
+): Promise<ImportResult> {
+  const { events, problems } = await parseStatement(text, plainAccountNumber(account));
+  let fresh = 0;
+  for (const event of events) {
+    const { amountMicroVnd, direction, memo, reference = "", time } = event;
+    const raw = JSON.stringify({
+      line: `${
+        new Date(time.atMs).toISOString()
+      } ${direction} ${amountMicroVnd} ${reference} ${memo}`,
+    });
+    if (await intake.take(event, raw) === "new") fresh++;
+  }
+  return { rows: events.length, fresh, problems };
+}

@@ -1,0 +1,113 @@
+/** A small world for top-up tests: a store, customers, orders, notices, and the questions tests ask of them. */
+import type { AccountId } from "../../core/ids.ts";
+import { fromVnd } from "../../core/money/micro_vnd.ts";
+import type { BankEvent, BankSource } from "../../core/topup/bank_event.ts";
+import { parseBankTime } from "../../core/topup/bank_time.ts";
+import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
+import { type Account, createAccount } from "../../kv/accounts.ts";
+import { type BankEventState, getBankEvent } from "../../kv/bank_events.ts";
+import { type BankIntake, createBankIntake, type IntakeProblem } from "../../kv/bank_intake.ts";
+import type { MatchingSettings } from "../../kv/bank_matching.ts";
+import type { Operator } from "../../kv/operator_audit.ts";
+import { checkTopups } from "../../kv/topup_checks.ts";
+import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
+import { readWallet } from "../../kv/wallets.ts";
+
+export const receivingAccount: ReceivingAccount = {
+  bin: "970422",
+  bankName: "MB Bank",
+  account: "0123456789",
+  alsoKnownAs: ["VA00001"],
+  holder: "CONG TY TNHH MAU",
+  memoPrefix: "",
+};
+
+export const startMs = Date.parse("2026-11-20T14:00:00+07:00");
+
+export interface TopupWorld {
+  readonly kv: Deno.Kv;
+  readonly settings: MatchingSettings;
+  readonly intake: BankIntake;
+  readonly problems: IntakeProblem[];
+  nowMs: number;
+  customer(name: string): Promise<Account>;
+  order(account: Account, amountVnd?: number): Promise<TopupOrder>;
+  balanceVnd(accountId: AccountId): Promise<number>;
+  state(event: BankEvent): Promise<BankEventState | undefined>;
+  /** An intake over another view of the same store, e.g. a faulty one. */
+  intakeOver(kv: Deno.Kv): BankIntake;
+  findings(): Promise<readonly string[]>;
+}
+
+export function topupWorld(kv: Deno.Kv, change: Partial<MatchingSettings> = {}): TopupWorld {
+  const problems: IntakeProblem[] = [];
+  const report = (problem: IntakeProblem) => void problems.push(problem);
+  const settings: MatchingSettings = {
+    kv,
+    nowMs: () => world.nowMs,
+    receivingAccounts: [receivingAccount],
+    autoCreditMaxMicroVnd: fromVnd(100_000_000),
+    ...change,
+  };
+  const world: TopupWorld = {
+    kv,
+    settings,
+    intake: createBankIntake({ ...settings, report }),
+    problems,
+    nowMs: startMs,
+    customer: (name) => createAccount(kv, { nowMs: world.nowMs, email: `${name}@example.com` }),
+    async order(account, amountVnd = 200_000) {
+      const made = await createTopupOrder(kv, {
+        accountId: account.id,
+        amountMicroVnd: fromVnd(amountVnd),
+        to: receivingAccount,
+        nowMs: world.nowMs,
+        randomBytes: (into) => crypto.getRandomValues(into),
+      });
+      if (!made.ok) throw new Error(made.why);
+      return made.order;
+    },
+    async balanceVnd(accountId) {
+      return Number((await readWallet(kv, accountId)).availableMicroVnd / 1_000_000n);
+    },
+    async state(event) {
+      return (await getBankEvent(kv, event)).value?.state;
+    },
+    intakeOver: (view) => createBankIntake({ ...settings, kv: view, report }),
+    findings: async () => (await checkTopups(kv, world.nowMs)).problems,
+  };
+  return world;
+}
+
+let eventNumber = 0;
+
+/** A notice of 200,000 VND in, unless told otherwise. */
+export function notice(
+  memo: string,
+  change: Partial<BankEvent> & { readonly amountVnd?: number; readonly at?: string } = {},
+): BankEvent {
+  const { amountVnd = 200_000, at = "2026-11-20 14:02:37", ...rest } = change;
+  eventNumber++;
+  return {
+    source: "sepay" as BankSource,
+    id: String(90_000 + eventNumber),
+    account: receivingAccount.account,
+    direction: "in",
+    amountMicroVnd: fromVnd(amountVnd),
+    time: parseBankTime(at)!,
+    memo,
+    reference: `REF${eventNumber}`,
+    ...rest,
+  };
+}
+
+/** Without the reference, which is optional and must not be `undefined`. */
+export function withoutReference(event: BankEvent): BankEvent {
+  const { reference: _, ...rest } = event;
+  return rest;
+}
+
+export async function operator(world: TopupWorld, name: string): Promise<Operator> {
+  const account = await world.customer(name);
+  return { accountId: account.id, email: `${name}@example.com` };
+}
