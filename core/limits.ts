@@ -64,6 +64,8 @@ export const limits = {
   breakerPauseMs: 1_000,
   /** … up to this, which also bounds what a provider's `retry-after` can ask of us. */
   breakerPauseMaxMs: 60_000,
+  /** What is known of a route's slowness halves in this time without a measurement. */
+  slownessHalfLifeMs: 30_000,
   /** A p95 of fewer first outputs than this is a guess; hedging waits for it. */
   hedgeMinSamples: 20,
   /** A provider key that was refused rests this long, doubled each time … */
@@ -269,4 +271,6 @@ export const limits = {
   bankPollPages: 50,
   /** A notice without an end state after this is a fault that the operator must see. */
   bankMatchLateMs: 5 * 60_000,
+  /** Refusal text that is repeated as the reason for the stop: refusals are a sentence or two. */
+  refusalChars: 16_384,
 } as const;

@@ -76,7 +76,7 @@ export class LiveRouter implements Router {
       if (this.#options.switchOf(route.id) !== undefined) continue;
       const health = this.#healthOf(route, wanted.operation);
       if (health.availability(nowMs) !== "no") {
-        open.push({ route, firstOutputMs: health.firstOutputMs, inFlight: health.inFlight });
+        open.push({ route, firstOutputMs: health.firstOutputMs(nowMs), inFlight: health.inFlight });
       } else if (soonest === undefined || health.nextProbeMs < soonest.health.nextProbeMs) {
         soonest = { route, health };
       }

@@ -50,6 +50,7 @@ export class RouteHealth {
   #probing = false;
   #pauseWasAsked = false;
   #firstOutputMs: number | undefined;
+  #measuredAtMs = 0;
   #tokensPerSecond: number | undefined;
   #reason: string | undefined;
   inFlight = 0;
@@ -79,9 +80,13 @@ export class RouteHealth {
     return sum;
   }
 
-  /** Average time to first output; `undefined` before the first success. */
-  get firstOutputMs(): number | undefined {
-    return this.#firstOutputMs;
+  /**
+   * Average time to first output; `undefined` before the first success. It fades while nothing is measured: a route
+   * that was slow gets a call again after a while, and so a chance to show that it has recovered.
+   */
+  firstOutputMs(nowMs: number): number | undefined {
+    if (this.#firstOutputMs === undefined) return undefined;
+    return this.#firstOutputMs * 0.5 ** ((nowMs - this.#measuredAtMs) / limits.slownessHalfLifeMs);
   }
 
   /** Monotonic time at which an open breaker lets a probe through. */
@@ -129,6 +134,7 @@ export class RouteHealth {
     this.#calls[index]! += 1;
     if (sample.ok) {
       this.#consecutiveFailures = 0;
+      this.#measuredAtMs = nowMs;
       this.#firstOutputMs = this.#firstOutputMs === undefined
         ? sample.firstOutputMs
         : this.#firstOutputMs + ewmaShare * (sample.firstOutputMs - this.#firstOutputMs);

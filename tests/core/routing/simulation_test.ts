@@ -1,0 +1,27 @@
+import { assert, assertEquals } from "@std/assert";
+import { scenarios, simulate } from "../../../bench/routing_simulation.ts";
+
+const options = { calls: 60_000, everyMs: 10 }; // ten simulated minutes at 100 calls a second
+
+for (const scenario of scenarios) {
+  Deno.test(`routing by health, "${scenario.name}": no call fails and none waits for what is known to be broken`, () => {
+    const health = simulate(scenario, "by health", options);
+    const robin = simulate(scenario, "round-robin", options);
+    assertEquals(health.failed, 0);
+    assert(
+      health.p95Ms <= robin.p95Ms + 5,
+      `p95 ${health.p95Ms} against ${robin.p95Ms} of round-robin`,
+    );
+    assert(health.triesPerCall < 1.25, `${health.triesPerCall} tries per call`);
+  });
+}
+
+Deno.test("a route that was slow or dead for minutes gets its share again when it has recovered", () => {
+  for (const name of ["first dies, comes back", "first slows to 5 s"]) {
+    const scenario = scenarios.find((s) => s.name === name);
+    assert(scenario !== undefined);
+    // Five of twenty minutes are bad: a fair third of the other fifteen is a quarter of all.
+    const { share } = simulate(scenario, "by health", { calls: 120_000, everyMs: 10 });
+    assert((share["a"] ?? 0) > 0.15, `${name}: ${JSON.stringify(share)}`);
+  }
+});
