@@ -1,0 +1,110 @@
+/** The gateway under test: the real `main.ts` with a configuration and a store of its own. */
+import { cores, output, Server } from "./child.ts";
+import type { Target } from "./load_job.ts";
+import { fromFileUrl } from "./paths.ts";
+import { scenarios } from "./scenarios.ts";
+
+const permissions = ["net", "env", "read", "write", "sys=hostname"].map((name) =>
+  `--allow-${name}`
+);
+
+function gatewayCommand(...args: readonly string[]): string[] {
+  const config = fromFileUrl("../deno.json");
+  const main = fromFileUrl("../main.ts");
+  return [Deno.execPath(), "run", "--no-check", "--config", config, ...permissions, main, ...args];
+}
+
+/** Every scenario as a model; its only route speaks the Chat style, so that the Messages style is converted. */
+function configuration(upstreamPort: number): string {
+  const price = { unit: "token", vndPerMtok: 8_300 };
+  return JSON.stringify({
+    defaultModel: "bench-json",
+    providers: {
+      mock: {
+        kind: "http",
+        baseUrl: `http://127.0.0.1:${upstreamPort}`,
+        apiKeyEnv: "BENCH_PROVIDER_KEY",
+      },
+    },
+    models: Object.keys(scenarios).map((id) => ({
+      id,
+      kind: "chat",
+      family: "bench",
+      contextWindow: 1_000_000,
+      maxOutputTokens: 4_096,
+      price,
+      routes: [{ provider: "mock", style: "chat" }],
+    })),
+  });
+}
+
+export class BenchGateway implements AsyncDisposable {
+  readonly #directory: string;
+  readonly #environment: Readonly<Record<string, string>>;
+  #server: Server | undefined;
+  #secret = "";
+
+  private constructor(directory: string, upstreamPort: number) {
+    this.#directory = directory;
+    this.#environment = {
+      PORT: "0",
+      GATEWAY_CONFIG: `${directory}/gateway.json`,
+      GATEWAY_KV: `${directory}/gateway.sqlite3`,
+      BENCH_PROVIDER_KEY: "bench",
+    };
+    Deno.writeTextFileSync(`${directory}/gateway.json`, configuration(upstreamPort));
+  }
+
+  /** Makes the store with an account, a key and money; nothing runs yet. */
+  static async prepare(upstreamPort: number): Promise<BenchGateway> {
+    const gateway = new BenchGateway(await Deno.makeTempDir({ prefix: "bench" }), upstreamPort);
+    await gateway.#admin("account", "create", "--email", "bench@example.invalid");
+    await gateway.#admin("credit", "bench@example.invalid", "1000000000", "--reason", "bench");
+    const key = await gateway.#admin("key", "create", "bench@example.invalid");
+    gateway.#secret = /sk-[A-Za-z0-9]+/.exec(key)?.[0] ?? "";
+    if (gateway.#secret === "") throw new Error(`No key in: ${key}`);
+    return gateway;
+  }
+
+  #admin(...args: readonly string[]): Promise<string> {
+    return output({
+      command: gatewayCommand("admin", ...args),
+      core: cores.measured,
+      environment: this.#environment,
+      directory: this.#directory,
+    });
+  }
+
+  get storePath(): string {
+    return `${this.#directory}/gateway.sqlite3`;
+  }
+
+  async start(): Promise<Server> {
+    this.#server = await Server.start({
+      command: gatewayCommand(),
+      core: cores.measured,
+      environment: this.#environment,
+      directory: this.#directory,
+    }, /listening on \S+:(\d+)/);
+    return this.#server;
+  }
+
+  get target(): Target {
+    if (this.#server === undefined) throw new Error("not started");
+    return {
+      url: `http://127.0.0.1:${this.#server.port}`,
+      headers: [["authorization", `Bearer ${this.#secret}`]],
+      pid: this.#server.pid,
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]();
+    this.#server = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await Deno.remove(this.#directory, { recursive: true });
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * The load process: makes the calls of one {@linkcode LoadJob}, given as JSON in its only argument, and prints the
+ * {@linkcode LoadResult} as JSON. A process of its own, so that its work is not counted with that of a gateway.
+ */
+import { systemClock } from "../core/clock.ts";
+import { Deadlines } from "../core/deadlines.ts";
+import { createHttp1Transport } from "../core/upstream/http1/transport.ts";
+import type { UpstreamExchange, UpstreamRequest } from "../core/upstream/transport.ts";
+import { denoConnect } from "../routes/upstream/deno_connect.ts";
+import { EventMeter } from "./event_meter.ts";
+import type { LoadJob, LoadResult } from "./load_job.ts";
+import { print } from "./print.ts";
+import { cpuMicros, residentBytes } from "./process_stats.ts";
+import { scenarios } from "./scenarios.ts";
+import { quantile } from "./statistics.ts";
+import { preciseNowMs } from "./wall_clock.ts";
+
+const words = "the quick brown fox jumps over the lazy dog and runs away ";
+
+function requestOf(job: LoadJob): UpstreamRequest {
+  const content = words.repeat(Math.ceil(job.promptBytes / words.length)).slice(0, job.promptBytes);
+  const isStream = scenarios[job.scenario].kind === "stream";
+  const body = JSON.stringify({
+    model: job.scenario,
+    max_tokens: 1_000,
+    stream: isStream,
+    temperature: 0.7,
+    messages: [{ role: "user", content }],
+  });
+  return {
+    method: "POST",
+    url: job.target.url + job.path,
+    headers: [["content-type", "application/json"], ...job.target.headers],
+    body: new TextEncoder().encode(body),
+  };
+}
+
+class Load {
+  readonly #job: LoadJob;
+  readonly #request: UpstreamRequest;
+  readonly #transport = createHttp1Transport({
+    connect: denoConnect(),
+    deadlines: new Deadlines({ clock: systemClock }),
+    idleConnectionsPerOrigin: 4_096,
+  });
+  readonly #callsMs: number[] = [];
+  readonly #firstBytesMs: number[] = [];
+  readonly #delaysMs: number[] = [];
+  readonly #open = new Set<UpstreamExchange>();
+  #calls = 0;
+  #events = 0;
+  #errors = 0;
+  #error: string | undefined;
+
+  constructor(job: LoadJob) {
+    this.#job = job;
+    this.#request = requestOf(job);
+  }
+
+  #reset(): void {
+    for (const list of [this.#callsMs, this.#firstBytesMs, this.#delaysMs]) list.length = 0;
+    this.#calls = this.#events = this.#errors = 0;
+  }
+
+  async run(): Promise<LoadResult> {
+    const { target, seconds, warmSeconds, mode } = this.#job;
+    if (mode !== "repeat") return await this.#holdOrLeave();
+    if (warmSeconds > 0) await this.#repeat(warmSeconds);
+    this.#reset();
+    const cpuBefore = cpuMicros(target.pid);
+    const startedMs = performance.now();
+    await this.#repeat(seconds);
+    return this.#result({
+      seconds: (performance.now() - startedMs) / 1_000,
+      cpuMicros: cpuMicros(target.pid) - cpuBefore,
+    });
+  }
+
+  async #repeat(seconds: number): Promise<void> {
+    const untilMs = performance.now() + seconds * 1_000;
+    await Promise.all(Array.from({ length: this.#job.connections }, async (_, index) => {
+      const { kind, ...scenario } = scenarios[this.#job.scenario];
+      // Paced streams start spread over one pace, as strangers' streams do.
+      const everyMs = kind === "stream" && "everyMs" in scenario ? scenario.everyMs : 0;
+      if (everyMs > 0) await sleep(everyMs * index / this.#job.connections);
+      do await this.#call(); while (performance.now() < untilMs && this.#errors < 100);
+    }));
+  }
+
+  async #call(): Promise<void> {
+    const startedMs = performance.now();
+    const exchange = this.#transport.open(this.#request);
+    this.#open.add(exchange);
+    try {
+      const answer = await exchange.response;
+      if (answer.status !== 200) throw new Error(`status ${answer.status}`);
+      const isStream = scenarios[this.#job.scenario].kind === "stream";
+      const meter = isStream ? new EventMeter(this.#delaysMs) : undefined;
+      let isFirst = true;
+      for (let view = await answer.body.read(); view !== null; view = await answer.body.read()) {
+        if (isFirst) this.#firstBytesMs.push(performance.now() - startedMs);
+        isFirst = false;
+        meter?.push(view);
+      }
+      if (meter && !meter.isComplete) throw new Error("a stream without its end");
+      this.#events += meter?.events ?? 0;
+      this.#calls++;
+      this.#callsMs.push(performance.now() - startedMs);
+    } catch (error) {
+      if (this.#job.mode === "leave") return;
+      this.#errors++;
+      this.#error ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    } finally {
+      exchange.cancel();
+      this.#open.delete(exchange);
+    }
+  }
+
+  /** Opens all streams at once, waits, and then lets them end, or leaves. */
+  async #holdOrLeave(): Promise<LoadResult> {
+    const { target, connections, seconds, mode } = this.#job;
+    const cpuBefore = cpuMicros(target.pid);
+    const startedMs = performance.now();
+    const all = Array.from({ length: connections }, async (_, index) => {
+      await sleep(index * 1_000 / connections);
+      await this.#call();
+    });
+    await sleep(seconds * 1_000);
+    const peakResidentBytes = residentBytes(target.pid);
+    const leftMs = preciseNowMs();
+    if (mode === "leave") { for (const exchange of this.#open) exchange.cancel(); }
+    await Promise.all(all);
+    return {
+      ...this.#result({
+        seconds: (performance.now() - startedMs) / 1_000,
+        cpuMicros: cpuMicros(target.pid) - cpuBefore,
+      }),
+      peakResidentBytes,
+      leftMs,
+    };
+  }
+
+  #result(measured: { readonly seconds: number; readonly cpuMicros: number }): LoadResult {
+    return {
+      ...measured,
+      calls: this.#calls,
+      errors: this.#errors,
+      error: this.#error,
+      events: this.#events,
+      callP50Ms: quantile(this.#callsMs, 0.5),
+      callP99Ms: quantile(this.#callsMs, 0.99),
+      firstByteP50Ms: quantile(this.#firstBytesMs, 0.5),
+      firstByteP99Ms: quantile(this.#firstBytesMs, 0.99),
+      delayP50Ms: quantile(this.#delaysMs, 0.5),
+      delayP99Ms: quantile(this.#delaysMs, 0.99),
+      peakResidentBytes: 0,
+      leftMs: 0,
+    };
+  }
+}
+
+const sleep = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));
+
+const job: LoadJob = JSON.parse(Deno.args[0] ?? "{}");
+print(JSON.stringify(await new Load(job).run()));
+Deno.exit();

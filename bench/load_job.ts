@@ -1,0 +1,47 @@
+/** What the load process is told and what it tells: one JSON text each way. */
+import type { ScenarioName } from "./scenarios.ts";
+
+/** A server under load. */
+export interface Target {
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Its CPU time is read at both ends of the measured time. */
+  readonly pid: number;
+}
+
+export interface LoadJob {
+  readonly target: Target;
+  readonly path: "/v1/chat/completions" | "/v1/messages";
+  readonly scenario: ScenarioName;
+  readonly connections: number;
+  /** Length of the prompt. */
+  readonly promptBytes: number;
+  /** Every connection makes calls one after another for this long … */
+  readonly seconds: number;
+  /** … and before that for this long without being counted. */
+  readonly warmSeconds: number;
+  /** Streams: what to do with them. `hold` opens each connection's stream once, however long it takes. */
+  readonly mode: "repeat" | "hold" | "leave";
+}
+
+export interface LoadResult {
+  /** Calls that came to their clean, complete end. */
+  readonly calls: number;
+  readonly errors: number;
+  /** The first error, in words. */
+  readonly error: string | undefined;
+  readonly seconds: number;
+  readonly callP50Ms: number;
+  readonly callP99Ms: number;
+  readonly cpuMicros: number;
+  /** Streams only. */
+  readonly events: number;
+  readonly firstByteP50Ms: number;
+  readonly firstByteP99Ms: number;
+  readonly delayP50Ms: number;
+  readonly delayP99Ms: number;
+  /** `hold` only: memory of the target when all streams were open. */
+  readonly peakResidentBytes: number;
+  /** `leave` only: when the clients left, to compare with what the mock upstream saw. */
+  readonly leftMs: number;
+}

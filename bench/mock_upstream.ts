@@ -1,0 +1,169 @@
+/**
+ * The provider of the benchmark, a process of its own: HTTP/1.1 by hand, so that it is not the slowest part.
+ *
+ * Prints `ready <port>`. `GET /control` tells how many streams run and when the last one was left by its client.
+ */
+import { type MockStyle, streamScript, wholeAnswer } from "./mock_answers.ts";
+import { print } from "./print.ts";
+import { isScenarioName, type ScenarioName, scenarios } from "./scenarios.ts";
+import { preciseNowMs } from "./wall_clock.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const wholeAnswers: Record<MockStyle, Uint8Array> = {
+  chat: whole(wholeAnswer("chat")),
+  messages: whole(wholeAnswer("messages")),
+};
+const streamHead = encoder.encode(
+  "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+);
+
+let runningStreams = 0;
+let lastLeftMs = 0;
+
+function whole(body: string): Uint8Array {
+  return encoder.encode(
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: bench\r\n" +
+      `content-length: ${body.length}\r\n\r\n${body}`,
+  );
+}
+
+// All text is ASCII, so characters are bytes.
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+async function writeAll(conn: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await conn.write(rest));
+}
+
+interface Request {
+  readonly head: string;
+  readonly body: Uint8Array;
+}
+
+/** Reads requests off one connection; the buffer is reused. */
+class Requests {
+  readonly #conn: Deno.Conn;
+  #buffer = new Uint8Array(16 * 1024);
+  #end = 0;
+
+  constructor(conn: Deno.Conn) {
+    this.#conn = conn;
+  }
+
+  async next(): Promise<Request | null> {
+    let headBytes = -1;
+    let head = "";
+    let total = 0;
+    for (;;) {
+      if (headBytes === -1) {
+        head = decoder.decode(this.#buffer.subarray(0, Math.min(this.#end, 8_192)));
+        const at = head.indexOf("\r\n\r\n");
+        if (at !== -1) {
+          headBytes = at + 4;
+          head = head.slice(0, at);
+          total = headBytes + Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? 0);
+        }
+      }
+      if (headBytes !== -1 && this.#end >= total) break;
+      if (!await this.more(total)) return null;
+    }
+    const body = this.#buffer.slice(headBytes, total);
+    this.#buffer.copyWithin(0, total, this.#end);
+    this.#end -= total;
+    return { head, body };
+  }
+
+  /** Waits for bytes; false when the client has gone. */
+  async more(wantedBytes: number): Promise<boolean> {
+    if (this.#end === this.#buffer.length || wantedBytes > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(this.#buffer.length * 2, wantedBytes));
+      larger.set(this.#buffer.subarray(0, this.#end));
+      this.#buffer = larger;
+    }
+    const count = await this.#conn.read(this.#buffer.subarray(this.#end)).catch(() => null);
+    if (count === null) return false;
+    this.#end += count;
+    return true;
+  }
+}
+
+interface StreamRequest {
+  readonly scenario: Extract<typeof scenarios[ScenarioName], { kind: "stream" }>;
+  readonly style: MockStyle;
+  readonly withUsage: boolean;
+}
+
+/** Sends a stream, and notices when its client leaves. */
+async function stream(conn: Deno.Conn, requests: Requests, request: StreamRequest): Promise<void> {
+  const { events, everyMs, eventsPerWrite } = request.scenario;
+  const script = streamScript(request.style, request.withUsage);
+  let isLeft = false;
+  let wake: (() => void) | undefined;
+  // Nobody pipelines here: bytes are the next request, an end is a client that has left.
+  const watching = requests.more(0).then((isMore) => {
+    if (isMore) return;
+    isLeft = true;
+    lastLeftMs = preciseNowMs();
+    wake?.();
+  });
+  runningStreams++;
+  try {
+    await writeAll(conn, streamHead);
+    await writeAll(conn, encoder.encode(chunk(script.opening)));
+    const startedMs = performance.now();
+    for (let sent = 0; sent < events && !isLeft;) {
+      if (everyMs > 0) {
+        const waitMs = startedMs + sent * everyMs - performance.now();
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          setTimeout(resolve, Math.max(0, waitMs));
+        });
+        if (isLeft) break;
+      }
+      let text = "";
+      for (let count = 0; count < eventsPerWrite; count++, sent++) text += chunk(script.event());
+      await writeAll(conn, encoder.encode(text));
+    }
+  } finally {
+    runningStreams--;
+  }
+  if (!isLeft) await writeAll(conn, encoder.encode(chunk(script.closing) + "0\r\n\r\n"));
+  await watching;
+}
+
+async function serve(conn: Deno.TcpConn): Promise<void> {
+  conn.setNoDelay(true);
+  const requests = new Requests(conn);
+  for (let request = await requests.next(); request; request = await requests.next()) {
+    const { head, body } = request;
+    if (head.startsWith("GET /control")) {
+      await writeAll(conn, whole(JSON.stringify({ runningStreams, lastLeftMs })));
+      continue;
+    }
+    const style = head.startsWith("POST /v1/messages") ? "messages" : "chat";
+    // The fields of interest stand at the front or the back of a body; a long prompt stands between.
+    const front = decoder.decode(body.subarray(0, 512));
+    const back = decoder.decode(body.subarray(Math.max(0, body.length - 512)));
+    const name = /"model":\s*"([^"]*)"/.exec(front)?.[1] ??
+      /"model":\s*"([^"]*)"/.exec(back)?.[1] ?? "";
+    const scenario = isScenarioName(name) ? scenarios[name] : scenarios["bench-json"];
+    if (scenario.kind === "json") await writeAll(conn, wholeAnswers[style]);
+    else {
+      const withUsage = (front + back).includes("include_usage");
+      await stream(conn, requests, { scenario, style, withUsage });
+    }
+  }
+}
+
+const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+print(`ready ${listener.addr.port}`);
+for await (const conn of listener) {
+  serve(conn).catch(() => {}).finally(() => {
+    try {
+      conn.close();
+    } catch {
+      // Gone already.
+    }
+  });
+}

@@ -1,0 +1,24 @@
+/**
+ * How the mock upstream answers, chosen by the model of the request: a name passes through every gateway.
+ *
+ * `json` answers whole; the others stream `events` events, `everyMs` apart, or as fast as they are taken.
+ */
+export const scenarios = {
+  "bench-json": { kind: "json" },
+  /** As fast as possible, ten events per write: the mock must not be the slowest part. */
+  "bench-burst": { kind: "stream", events: 200, everyMs: 0, eventsPerWrite: 10 },
+  /** The pace of a quick model. */
+  "bench-paced": { kind: "stream", events: 200, everyMs: 10, eventsPerWrite: 1 },
+  /** Held open by the thousand. */
+  "bench-slow": { kind: "stream", events: 100, everyMs: 100, eventsPerWrite: 1 },
+  /** One event: only the way to the first byte counts. */
+  "bench-first": { kind: "stream", events: 1, everyMs: 0, eventsPerWrite: 1 },
+  /** Until the client is gone. */
+  "bench-endless": { kind: "stream", events: 1_000_000, everyMs: 20, eventsPerWrite: 1 },
+} as const;
+
+export type ScenarioName = keyof typeof scenarios;
+
+export function isScenarioName(name: string): name is ScenarioName {
+  return Object.hasOwn(scenarios, name);
+}
