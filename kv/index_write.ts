@@ -39,6 +39,8 @@ export interface IndexWriteOptions {
   /** … in which case sums it wrote itself need not be read, nor the index rows. */
   readonly cache?: Map<string, KnownSum>;
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
+  /** Waits between tries. */
+  readonly pause?: (delayMs: number) => Promise<void>;
 }
 
 /** Groups receipts by day sum; groups of one account lie together. */
@@ -85,7 +87,7 @@ export async function writeIndex(
   chunk: readonly RollupGroup[],
   options: IndexWriteOptions,
 ): Promise<"written" | "lost" | "conflict"> {
-  const { owner, cache } = options;
+  const { owner, cache, pause } = options;
   const outcome = await compareAndSet<"written" | "lost">(async (attempt) => {
     try {
       const trusted = attempt === 0 && cache !== undefined;
@@ -101,7 +103,7 @@ export async function writeIndex(
     }
     for (const group of chunk) cache?.delete(group.id);
     return owner && await isLost(kv, owner, options) ? { done: "lost" } : "again";
-  }, { attempts: limits.walletWriteAttempts });
+  }, { attempts: limits.walletWriteAttempts, ...(pause ? { pause } : {}) });
   return outcome === "conflict" ? "conflict" : outcome.done;
 }
 

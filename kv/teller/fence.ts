@@ -152,15 +152,4 @@ export class Fence {
       if (await this.#send(++this.#commit, () => {}) === "applied") return "refused";
     }
   }
-
-  /** Ends the instance: the fence goes, so nothing of it can land later. For when nothing is owed any more. */
-  async remove(): Promise<boolean> {
-    const { kv, bounded } = this.#deps;
-    const key = instanceKey(this.instanceId);
-    const result = await bounded(
-      kv.atomic().check({ key, versionstamp: this.#versionstamp })
-        .delete(key).delete(indexerKey(this.instanceId)).commit(),
-    );
-    return result.ok;
-  }
 }

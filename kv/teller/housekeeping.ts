@@ -81,40 +81,21 @@ export class Housekeeping {
     return this.#step;
   }
 
-  /** Everything to its end: nothing waits, no lease is left, the instance is gone. */
+  /** Settles and indexes everything that is there, as far as the store answers. */
   async finish(): Promise<void> {
     this.stop();
-    const { transfers } = this.#pipeline;
     await this.#pipeline.rest();
-    this.#throwFailure();
-    for (let stuck = 0; this.#hasWork(); stuck++) {
+    for (let idle = 0; this.#hasWork() && idle < limits.walletWriteAttempts; idle++) {
+      if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
       const { indexed } = await this.step();
-      if (indexed > 0) stuck = 0;
-      if (stuck >= limits.walletWriteAttempts) return;
+      if (indexed > 0) idle = 0;
     }
-    for (let round = 0; round < limits.walletWriteAttempts; round++) {
-      const leases = [...this.#pipeline.book.leases()];
-      for (const lease of leases) {
-        // A call that is still open will find its money gone: the process ends.
-        lease.heldMicroVnd = 0n;
-        lease.users = 0;
-        if (lease.remainingMicroVnd > 0n) transfers.giveBack(lease);
-      }
-      if (!transfers.waiting) break;
-      this.#pipeline.kick();
-      await this.#pipeline.rest();
-      this.#throwFailure();
-    }
-    await this.#pipeline.fence.remove();
+    await this.#pipeline.rest();
   }
 
   #hasWork(): boolean {
     const { index, book } = this.#pipeline;
     return index.length > 0 || index.batches > 0 || book.stale(1).length > 0;
-  }
-
-  #throwFailure(): void {
-    if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
   }
 
   #tick(): void {

@@ -21,6 +21,7 @@ export interface IndexQueueDeps {
   readonly instanceId: InstanceId;
   readonly versionstamp: string;
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
+  readonly pause: (delayMs: number) => Promise<void>;
 }
 
 const deletesPerCommit = 500;
@@ -56,7 +57,7 @@ export class IndexQueue {
 
   /** Indexes what has waited longest, at most one step's worth. Returns how many. */
   async step(): Promise<number> {
-    const { kv, instanceId, versionstamp, bounded } = this.#deps;
+    const { kv, instanceId, versionstamp, bounded, pause } = this.#deps;
     const taken = this.#receipts.slice(0, limits.indexReceiptsPerStep);
     if (taken.length === 0) return 0;
     const batchOf = new Map(taken.map(({ receipt, batch }) => [receipt.requestId, batch]));
@@ -69,6 +70,7 @@ export class IndexQueue {
         owner: { instanceId, versionstamp },
         ...(ids.some((id) => this.#doubtful.has(id)) ? {} : { cache: this.#sums }),
         bounded,
+        pause,
       });
       if (outcome !== "written") {
         for (const group of chunk) this.#sums.delete(group.id);

@@ -41,16 +41,21 @@ export class Patience {
       });
     });
 
-  /** Waits before a repetition. Throws {@linkcode StoppedError} once {@linkcode stop} was called. */
-  readonly backoff = (attempt: number): Promise<void> =>
+  /** Waits before repetition `attempt`, longer each time. Throws {@linkcode StoppedError} when stopped. */
+  readonly backoff = (attempt: number): Promise<void> => {
+    const longestMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempt, 16));
+    return this.pause(longestMs * (0.5 + this.#random() / 2));
+  };
+
+  /** Waits. Throws {@linkcode StoppedError} once {@linkcode stop} was called. */
+  readonly pause = (delayMs: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const refuse = () => reject(new StoppedError("The teller was stopped"));
       if (this.#stopped) return refuse();
-      const longestMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempt, 16));
       const cancel = this.#timer.start(() => {
         this.#stops.delete(stop);
         resolve();
-      }, longestMs * (0.5 + this.#random() / 2));
+      }, delayMs);
       const stop = () => {
         cancel();
         refuse();

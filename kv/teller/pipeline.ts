@@ -92,6 +92,11 @@ export class Pipeline {
     return done.promise;
   }
 
+  /** Ends it for good: what waits, and what comes later, is refused with `reason`. */
+  stop(reason: Error): void {
+    if (this.#failure === undefined) this.#fail(reason);
+  }
+
   /** Resolves when the writer rests. */
   async rest(): Promise<void> {
     while (this.#running) await this.#running;
@@ -103,6 +108,7 @@ export class Pipeline {
       instanceId: this.#fence.instanceId,
       versionstamp: this.#fence.indexerVersionstamp,
       bounded: this.#deps.bounded,
+      pause: this.#patience.pause,
     });
   }
 

@@ -104,6 +104,9 @@ export class Settlements {
   > {
     const { batch, values } = this.#take();
     let landed = 0;
+    const putBack = () => {
+      this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
+    };
     const outcome = await fence.commit((op, commit) => {
       landed = commit;
       batch.forEach(({ finished, receipt }, at) => {
@@ -114,12 +117,15 @@ export class Settlements {
         }
       });
       op.set(batchKey(fence.instanceId, commit), encodeBatch(parts(batch)));
+    }).catch((error: unknown) => {
+      putBack();
+      throw error;
     });
     if (outcome === "lost") {
       return { outcome, underWay: batch.map(({ finished }) => finished) };
     }
     if (outcome === "refused") {
-      this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
+      putBack();
       return { outcome };
     }
     for (const { finished, receipt } of batch) {

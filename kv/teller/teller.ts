@@ -6,6 +6,7 @@ import type { AccountId, InstanceId, RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { readLeasesOf } from "../leases.ts";
+import { retireInstance } from "../reaper.ts";
 import { readWallet } from "../wallets.ts";
 import { Fence, StoppedError } from "./fence.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -219,19 +220,24 @@ export class LiveTeller implements Teller {
   }
 
   async #close(): Promise<void> {
-    const stopTimer = this.#options.timer.start(
-      () => this.#patience.stop(),
-      limits.tellerCloseMs,
-    );
+    const tooLate = Promise.withResolvers<void>();
+    const stopTimer = this.#options.timer.start(() => {
+      this.#patience.stop();
+      tooLate.resolve();
+    }, limits.tellerCloseMs);
     try {
       await this.#housekeeping.finish();
-    } catch (error) {
-      // The store is silent: leases and batches stay for the reaper, which loses nothing.
-      if (!(error instanceof StoppedError) && this.#pipeline.failure === undefined) throw error;
+      // From here on a late settlement is refused rather than begun anew under another instance.
+      this.#pipeline.stop(new StoppedError("The teller is closed"));
+      const nowMs = this.#options.clock.nowMs();
+      await Promise.race([retireInstance(this.#kv, this.instanceId, nowMs), tooLate.promise]);
+    } catch {
+      // The store is silent, or a bug has stopped the pipeline: what is left is the reaper's, and nothing is lost.
     } finally {
       stopTimer();
       this.#housekeeping.stop();
       this.#patience.stop();
+      this.#pipeline.stop(new StoppedError("The teller is closed"));
       await this.#pipeline.rest();
     }
   }

@@ -1,0 +1,141 @@
+/**
+ * Durable debits per second: reserve, settle, receipt on disk, index and day sums included. Goal 7 of the benchmark page.
+ *
+ * `deno run --allow-all bench/teller.ts [seconds]`
+ */
+import { systemClock } from "../core/clock.ts";
+import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
+import { credit } from "../kv/ledger.ts";
+import { openTeller, type ReceiptDraft, type Teller } from "../kv/teller/mod.ts";
+
+const seconds = Number(Deno.args[0] ?? "5");
+const priceMicroVnd = 12_782_000n;
+
+/** User and system time of this process so far, all threads, in µs. */
+function cpuMicros(): number {
+  const fields = Deno.readTextFileSync("/proc/self/stat").split(") ")[1]?.split(" ") ?? [];
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  return ticks * 10_000;
+}
+
+function draft(keyId: ReceiptDraft["keyId"]): ReceiptDraft {
+  const nowMs = Date.now();
+  return {
+    requestId: newId("request", nowMs),
+    keyId,
+    kind: "chat",
+    model: "premium-model",
+    style: "messages",
+    route: "sandbox/premium-model",
+    startedAtMs: nowMs,
+    latencyMs: 1234,
+    firstOutputMs: 321,
+    status: 200,
+    stream: true,
+    outcome: "completed",
+    usage: { input: 1200, cacheRead: 0, cacheWrite: 0, output: 340, reasoning: 0 },
+    estimated: false,
+    units: 1,
+    price: {
+      unit: "token",
+      inputMicroVnd: 8300n,
+      outputMicroVnd: 8300n,
+      cacheReadMicroVnd: 8300n,
+      cacheWriteMicroVnd: 8300n,
+    },
+    priceMicroVnd,
+    attempts: [{ route: "sandbox/premium-model", outcome: "ok", ms: 1230 }],
+  };
+}
+
+interface Customer {
+  readonly accountId: AccountId;
+  readonly keyId: ApiKeyId;
+}
+
+interface Run {
+  readonly wallets: number;
+  readonly inFlight: number;
+}
+
+async function callsUntil(
+  teller: Teller,
+  accounts: readonly Customer[],
+  lane: { at: number; readonly step: number; readonly untilMs: number },
+  latenciesMs: number[],
+): Promise<void> {
+  while (performance.now() < lane.untilMs) {
+    const customer = accounts[lane.at % accounts.length];
+    lane.at += lane.step;
+    if (!customer) throw new Error("no customer");
+    const startedMs = performance.now();
+    const pending = teller.reserve(customer.accountId, priceMicroVnd * 4n);
+    const result = "then" in pending ? await pending : pending;
+    if (!result.ok) throw new Error(`refused: ${result.reason}`);
+    await teller.settle(result.reservation, draft(customer.keyId));
+    latenciesMs.push(performance.now() - startedMs);
+  }
+}
+
+async function bench(run: Run): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  const kv = await Deno.openKv(`${directory}/bench.sqlite3`);
+  const teller = await openTeller(kv, { clock: systemClock });
+  const accounts: Customer[] = [];
+  for (let at = 0; at < run.wallets; at++) {
+    const accountId = newId("account", Date.now());
+    accounts.push({ accountId, keyId: newId("apiKey", Date.now()) });
+    await credit(kv, {
+      accountId,
+      amountMicroVnd: 10n ** 18n,
+      kind: "demo",
+      operationId: `bench:${at}`,
+      reason: "bench",
+      atMs: Date.now(),
+    });
+  }
+  const latenciesMs: number[] = [];
+  const cpuBefore = cpuMicros();
+  const startedMs = performance.now();
+  const untilMs = startedMs + seconds * 1000;
+  await Promise.all(Array.from({ length: run.inFlight }, (_, at) => {
+    return callsUntil(teller, accounts, { at, step: run.inFlight, untilMs }, latenciesMs);
+  }));
+  const settledMs = performance.now() - startedMs;
+  await teller.close();
+  const closedMs = performance.now() - startedMs;
+  const cpu = cpuMicros() - cpuBefore;
+  kv.close();
+  await Deno.remove(directory, { recursive: true });
+  report(run, { latenciesMs, settledMs, closedMs, cpu });
+}
+
+function report(
+  { wallets, inFlight }: Run,
+  { latenciesMs, settledMs, closedMs, cpu }: {
+    latenciesMs: number[];
+    settledMs: number;
+    closedMs: number;
+    cpu: number;
+  },
+): void {
+  latenciesMs.sort((one, other) => one - other);
+  const at = (share: number) => latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0;
+  const count = latenciesMs.length;
+  console.log(JSON.stringify({
+    wallets,
+    inFlight,
+    debitsPerSecond: Math.round(count / settledMs * 1000),
+    debitsPerSecondWithIndex: Math.round(count / closedMs * 1000),
+    p50Ms: Number(at(0.5).toFixed(2)),
+    p99Ms: Number(at(0.99).toFixed(2)),
+    cpuMicrosPerDebit: Number((cpu / count).toFixed(1)),
+    drainMs: Math.round(closedMs - settledMs),
+  }));
+}
+
+if (import.meta.main) {
+  for (const inFlight of [1, 64, 256]) {
+    for (const wallets of [1, 1000]) await bench({ wallets, inFlight });
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Clears up after instances that died: their leases go back to the wallets, their batches into the index.
+ *
+ * Any number of processes may do so at once. The first act is to take the dead instance's fence by check-and-set; from
+ * then on nothing of that instance can be written, even if it only slept. So a wrong clock costs a live instance its
+ * leases (it notices and begins anew), never money.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId, InstanceId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { type Batch, listBatches } from "./batches.ts";
+import { compareAndSet } from "./cas.ts";
+import { chunkGroups, groupReceipts, writeIndex } from "./index_write.ts";
+import { indexerKey, instanceKey, instancesPrefix, leaseKey, leasesPrefix } from "./keys.ts";
+import { type LeaseRow, leaseRow } from "./leases.ts";
+import { readReceipts } from "./receipts.ts";
+import type { FenceValue } from "./teller/fence.ts";
+import { changeWallet, readWallet } from "./wallets.ts";
+
+export interface ReapOptions {
+  /**
+   * Takes every instance for dead, whatever its time. For the start of a process that knows it is alone on the store
+   * (a local file has exactly one): so money that a crash left in leases is there at once.
+   */
+  readonly all?: boolean;
+}
+
+export interface ReapReport {
+  /** Instances cleared up completely in this run. */
+  readonly reaped: number;
+  /** Instances that could not be finished, with the reason; the next run goes on. */
+  readonly unfinished: readonly { readonly instanceId: InstanceId; readonly reason: string }[];
+}
+
+/**
+ * One sweep over all instances. Call it at start and from cron.
+ *
+ * @example
+ * ```ts
+ * import { reapExpiredInstances } from "./reaper.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * const report = await reapExpiredInstances(kv, Date.now());
+ * if (report.reaped !== 0) throw new Error("nobody was there");
+ * ```
+ */
+export async function reapExpiredInstances(
+  kv: Deno.Kv,
+  nowMs: number,
+  options: ReapOptions = {},
+): Promise<ReapReport> {
+  const unfinished: { instanceId: InstanceId; reason: string }[] = [];
+  let reaped = 0;
+  for await (const entry of kv.list<FenceValue>({ prefix: instancesPrefix() })) {
+    const instanceId = entry.key[1] as InstanceId;
+    try {
+      if (await reapOne(kv, instanceId, entry, nowMs, options)) reaped++;
+    } catch (error) {
+      // One instance that cannot be finished must not keep the others' money.
+      unfinished.push({
+        instanceId,
+        reason: error instanceof Error ? error.message : String(error),
+      });
+    }
+  }
+  return { reaped, unfinished };
+}
+
+async function reapOne(
+  kv: Deno.Kv,
+  instanceId: InstanceId,
+  entry: Deno.KvEntry<FenceValue>,
+  nowMs: number,
+  options: ReapOptions,
+): Promise<boolean> {
+  const { value } = entry;
+  if (value.state === "done") {
+    if (nowMs - value.reapedAtMs >= limits.tombstoneMs) {
+      await kv.atomic().check(entry).delete(entry.key).commit();
+    }
+    return false;
+  }
+  if (value.state === "live") {
+    if (value.expiresAtMs > nowMs && options.all !== true) return false;
+    // Refused: it lives, or another reaper was faster.
+    if (!await takeFence(kv, entry, nowMs)) return false;
+  }
+  return await clearUp(kv, instanceId);
+}
+
+/**
+ * Ends an instance at once, whatever its time: for its own process when it closes. Leaves nothing behind.
+ *
+ * @throws if the store fails; another run, or another reaper, goes on where it stopped
+ */
+export async function retireInstance(
+  kv: Deno.Kv,
+  instanceId: InstanceId,
+  nowMs: number,
+): Promise<void> {
+  const entry = await kv.get<FenceValue>(instanceKey(instanceId));
+  if (entry.value === null) return;
+  if (entry.value.state === "live") await takeFence(kv, entry, nowMs);
+  if (await clearUp(kv, instanceId)) await kv.delete(instanceKey(instanceId));
+}
+
+/** From here on nothing of that instance can be committed, settlements and index alike. */
+async function takeFence(
+  kv: Deno.Kv,
+  entry: Deno.KvEntry<FenceValue>,
+  nowMs: number,
+): Promise<boolean> {
+  const { value: { commit }, key } = entry;
+  const taken: FenceValue = { state: "reaped", commit, reapedAtMs: nowMs };
+  const result = await kv.atomic().check(entry).set(key, taken)
+    .delete(indexerKey(key[1] as InstanceId)).commit();
+  return result.ok;
+}
+
+/** The order matters: what a batch took from a lease is known only from its row, so the leases go first. */
+async function clearUp(kv: Deno.Kv, instanceId: InstanceId): Promise<boolean> {
+  await returnLeases(kv, instanceId);
+  await finishBatches(kv, instanceId);
+  return await markDone(kv, instanceId);
+}
+
+async function markDone(kv: Deno.Kv, instanceId: InstanceId): Promise<boolean> {
+  const entry = await kv.get<FenceValue>(instanceKey(instanceId));
+  if (entry.value === null || entry.value.state !== "reaped") return false;
+  const done: FenceValue = { ...entry.value, state: "done" };
+  const result = await kv.atomic().check(entry).set(instanceKey(instanceId), done).commit();
+  return result.ok;
+}
+
+/** Charges of the instance's batches by account, for those that a lease row may not know of yet. */
+async function chargesByAccount(
+  kv: Deno.Kv,
+  instanceId: InstanceId,
+): Promise<Map<AccountId, { commit: number; chargedMicroVnd: bigint }[]>> {
+  const charges = new Map<AccountId, { commit: number; chargedMicroVnd: bigint }[]>();
+  for await (const { commit, parts } of listBatches(kv, instanceId)) {
+    for (const { accountId, chargedMicroVnd } of parts) {
+      const known = charges.get(accountId);
+      if (known) known.push({ commit, chargedMicroVnd });
+      else charges.set(accountId, [{ commit, chargedMicroVnd }]);
+    }
+  }
+  return charges;
+}
+
+async function returnLeases(kv: Deno.Kv, instanceId: InstanceId): Promise<void> {
+  const charges = await chargesByAccount(kv, instanceId);
+  for await (const entry of kv.list<unknown>({ prefix: leasesPrefix() })) {
+    if (entry.key[2] !== instanceId) continue;
+    const lease = leaseRow(entry);
+    const later = (charges.get(lease.accountId) ?? [])
+      .filter(({ commit }) => commit > lease.asOfCommit);
+    const charged = later.reduce((sum, { chargedMicroVnd }) => sum + chargedMicroVnd, 0n);
+    await returnLease(kv, lease, lease.remainingMicroVnd - charged);
+  }
+}
+
+async function returnLease(kv: Deno.Kv, lease: LeaseRow, leftMicroVnd: bigint): Promise<void> {
+  const { accountId, instanceId, versionstamp } = lease;
+  invariant(leftMicroVnd >= 0n, `lease of ${accountId}: more was charged than it had`);
+  const key = leaseKey(accountId, instanceId);
+  const outcome = await compareAndSet<void>(async () => {
+    const wallet = await readWallet(kv, accountId);
+    const op = kv.atomic().check({ key, versionstamp });
+    changeWallet(op, wallet, wallet.availableMicroVnd + leftMicroVnd);
+    const result = await op.delete(key).commit();
+    if (result.ok) return { done: undefined };
+    // Nobody writes a reaped instance's lease; if it changed, another reaper has returned it.
+    const now = await kv.get(key);
+    return now.versionstamp === versionstamp ? "again" : { done: undefined };
+  }, { attempts: limits.walletWriteAttempts });
+  if (outcome === "conflict") throw new Error(`Cannot return a lease on ${accountId}: conflict`);
+}
+
+/** Indexes what the instance settled and deletes the batch rows. Only after its leases have gone back. */
+async function finishBatches(kv: Deno.Kv, instanceId: InstanceId): Promise<void> {
+  for await (const batch of listBatches(kv, instanceId)) {
+    await indexBatch(kv, batch);
+    await kv.delete(batch.key);
+  }
+}
+
+async function indexBatch(kv: Deno.Kv, batch: Batch): Promise<void> {
+  const requestIds = batch.parts.flatMap((part) => part.requestIds);
+  const receipts = await readReceipts(kv, requestIds);
+  invariant(receipts.length === requestIds.length, "every settled call has its receipt");
+  for (const chunk of chunkGroups(groupReceipts(receipts))) {
+    const outcome = await writeIndex(kv, chunk, { bounded: (call) => call });
+    if (outcome !== "written") throw new Error("Cannot index a batch: conflict");
+  }
+}

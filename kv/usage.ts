@@ -1,0 +1,173 @@
+/** Reading and rebuilding what accounts used per day, key and model. */
+import type { AccountId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { receiptIndexKey, receiptIndexPrefix, rollupDayKey, rollupsOfPrefix } from "./keys.ts";
+import { readReceipts, readTail } from "./receipts.ts";
+import {
+  addReceipts,
+  addUsage,
+  noUsage,
+  type RollupCell,
+  rollupCell,
+  rollupCellKey,
+  rollupCellOf,
+  sameUsage,
+  type UsageSum,
+  usageSum,
+} from "./rollups.ts";
+
+/** What one key used of one model on one day. */
+export interface UsageRow extends RollupCell {
+  readonly usage: UsageSum;
+}
+
+export interface DayRange {
+  /** First day, `YYYY-MM-DD`, Vietnam time. */
+  readonly fromDay: string;
+  /** Last day, included. */
+  readonly toDay: string;
+}
+
+function cellId({ day, keyId, model }: RollupCell): string {
+  return `${day} ${keyId} ${model}`;
+}
+
+/** Sorts after every key of the day and before the next day. */
+function afterDay(day: string): string {
+  return `${day}~`;
+}
+
+/**
+ * Usage in a range of days, calls of this very second included, ordered by day, key and model.
+ *
+ * Day sums and the calls that are not in them yet are read one after the other; should the indexer move calls in
+ * between, the reading is repeated.
+ */
+export async function readUsage(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  range: DayRange,
+): Promise<UsageRow[]> {
+  for (let attempt = 1;; attempt++) {
+    const tail = await readTail(kv, accountId);
+    const before = await indexedAmong(kv, accountId, tail);
+    const rows = await readRows(kv, accountId, range);
+    const after = await indexedAmong(kv, accountId, tail);
+    if (after.size !== before.size && attempt < limits.walletWriteAttempts) continue;
+    const open = tail.filter((requestId) => !after.has(requestId));
+    for (const receipt of await readReceipts(kv, open)) {
+      const cell = rollupCell(receipt);
+      if (cell.day < range.fromDay || cell.day > range.toDay) continue;
+      const known = rows.get(cellId(cell));
+      const usage = addReceipts(known?.usage ?? noUsage, [receipt]);
+      rows.set(cellId(cell), { ...cell, usage });
+    }
+    return [...rows.values()].sort((one, other) => cellId(one) < cellId(other) ? -1 : 1);
+  }
+}
+
+/** The sum over a range of days: for totals and for spending limits. */
+export async function readUsageTotal(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  range: DayRange,
+): Promise<UsageSum> {
+  const rows = await readUsage(kv, accountId, range);
+  return rows.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
+}
+
+async function readRows(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  { fromDay, toDay }: DayRange,
+): Promise<Map<string, UsageRow>> {
+  const rows = new Map<string, UsageRow>();
+  const selector = {
+    start: rollupDayKey(accountId, fromDay),
+    end: rollupDayKey(accountId, afterDay(toDay)),
+  };
+  for await (const { key, value } of kv.list<unknown>(selector)) {
+    const cell = rollupCellOf(key);
+    rows.set(cellId(cell), { ...cell, usage: usageSum(value) });
+  }
+  return rows;
+}
+
+/** Which of these calls are in the index, and so in the day sums. */
+async function indexedAmong(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  requestIds: readonly RequestId[],
+): Promise<Set<RequestId>> {
+  const indexed = new Set<RequestId>();
+  if (requestIds.length === 0) return indexed;
+  const wanted = new Set(requestIds);
+  const first = requestIds.reduce((least, id) => id < least ? id : least);
+  const selector = {
+    prefix: receiptIndexPrefix(accountId),
+    start: receiptIndexKey(accountId, first),
+  };
+  for await (const { key } of kv.list(selector)) {
+    const requestId = key[2] as RequestId;
+    if (wanted.has(requestId)) indexed.add(requestId);
+  }
+  return indexed;
+}
+
+/**
+ * Computes the day sums of an account anew from its indexed receipts and corrects the rows that differ. Safe on a live
+ * store: a row that the indexer changes meanwhile is left to the next try. Returns how many rows were wrong.
+ */
+export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise<number> {
+  let corrected = 0;
+  for (let attempt = 0; attempt < limits.walletWriteAttempts; attempt++) {
+    // Versions first, receipts after: a receipt indexed in between changes the version.
+    const stored = new Map<string, Deno.KvEntry<unknown>>();
+    for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
+      stored.set(cellId(rollupCellOf(entry.key)), entry);
+    }
+    const right = await sumIndexed(kv, accountId);
+    let moved = false;
+    for (const id of new Set([...stored.keys(), ...right.keys()])) {
+      const outcome = await correctRow(kv, stored.get(id), right.get(id));
+      if (outcome === "moved") moved = true;
+      if (outcome === "corrected") corrected++;
+    }
+    if (!moved) return corrected;
+  }
+  return corrected;
+}
+
+async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string, UsageRow>> {
+  const rows = new Map<string, UsageRow>();
+  let some: RequestId[] = [];
+  const add = async () => {
+    for (const receipt of await readReceipts(kv, some)) {
+      const cell = rollupCell(receipt);
+      const usage = addReceipts(rows.get(cellId(cell))?.usage ?? noUsage, [receipt]);
+      rows.set(cellId(cell), { ...cell, usage });
+    }
+    some = [];
+  };
+  for await (const { key } of kv.list({ prefix: receiptIndexPrefix(accountId) })) {
+    some.push(key[2] as RequestId);
+    if (some.length >= limits.moneyListRows) await add();
+  }
+  await add();
+  return rows;
+}
+
+async function correctRow(
+  kv: Deno.Kv,
+  stored: Deno.KvEntry<unknown> | undefined,
+  right: UsageRow | undefined,
+): Promise<"right" | "corrected" | "moved"> {
+  if (stored && right && sameUsage(usageSum(stored.value), right.usage)) return "right";
+  const key = stored ? stored.key : right ? rollupCellKey(right) : undefined;
+  if (key === undefined) return "right";
+  const op = kv.atomic().check({ key, versionstamp: stored?.versionstamp ?? null });
+  if (right) op.set(key, right.usage);
+  else op.delete(key);
+  const result = await op.commit();
+  return result.ok ? "corrected" : "moved";
+}

@@ -1,0 +1,308 @@
+/**
+ * Proves a whole store right, or says where it is not:
+ *
+ * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all;
+ * 2. nothing is negative;
+ * 3. every receipt is found through its account, once, and the day sums are the sums of the receipts.
+ *
+ * (That there is one charge per request id follows: the receipt's key is the request id, and (1) would be off by a
+ * second charge that has no receipt.)
+ *
+ * May run beside a live service. One fast scan adds everything up; accounts that look wrong, or were in use meanwhile,
+ * are then checked one by one, where a reading counts only if nothing moved. Accounts that never stand still are
+ * reported as `moving`: for them nothing is proved. The overall totals are those of the scan and exact at rest only.
+ */
+import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { decodeBatch } from "./batches.ts";
+import {
+  batchesPrefix,
+  leasesPrefix,
+  ledgersPrefix,
+  receiptIndexesPrefix,
+  receiptsPrefix,
+  rollupsPrefix,
+  walletsPrefix,
+} from "./keys.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import { leaseRow } from "./leases.ts";
+import { decodeReceipt } from "./receipt_codec.ts";
+import {
+  addReceipts,
+  noUsage,
+  rollupCell,
+  rollupCellKey,
+  sameUsage,
+  type UsageSum,
+  usageSum,
+} from "./rollups.ts";
+import {
+  leaseLeftMicroVnd,
+  type PendingCharge,
+  type Problem,
+  verifyAccount,
+} from "./verify_account.ts";
+import { walletRow } from "./wallets.ts";
+
+export type { Problem } from "./verify_account.ts";
+
+export interface VerifyReport {
+  /** No problem was found, and no account was moving. */
+  readonly ok: boolean;
+  readonly accounts: number;
+  readonly receipts: number;
+  readonly availableMicroVnd: bigint;
+  readonly leasedMicroVnd: bigint;
+  /** Σ credits − Σ debits. */
+  readonly ledgerMicroVnd: bigint;
+  readonly chargedMicroVnd: bigint;
+  /** At most `limits.verifyProblems` of them. */
+  readonly problems: readonly Problem[];
+  readonly problemCount: number;
+  /** Accounts that were in use all the time. */
+  readonly moving: readonly AccountId[];
+}
+
+export interface VerifyOptions {
+  /** Accounts, and day sums, kept in memory at once; more means more passes over the store. */
+  readonly rowsPerPass?: number;
+}
+
+interface Tally {
+  availableMicroVnd: bigint;
+  leasedMicroVnd: bigint;
+  ledgerMicroVnd: bigint;
+  chargedMicroVnd: bigint;
+  /** Receipts by a sum of hashes that does not depend on the order: of the receipts themselves … */
+  receiptsPrint: number;
+  /** … and of the index rows and unindexed batches. */
+  indexPrint: number;
+}
+
+/** A quick hash of a text; 32 bits. FNV-1a. */
+function hash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+class Scan {
+  readonly tallies = new Map<AccountId, Tally>();
+  readonly sums = new Map<string, UsageSum>();
+  readonly suspects = new Set<AccountId>();
+  readonly problems: Problem[] = [];
+  receipts = 0;
+  readonly #kv: Deno.Kv;
+  readonly #isOurs: (accountId: AccountId) => boolean;
+  readonly #charges = new Map<AccountId, PendingCharge[]>();
+  /** Calls of batches, until they are seen in the index. */
+  readonly #tail = new Map<RequestId, AccountId>();
+  readonly #indexedTail = new Set<RequestId>();
+
+  constructor(kv: Deno.Kv, isOurs: (accountId: AccountId) => boolean) {
+    this.#kv = kv;
+    this.#isOurs = isOurs;
+  }
+
+  tally(accountId: AccountId): Tally {
+    let tally = this.tallies.get(accountId);
+    if (!tally) {
+      tally = {
+        availableMicroVnd: 0n,
+        leasedMicroVnd: 0n,
+        ledgerMicroVnd: 0n,
+        chargedMicroVnd: 0n,
+        receiptsPrint: 0,
+        indexPrint: 0,
+      };
+      this.tallies.set(accountId, tally);
+    }
+    return tally;
+  }
+
+  /** Every row under a prefix; one that cannot be read is a problem, not the end. */
+  async #each(
+    prefix: Deno.KvKey,
+    accountOf: (key: Deno.KvKey) => AccountId | undefined,
+    read: (entry: Deno.KvEntry<unknown>) => void,
+  ): Promise<void> {
+    for await (const entry of this.#kv.list<unknown>({ prefix }, { batchSize: 500 })) {
+      const accountId = accountOf(entry.key);
+      if (accountId !== undefined && !this.#isOurs(accountId)) continue;
+      try {
+        read(entry);
+      } catch (error) {
+        const detail = `${entry.key.join(" ")}: ${error instanceof Error ? error.message : error}`;
+        this.problems.push({
+          ...(accountId === undefined ? {} : { accountId }),
+          kind: "row",
+          detail,
+        });
+      }
+    }
+  }
+
+  async run(): Promise<void> {
+    const second = (key: Deno.KvKey) => key[1] as AccountId;
+    const none = () => undefined;
+    await this.#each(batchesPrefix(), none, (entry) => this.#addBatch(entry));
+    await this.#each(leasesPrefix(), second, (entry) => {
+      const lease = leaseRow(entry);
+      const left = leaseLeftMicroVnd(lease, this.#charges.get(lease.accountId) ?? []);
+      if (left < 0n) this.suspects.add(lease.accountId);
+      this.tally(lease.accountId).leasedMicroVnd += left;
+    });
+    await this.#each(walletsPrefix(), second, (entry) => {
+      const accountId = second(entry.key);
+      this.tally(accountId).availableMicroVnd = walletRow(accountId, entry).availableMicroVnd;
+    });
+    await this.#each(ledgersPrefix(), second, ({ key, value }) => {
+      this.tally(second(key)).ledgerMicroVnd += (value as LedgerEntry).amountMicroVnd;
+    });
+    await this.#each(receiptIndexesPrefix(), second, ({ key }) => {
+      const requestId = key[2] as RequestId;
+      if (this.#tail.has(requestId)) this.#indexedTail.add(requestId);
+      const tally = this.tally(second(key));
+      tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+    });
+    await this.#each(receiptsPrefix(), none, (entry) => this.#addReceipt(entry));
+    await this.#each(rollupsPrefix(), second, ({ key, value }) => {
+      const id = key.join(" ");
+      if (!sameUsage(usageSum(value), this.sums.get(id) ?? noUsage)) this.suspects.add(second(key));
+      this.sums.delete(id);
+    });
+    this.#conclude();
+  }
+
+  #addBatch(entry: Deno.KvEntry<unknown>): void {
+    const { commit, parts } = decodeBatch(entry);
+    const instanceId = entry.key[1] as InstanceId;
+    for (const { accountId, chargedMicroVnd, requestIds } of parts) {
+      if (!this.#isOurs(accountId)) continue;
+      const charge = { instanceId, commit, chargedMicroVnd };
+      const known = this.#charges.get(accountId);
+      if (known) known.push(charge);
+      else this.#charges.set(accountId, [charge]);
+      for (const requestId of requestIds) this.#tail.set(requestId, accountId);
+    }
+  }
+
+  #addReceipt(entry: Deno.KvEntry<unknown>): void {
+    const requestId = entry.key[1] as RequestId;
+    const receipt = decodeReceipt(requestId, entry.value);
+    if (!this.#isOurs(receipt.accountId)) return;
+    this.receipts++;
+    const tally = this.tally(receipt.accountId);
+    tally.chargedMicroVnd += receipt.costMicroVnd;
+    tally.receiptsPrint = (tally.receiptsPrint + hash(requestId)) >>> 0;
+    if (this.#tail.has(requestId) && !this.#indexedTail.has(requestId)) return;
+    const id = rollupCellKey(rollupCell(receipt)).join(" ");
+    this.sums.set(id, addReceipts(this.sums.get(id) ?? noUsage, [receipt]));
+  }
+
+  #conclude(): void {
+    for (const [requestId, accountId] of this.#tail) {
+      if (this.#indexedTail.has(requestId)) continue;
+      const tally = this.tally(accountId);
+      tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+    }
+    // Sums that no row claimed.
+    for (const id of this.sums.keys()) this.suspects.add(id.split(" ")[1] as AccountId);
+    for (const [accountId, tally] of this.tallies) {
+      const worth = tally.availableMicroVnd + tally.leasedMicroVnd;
+      if (
+        worth !== tally.ledgerMicroVnd - tally.chargedMicroVnd ||
+        tally.receiptsPrint !== tally.indexPrint
+      ) {
+        this.suspects.add(accountId);
+      }
+    }
+  }
+}
+
+async function countPasses(kv: Deno.Kv, rowsPerPass: number): Promise<number> {
+  let rows = 0;
+  for (const prefix of [walletsPrefix(), rollupsPrefix()]) {
+    for await (const _ of kv.list({ prefix }, { batchSize: 500 })) rows++;
+  }
+  return Math.max(1, Math.ceil(rows / rowsPerPass));
+}
+
+/**
+ * Verifies the store. Reads everything once per `rowsPerPass` accounts; memory is bounded by that, not by the number
+ * of receipts.
+ *
+ * @example
+ * ```ts
+ * import { verifyStore } from "./verify.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * const report = await verifyStore(kv);
+ * if (!report.ok) throw new Error("an empty store is right");
+ * ```
+ */
+export async function verifyStore(
+  kv: Deno.Kv,
+  options: VerifyOptions = {},
+): Promise<VerifyReport> {
+  const rowsPerPass = options.rowsPerPass ?? limits.verifyRowsPerPass;
+  const passes = await countPasses(kv, rowsPerPass);
+  const totals = { accounts: 0, receipts: 0, available: 0n, leased: 0n, ledger: 0n, charged: 0n };
+  const problems: Problem[] = [];
+  const moving: AccountId[] = [];
+  let problemCount = 0;
+  const report = (some: readonly Problem[]) => {
+    problemCount += some.length;
+    problems.push(...some.slice(0, limits.verifyProblems - problems.length));
+  };
+  for (let pass = 0; pass < passes; pass++) {
+    const scan = new Scan(kv, (accountId) => hash(accountId) % passes === pass);
+    await scan.run();
+    totals.accounts += scan.tallies.size;
+    totals.receipts += scan.receipts;
+    for (const tally of scan.tallies.values()) {
+      totals.available += tally.availableMicroVnd;
+      totals.leased += tally.leasedMicroVnd;
+      totals.ledger += tally.ledgerMicroVnd;
+      totals.charged += tally.chargedMicroVnd;
+    }
+    // Rows of no account at all are reported by the first pass only.
+    report(scan.problems.filter(({ accountId }) => accountId !== undefined || pass === 0));
+    const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
+    for (const accountId of scan.suspects) {
+      if (unreadable.has(accountId)) continue;
+      const found = await suspectProblems(kv, accountId, scan.tally(accountId));
+      if (found === "moving") moving.push(accountId);
+      else report(found);
+    }
+  }
+  return {
+    ok: problemCount === 0 && moving.length === 0,
+    accounts: totals.accounts,
+    receipts: totals.receipts,
+    availableMicroVnd: totals.available,
+    leasedMicroVnd: totals.leased,
+    ledgerMicroVnd: totals.ledger,
+    chargedMicroVnd: totals.charged,
+    problems,
+    problemCount,
+    moving,
+  };
+}
+
+/** The second look at an account. Receipts that no index row and no batch names are seen by the scan alone. */
+async function suspectProblems(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  tally: Tally,
+): Promise<Problem[] | "moving"> {
+  const found = await verifyAccount(kv, accountId);
+  if (found === "moving" || found.length > 0) return found;
+  const reread = new Scan(kv, (other) => other === accountId);
+  await reread.run();
+  const now = reread.tally(accountId);
+  if (now.receiptsPrint === now.indexPrint) return [];
+  if (now.receiptsPrint !== tally.receiptsPrint) return "moving";
+  return [{ accountId, kind: "index", detail: "receipts and index differ" }];
+}

@@ -1,0 +1,173 @@
+/** The exact check of one account, also while it is being used: a reading counts only if nothing moved meanwhile. */
+import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import { listBatches } from "./batches.ts";
+import { ledgerPrefix, receiptIndexPrefix, rollupsOfPrefix } from "./keys.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import { type LeaseRow, readLeasesOf } from "./leases.ts";
+import { readReceipts } from "./receipts.ts";
+import {
+  addReceipts,
+  noUsage,
+  rollupCell,
+  rollupCellKey,
+  sameUsage,
+  type UsageSum,
+  usageSum,
+} from "./rollups.ts";
+import { readWallet } from "./wallets.ts";
+
+/** Something that must not be. */
+export interface Problem {
+  readonly accountId?: AccountId;
+  readonly kind: "balance" | "index" | "rollup" | "row";
+  readonly detail: string;
+}
+
+/** What a batch took from an account's lease. */
+export interface PendingCharge {
+  readonly instanceId: InstanceId;
+  readonly commit: number;
+  readonly chargedMicroVnd: bigint;
+}
+
+/** What is left of a lease, as its row and the later batches of its instance say. */
+export function leaseLeftMicroVnd(lease: LeaseRow, charges: Iterable<PendingCharge>): bigint {
+  let leftMicroVnd = lease.remainingMicroVnd;
+  for (const { instanceId, commit, chargedMicroVnd } of charges) {
+    if (instanceId === lease.instanceId && commit > lease.asOfCommit) {
+      leftMicroVnd -= chargedMicroVnd;
+    }
+  }
+  return leftMicroVnd;
+}
+
+interface Holdings {
+  readonly availableMicroVnd: bigint;
+  readonly leasedMicroVnd: bigint;
+  readonly negativeLease: boolean;
+  readonly tail: readonly RequestId[];
+  /** Equal for two readings if and only if nothing moved in between. */
+  readonly version: string;
+}
+
+async function readHoldings(kv: Deno.Kv, accountId: AccountId): Promise<Holdings> {
+  const wallet = await readWallet(kv, accountId);
+  const leases = await readLeasesOf(kv, accountId);
+  const charges: PendingCharge[] = [];
+  const tail: RequestId[] = [];
+  for await (const { instanceId, commit, parts } of listBatches(kv)) {
+    for (const part of parts) {
+      if (part.accountId !== accountId) continue;
+      charges.push({ instanceId, commit, chargedMicroVnd: part.chargedMicroVnd });
+      tail.push(...part.requestIds);
+    }
+  }
+  const left = leases.map((lease) => leaseLeftMicroVnd(lease, charges));
+  return {
+    availableMicroVnd: wallet.availableMicroVnd,
+    leasedMicroVnd: left.reduce((sum, leftMicroVnd) => sum + leftMicroVnd, 0n),
+    negativeLease: left.some((leftMicroVnd) => leftMicroVnd < 0n),
+    tail,
+    version: [wallet.versionstamp, ...leases.map((lease) => lease.versionstamp), ...tail].join(),
+  };
+}
+
+async function readSums(kv: Deno.Kv, accountId: AccountId) {
+  const sums = new Map<string, UsageSum>();
+  let version = "";
+  for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
+    sums.set(entry.key.join(" "), usageSum(entry.value));
+    version += entry.versionstamp;
+  }
+  return { sums, version };
+}
+
+async function sumReceipts(kv: Deno.Kv, ids: readonly RequestId[]) {
+  const sums = new Map<string, UsageSum>();
+  let costMicroVnd = 0n;
+  let found = 0;
+  for (let at = 0; at < ids.length; at += 1_000) {
+    for (const receipt of await readReceipts(kv, ids.slice(at, at + 1_000))) {
+      const id = rollupCellKey(rollupCell(receipt)).join(" ");
+      sums.set(id, addReceipts(sums.get(id) ?? noUsage, [receipt]));
+      costMicroVnd += receipt.costMicroVnd;
+      found++;
+    }
+  }
+  return { sums, costMicroVnd, found };
+}
+
+const attempts = 5;
+
+/** Checks one account. `moving`: it was in use all the time; ask again when it is quieter. */
+export async function verifyAccount(
+  kv: Deno.Kv,
+  accountId: AccountId,
+): Promise<Problem[] | "moving"> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const before = await readHoldings(kv, accountId);
+    const sumsBefore = await readSums(kv, accountId);
+    let movedMicroVnd = 0n;
+    for await (const { value } of kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) })) {
+      movedMicroVnd += value.amountMicroVnd;
+    }
+    const ids: RequestId[] = [];
+    for await (const { key } of kv.list({ prefix: receiptIndexPrefix(accountId) })) {
+      ids.push(key[2] as RequestId);
+    }
+    const known = new Set(ids);
+    const open = before.tail.filter((requestId) => !known.has(requestId));
+    const indexed = await sumReceipts(kv, ids);
+    const unindexed = await sumReceipts(kv, open);
+    const sums = await readSums(kv, accountId);
+    const after = await readHoldings(kv, accountId);
+    if (before.version !== after.version || sumsBefore.version !== sums.version) continue;
+    const chargedMicroVnd = indexed.costMicroVnd + unindexed.costMicroVnd;
+    const missing = ids.length + open.length - indexed.found - unindexed.found;
+    return [
+      ...balanceProblems(accountId, after, movedMicroVnd, chargedMicroVnd),
+      ...(missing > 0
+        ? [{ accountId, kind: "index" as const, detail: `${missing} receipts are missing` }]
+        : []),
+      ...sumProblems(accountId, sums.sums, indexed.sums),
+    ];
+  }
+  return "moving";
+}
+
+function balanceProblems(
+  accountId: AccountId,
+  holdings: Holdings,
+  movedMicroVnd: bigint,
+  chargedMicroVnd: bigint,
+): Problem[] {
+  const problems: Problem[] = [];
+  const worth = holdings.availableMicroVnd + holdings.leasedMicroVnd;
+  if (holdings.negativeLease) {
+    problems.push({ accountId, kind: "balance", detail: "more was charged than was leased" });
+  }
+  if (worth !== movedMicroVnd - chargedMicroVnd) {
+    problems.push({
+      accountId,
+      kind: "balance",
+      detail: `available ${holdings.availableMicroVnd} + leased ${holdings.leasedMicroVnd} is ` +
+        `${worth - movedMicroVnd + chargedMicroVnd} µVND off from ledger ${movedMicroVnd} − ` +
+        `charges ${chargedMicroVnd}`,
+    });
+  }
+  return problems;
+}
+
+function sumProblems(
+  accountId: AccountId,
+  stored: ReadonlyMap<string, UsageSum>,
+  right: ReadonlyMap<string, UsageSum>,
+): Problem[] {
+  const problems: Problem[] = [];
+  for (const id of new Set([...stored.keys(), ...right.keys()])) {
+    if (!sameUsage(stored.get(id) ?? noUsage, right.get(id) ?? noUsage)) {
+      problems.push({ accountId, kind: "rollup", detail: `the day sum ${id} is wrong` });
+    }
+  }
+  return problems;
+}
