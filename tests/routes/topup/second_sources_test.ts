@@ -1,0 +1,141 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { importStatement } from "../../../routes/topup/statement_import.ts";
+import { pollSepay } from "../../../routes/topup/sepay_poll.ts";
+import {
+  notice,
+  receivingAccount,
+  type TopupWorld,
+  topupWorld,
+} from "../../support/topup_world.ts";
+
+function row(id: string, memo: string, change: Record<string, unknown> = {}) {
+  return {
+    id,
+    transaction_date: "2026-11-20 14:02:37",
+    account_number: receivingAccount.account,
+    va: null,
+    transfer_type: "in",
+    amount_in: 200_000,
+    amount_out: 0,
+    accumulated: 0,
+    transaction_content: memo,
+    reference_number: `REF-${id}`,
+    code: null,
+    ...change,
+  };
+}
+
+function pages(...all: unknown[][]) {
+  const asked: string[] = [];
+  const fetchPage = (url: string, init: RequestInit): Promise<Response> => {
+    asked.push(url);
+    assertEquals(new Headers(init.headers).get("authorization"), "Bearer token-1");
+    assertEquals(init.redirect, "error");
+    const page = Number(new URL(url).searchParams.get("page"));
+    return Promise.resolve(Response.json({
+      status: "success",
+      data: all[page - 1] ?? [],
+      meta: { pagination: { has_more: page < all.length } },
+    }));
+  };
+  return { fetchPage, asked };
+}
+
+const poll = (
+  world: TopupWorld,
+  fetchPage: (url: string, init: RequestInit) => Promise<Response>,
+) =>
+  pollSepay({
+    intake: world.intake,
+    nowMs: () => world.nowMs,
+    apiToken: "token-1",
+    fetch: fetchPage,
+  }, 2 * 86_400_000);
+
+Deno.test("pollSepay() reads all pages of the window and credits what no webhook told of", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const { code } = await world.order(ann);
+  const { fetchPage, asked } = pages([row("a", code)], [
+    row("b", "x", { id: "?" }),
+    row("c", "hi"),
+  ]);
+  assertEquals(await poll(world, fetchPage), { ok: true, seen: 2, fresh: 2, unreadable: 1 });
+  assertEquals(await world.balanceVnd(ann.id), 200_000);
+  assertEquals(asked.length, 2);
+  const query = new URL(asked[0]!).searchParams;
+  assertEquals(query.get("transaction_date_from"), "2026-11-18 14:00:00");
+  // The next poll sees the same movements again.
+  assertEquals(await poll(world, fetchPage), { ok: true, seen: 2, fresh: 0, unreadable: 1 });
+  assertEquals(await world.balanceVnd(ann.id), 200_000);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("pollSepay() tells what went wrong and when to come back", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const limited = () =>
+    Promise.resolve(new Response("slow down", { status: 429, headers: { "retry-after": "3" } }));
+  assertEquals(await poll(world, limited), {
+    ok: false,
+    why: "refused",
+    status: 429,
+    retryAfterSeconds: 3,
+  });
+  assertEquals(await poll(world, () => Promise.reject(new TypeError("no route"))), {
+    ok: false,
+    why: "unreachable",
+  });
+  assertEquals(await poll(world, () => Promise.resolve(new Response("<html>"))), {
+    ok: false,
+    why: "malformed",
+  });
+  assertEquals(await poll(world, () => Promise.resolve(Response.json({ data: 1 }))), {
+    ok: false,
+    why: "malformed",
+    status: 200,
+  });
+});
+
+Deno.test("pollSepay() does not follow pages without end", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  let calls = 0;
+  const endless = () => {
+    calls++;
+    return Promise.resolve(Response.json({ data: [], meta: { pagination: { has_more: true } } }));
+  };
+  await poll(world, endless);
+  assertEquals(calls, 50);
+});
+
+Deno.test("importStatement() feeds a file into the same intake, as often as one likes", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const [ann, bob] = [await world.customer("ann"), await world.customer("bob")];
+  const [annOrder, bobOrder] = [await world.order(ann), await world.order(bob)];
+  // A webhook has told of the first.
+  await world.intake.take(notice(annOrder.code, { reference: "FT1" }), "{}");
+  const file = "Ngày giao dịch,Ghi nợ,Ghi có,Nội dung,Số tham chiếu\n" +
+    `20/11/2026 14:02:37,,"200,000",${annOrder.code} x,FT1\n` +
+    `20/11/2026 16:00:00,,"300,000",${bobOrder.code} y,FT2\n` +
+    "20/11/2026 17:00:00,11000,,Phi,FT3\n" +
+    "xx/11/2026,,1,z,FT4\n" +
+    "99/11/2026,,1,z,FT5\n";
+  const first = await importStatement(world.intake, file, receivingAccount.account);
+  assertEquals([first.rows, first.fresh, first.problems.length], [3, 3, 1]);
+  const again = await importStatement(world.intake, file, receivingAccount.account);
+  assertEquals([again.rows, again.fresh], [3, 0]);
+  assertEquals([await world.balanceVnd(ann.id), await world.balanceVnd(bob.id)], [
+    200_000,
+    300_000,
+  ]);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("importStatement() says so when a file is no statement", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const result = await importStatement(topupWorld(kv).intake, "hello", "1");
+  assertStringIncludes(result.problems[0]?.what ?? "", "no header");
+});
