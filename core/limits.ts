@@ -66,6 +66,10 @@ export const limits = {
   breakerPauseMaxMs: 60_000,
   /** What is known of a route's slowness halves in this time without a measurement. */
   slownessHalfLifeMs: 30_000,
+  /** The public status is read from the store this often at most, whoever asks. */
+  statusCacheMs: 10_000,
+  /** Counts of availability are written this often. */
+  availabilityEveryMs: 60_000,
   /** A p95 of fewer first outputs than this is a guess; hedging waits for it. */
   hedgeMinSamples: 20,
   /** A provider key that was refused rests this long, doubled each time … */
@@ -90,6 +94,8 @@ export const limits = {
   preambleBytes: 1024 * 1024,
   /** Silence after which the client gets a keep-alive: under the 30–60 s that proxies allow. */
   keepAliveMs: 15_000,
+  /** How often instances that died are looked for. */
+  reapEveryMs: 15_000,
   /** After the drain deadline stopped calls get this long to send their last event and settle. */
   stopMs: 3_000,
   /** Clients are asked to come back after this when the operator has switched to maintenance. */
@@ -273,4 +279,16 @@ export const limits = {
   bankMatchLateMs: 5 * 60_000,
   /** Refusal text that is repeated as the reason for the stop: refusals are a sentence or two. */
   refusalChars: 16_384,
+  /** A claim on a poll of a video task: twice the time that the poll itself may take, so no two run at once. */
+  videoPollClaimMs: 60_000,
+  /** One question to a provider about a video task. */
+  videoPollMs: 25_000,
+  /** Polls of video tasks at the same time in one process. */
+  videoPollLanes: 16,
+  /** Video tasks of one page of a list: what the video API allows. */
+  videoListRows: 100,
+  /** Open video tasks that one sweep looks at; the polls themselves do the work, the sweep only finds lost ones. */
+  videoSweepRows: 10_000,
+  /** How long past its deadline an open task must be before the sweep thinks that its poll was lost. */
+  videoSweepGraceMs: 10 * 60_000,
 } as const;

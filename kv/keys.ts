@@ -13,6 +13,7 @@ import type {
   InvoiceId,
   LedgerId,
   RequestId,
+  VideoId,
 } from "../core/ids.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
 
@@ -413,4 +414,32 @@ export function secondFactorKey(accountId: AccountId): Deno.KvKey {
 /** A session that has passed the second factor. */
 export function operatorSessionKey(sessionId: string): Deno.KvKey {
   return ["operator_session", sessionId];
+}
+
+// Videos: a task lies under its owner, so that a foreign id finds nothing. Open tasks have an index for the sweeper.
+
+export function videosOfPrefix(accountId: AccountId): Deno.KvKey {
+  return ["video", accountId];
+}
+
+export function videoKey(accountId: AccountId, videoId: VideoId): Deno.KvKey {
+  return ["video", accountId, videoId];
+}
+
+export function openVideosPrefix(): Deno.KvKey {
+  return ["video_open"];
+}
+
+export function openVideoKey(videoId: VideoId): Deno.KvKey {
+  return ["video_open", videoId];
+}
+
+// Availability: calls answered and failed, per hour and instance.
+
+export function availabilityHourPrefix(hour: number): Deno.KvKey {
+  return ["availability", hour];
+}
+
+export function availabilityKey(hour: number, instanceId: InstanceId): Deno.KvKey {
+  return ["availability", hour, instanceId];
 }

@@ -15,13 +15,14 @@ import type { Control } from "../../kv/control.ts";
 import { exportRecords } from "../../kv/export.ts";
 import { credit, debit } from "../../kv/ledger.ts";
 import { verifyStore } from "../../kv/verify.ts";
-import { readBalance } from "../../kv/wallets.ts";
+import type { Teller } from "../../kv/teller/mod.ts";
 
 export interface AdminDeps {
   readonly kv: Deno.Kv;
   readonly clock: Clock;
   readonly masterKeys: MasterKeys;
   readonly control: Control;
+  readonly teller: Teller;
 }
 
 const accountBody = z.strictObject({ email: z.email().optional() });
@@ -58,7 +59,7 @@ async function requireAccount(kv: Deno.Kv, text: string): Promise<AccountId> {
 
 /** Builds the app. It has no authentication of its own: whoever reaches its socket owns the store. */
 export function createAdminApp(deps: AdminDeps): Hono {
-  const { kv, clock, masterKeys, control } = deps;
+  const { kv, clock, masterKeys, control, teller } = deps;
   const app = new Hono();
 
   app.onError((error, context) => {
@@ -91,7 +92,7 @@ export function createAdminApp(deps: AdminDeps): Hono {
 
   app.get("/accounts/:account", async (context) => {
     const id = await requireAccount(kv, context.req.param("account"));
-    const balance = await readBalance(kv, id);
+    const balance = await teller.balance(id);
     const keys = await listApiKeys(kv, id);
     return context.json({
       ...await getAccount(kv, id),
@@ -144,7 +145,7 @@ export function createAdminApp(deps: AdminDeps): Hono {
     const result = amountMicroVnd > 0n
       ? await credit(kv, { ...movement, amountMicroVnd })
       : await debit(kv, { ...movement, amountMicroVnd: -amountMicroVnd });
-    const balance = await readBalance(kv, accountId);
+    const balance = await teller.balance(accountId);
     return context.json({ result, balanceVnd: formatVnd(balance.totalMicroVnd) });
   });
 

@@ -4,6 +4,7 @@ import { systemClock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { openControl } from "../../kv/control.ts";
 import { openStore } from "../../kv/store.ts";
+import { openTeller } from "../../kv/teller/mod.ts";
 import { loadMasterKeys } from "../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
 import { adminSocketPath, callAdminSocket } from "./socket.ts";
@@ -118,12 +119,14 @@ async function send(config: Config, command: Command): Promise<Response> {
   if (!opened.ok) return await callAdminSocket(adminSocketPath(config), command.path, init);
   using store = opened.store;
   const control = await openControl(store.kv, systemClock);
+  const teller = await openTeller(store.kv, { clock: systemClock });
   try {
     const app = createAdminApp({
       kv: store.kv,
       clock: systemClock,
       masterKeys: await loadMasterKeys(config),
       control,
+      teller,
     });
     const response = await app.request(command.path, init);
     // The body is read before the store closes under it.
@@ -131,6 +134,7 @@ async function send(config: Config, command: Command): Promise<Response> {
     await response.body?.pipeTo(Deno.stdout.writable, { preventClose: true });
     return new Response(null, response);
   } finally {
+    await teller.close();
     control.close();
   }
 }

@@ -4,6 +4,7 @@ import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { limits } from "../../core/limits.ts";
+import { Availability } from "../../core/routing/availability.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { openControl } from "../../kv/control.ts";
 import { openKeyDirectory } from "../../kv/key_directory.ts";
@@ -67,6 +68,7 @@ export async function assemble(
       switchOf: (routeId) => control.switches.routes[routeId]?.state,
       onEvent: (event) => log.event("warn", "route state", { ...event }),
     }),
+    availability: new Availability(clock.nowMs()),
     calls,
     log,
   };

@@ -1,5 +1,6 @@
 /** What runs beside calls: clearing up behind dead instances. Each bounded, none overlapping itself. */
 import { limits } from "../../core/limits.ts";
+import { writeAvailability } from "../../kv/availability.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
 import type { Gateway } from "../v1/gateway.ts";
 
@@ -7,6 +8,17 @@ interface Job {
   readonly name: string;
   readonly everyMs: number;
   readonly run: () => Promise<unknown>;
+}
+
+/** Writes what was counted since the hour began, and the end of the hour before. */
+export async function saveAvailability(gateway: Gateway): Promise<void> {
+  const { kv, clock, availability, teller } = gateway;
+  const finished = availability.takeFinished();
+  if (finished !== undefined) {
+    await writeAvailability(kv, teller.instanceId, finished.hour, finished.counts);
+  }
+  const { hour, counts } = availability.current(clock.nowMs());
+  await writeAvailability(kv, teller.instanceId, hour, counts);
 }
 
 /** Starts the jobs. `stop` waits for those that are running. */
@@ -17,6 +29,11 @@ export function startJobs(gateway: Gateway): { stop(): Promise<void> } {
       name: "reap",
       everyMs: limits.reapEveryMs,
       run: () => reapExpiredInstances(kv, clock.nowMs()),
+    },
+    {
+      name: "availability",
+      everyMs: limits.availabilityEveryMs,
+      run: () => saveAvailability(gateway),
     },
   ];
   let stopped = false;

@@ -62,7 +62,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     )
     : undefined;
   const jobs = startJobs(gateway);
-  const app = createApp(gateway);
+  const app = createApp(gateway, { stopping: () => signal.aborted });
   const server = Deno.serve({
     port: config.port,
     hostname: config.host,

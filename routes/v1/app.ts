@@ -9,6 +9,7 @@ import { serveCountTokens } from "./count_tokens.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { listStyle, modelList, modelObject } from "./models.ts";
+import { DayOfAvailability, serveStatus } from "./status.ts";
 
 /** What the server tells of a connection; absent when a test calls the app without a socket. */
 export interface ConnectionBindings {
@@ -91,6 +92,9 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
       return errorResponse(error, errorStyleOf(context.req.path), requestId);
     }
   };
+
+  const day = new DayOfAvailability(gateway);
+  app.get("/v1/status", () => serveStatus(gateway, day));
 
   const methods = new Map<string, string[]>();
   for (const { method, path, serve } of endpoints) {

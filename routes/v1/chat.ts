@@ -1,5 +1,5 @@
 /** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
-import { runAttempts } from "../../core/call/attempt_loop.ts";
+import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
 import {
   type ChatCall,
@@ -171,6 +171,9 @@ async function route(
     report: (route, result) => gateway.router.report(model, route, operation, result),
   });
   if (request.stream) incoming.request.signal.removeEventListener("abort", onGone);
+  if (loop.ok || isRouteFault(loop.error)) {
+    gateway.availability.note(model.id, loop.ok, gateway.clock.nowMs());
+  }
   if (!loop.ok) {
     await settlement.settle({
       outcome: control.stopped === "client_gone" ? "client_gone" : "failed",

@@ -2,6 +2,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
+import type { Availability } from "../../core/routing/availability.ts";
 import type { Router } from "../../core/routing/router.ts";
 import type { Control } from "../../kv/control.ts";
 import type { KeyDirectory } from "../../kv/key_directory.ts";
@@ -18,6 +19,7 @@ export interface Gateway {
   readonly directory: KeyDirectory;
   readonly teller: Teller;
   readonly router: Router;
+  readonly availability: Availability;
   readonly calls: CallsInFlight;
   readonly log: CallLog;
 }

@@ -1,0 +1,82 @@
+/** How many calls of each model were answered, hour by hour: the public uptime. Counts only, no matter who called. */
+
+/** Calls of one model in one hour. */
+export interface AvailabilityCount {
+  answered: number;
+  failed: number;
+}
+
+/** Counts by model id. */
+export type AvailabilityCounts = Readonly<Record<string, Readonly<AvailabilityCount>>>;
+
+const hourMs = 3_600_000;
+
+/** The hour that holds a moment, counted from 1970. */
+export function hourOf(atMs: number): number {
+  return Math.floor(atMs / hourMs);
+}
+
+/**
+ * The counts of this process for the running hour; what came before was written to the store.
+ *
+ * @example
+ * ```ts
+ * import { Availability, uptime } from "./availability.ts";
+ * const availability = new Availability(0);
+ * availability.note("m", true, 1);
+ * availability.note("m", true, 2);
+ * availability.note("m", false, 3);
+ * const { counts } = availability.current(4);
+ * if (uptime([counts], "m") !== 2 / 3) throw new Error("wrong");
+ * ```
+ */
+export class Availability {
+  #hour: number;
+  #counts: Record<string, AvailabilityCount> = {};
+  #finished: { readonly hour: number; readonly counts: AvailabilityCounts } | undefined;
+
+  constructor(nowMs: number) {
+    this.#hour = hourOf(nowMs);
+  }
+
+  #turn(nowMs: number): void {
+    const hour = hourOf(nowMs);
+    if (hour <= this.#hour) return;
+    this.#finished = { hour: this.#hour, counts: this.#counts };
+    this.#hour = hour;
+    this.#counts = {};
+  }
+
+  /** A call ended: `answered` unless every route failed it. Calls refused for their own faults do not count. */
+  note(modelId: string, answered: boolean, nowMs: number): void {
+    this.#turn(nowMs);
+    const count = this.#counts[modelId] ??= { answered: 0, failed: 0 };
+    if (answered) count.answered++;
+    else count.failed++;
+  }
+
+  /** The running hour and what it holds. */
+  current(nowMs: number): { readonly hour: number; readonly counts: AvailabilityCounts } {
+    this.#turn(nowMs);
+    return { hour: this.#hour, counts: this.#counts };
+  }
+
+  /** The hour before, once, so that its last minute is written too. */
+  takeFinished(): { readonly hour: number; readonly counts: AvailabilityCounts } | undefined {
+    const finished = this.#finished;
+    this.#finished = undefined;
+    return finished;
+  }
+}
+
+/** Share of calls that were answered; `undefined` if there were none. */
+export function uptime(hours: readonly AvailabilityCounts[], modelId: string): number | undefined {
+  let answered = 0;
+  let failed = 0;
+  for (const counts of hours) {
+    const count = counts[modelId];
+    answered += count?.answered ?? 0;
+    failed += count?.failed ?? 0;
+  }
+  return answered + failed === 0 ? undefined : answered / (answered + failed);
+}

@@ -1,0 +1,21 @@
+/** For load balancers: is the process alive, and should it get calls. */
+import { Hono } from "hono";
+import type { Gateway } from "./v1/gateway.ts";
+
+/** `stopping` turns true when the process was told to end: it finishes its calls but should get no new ones. */
+export function createHealth(gateway: Gateway, stopping: () => boolean): Hono {
+  const app = new Hono();
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+  app.get("/readyz", (context) => {
+    const reasons = [
+      ...(stopping() ? ["stopping"] : []),
+      ...(gateway.teller.healthy ? [] : ["ledger unavailable"]),
+      ...(gateway.control.freshKeysEpoch() === undefined ? ["store does not answer"] : []),
+    ];
+    return context.json(
+      { status: reasons.length === 0 ? "ready" : "not ready", reasons },
+      reasons.length === 0 ? 200 : 503,
+    );
+  });
+  return app;
+}

@@ -1,0 +1,114 @@
+/**
+ * What operators see and change by program: routes and maintenance. Behind a key of its own
+ * (`GATEWAY_OPERATOR_KEY`); without one these paths do not exist. Changes reach every instance within two seconds.
+ */
+import { type Context, Hono, type Next } from "hono";
+import { z } from "zod";
+import { GatewayError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import type { RouteReport } from "../../core/routing/router.ts";
+import { errorResponse } from "../http/error_response.ts";
+import { equalSecrets } from "../http/equal_secrets.ts";
+import type { Gateway } from "../v1/gateway.ts";
+
+const switchBody = z.strictObject({ reason: z.string().min(1).max(500).default("operator") });
+const maintenanceBody = z.strictObject({
+  on: z.boolean(),
+  message: z.string().min(1).max(500).default("The service is under maintenance"),
+});
+
+function routeJson({ model, route, switched, operations, credentials }: RouteReport) {
+  return {
+    id: route.id,
+    model,
+    provider: route.provider,
+    style: route.style,
+    region: route.region ?? null,
+    priority: route.priority,
+    weight: route.weight,
+    switched: switched ?? "enabled",
+    credentials,
+    operations: Object.fromEntries(
+      Object.entries(operations).map(([name, view]) => [name, {
+        state: view.state,
+        window: { calls: view.windowCalls, failures: view.windowFailures },
+        consecutive_failures: view.consecutiveFailures,
+        first_output_ms: view.firstOutputMs ?? null,
+        tokens_per_second: view.tokensPerSecond ?? null,
+        in_flight: view.inFlight,
+        next_probe_at: view.nextProbeAtMs === undefined
+          ? null
+          : new Date(view.nextProbeAtMs).toISOString(),
+        reason: view.reason ?? null,
+      }]),
+    ),
+  };
+}
+
+/** Builds the app; mount it at `/operator`. */
+export function createOperatorApi(gateway: Gateway): Hono {
+  const { control, router, clock, config, log } = gateway;
+  const app = new Hono();
+
+  async function requireKey(context: Context, next: Next): Promise<Response | void> {
+    const sent = /^bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    if (config.operatorKey === undefined || sent === undefined) return context.notFound();
+    if (!await equalSecrets(sent, config.operatorKey)) {
+      const error = new GatewayError("invalid_api_key", "The operator key is wrong");
+      return errorResponse(error, "chat", newId("request", clock.nowMs()));
+    }
+    await next();
+  }
+
+  app.onError((error) => {
+    const known = error instanceof z.ZodError
+      ? new GatewayError(
+        "invalid_request",
+        error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
+      )
+      : error;
+    return errorResponse(known, "chat", newId("request", clock.nowMs()));
+  });
+
+  app.get(
+    "/routes",
+    requireKey,
+    (context) => context.json({ object: "list", data: router.reports().map(routeJson) }),
+  );
+
+  app.post("/routes/:id{.+}/:action{disable|enable|drain}", requireKey, async (context) => {
+    const { id, action } = context.req.param();
+    if (!router.reports().some(({ route }) => route.id === id)) {
+      throw new GatewayError("not_found", "There is no such route");
+    }
+    const text = await context.req.text();
+    const { reason } = switchBody.parse(text === "" ? {} : JSON.parse(text));
+    await control.update((switches) => {
+      const { [id ?? ""]: _former, ...others } = switches.routes;
+      if (action === "enable") return { ...switches, routes: others };
+      const state = action === "drain" ? "draining" : "disabled";
+      return {
+        ...switches,
+        routes: { ...others, [id ?? ""]: { state, reason, sinceMs: clock.nowMs() } },
+      };
+    });
+    log.event("warn", `route ${action}`, { route: id, reason });
+    return context.json({ id, switched: control.switches.routes[id ?? ""]?.state ?? "enabled" });
+  });
+
+  app.get(
+    "/maintenance",
+    requireKey,
+    (context) => context.json({ maintenance: control.switches.maintenance ?? null }),
+  );
+
+  app.post("/maintenance", requireKey, async (context) => {
+    const { on, message } = maintenanceBody.parse(await context.req.json());
+    await control.update(({ routes }) =>
+      on ? { routes, maintenance: { message, sinceMs: clock.nowMs() } } : { routes }
+    );
+    log.event("warn", on ? "maintenance on" : "maintenance off");
+    return context.json({ maintenance: control.switches.maintenance ?? null });
+  });
+  return app;
+}
