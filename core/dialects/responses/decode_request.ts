@@ -1,0 +1,203 @@
+/** Reads a Responses request into a conversation (wire notes, section 3). */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type {
+  Conversation,
+  Effort,
+  Extra,
+  OutputFormat,
+  ReasoningWish,
+  TextBlock,
+} from "../conversation.ts";
+import {
+  invalid,
+  oneOf,
+  optionalBoolean,
+  optionalCount,
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../fields.ts";
+import { Notes } from "../notes.ts";
+import { decodeInput } from "./decode_items.ts";
+import { decodeResponsesTools } from "./decode_tools.ts";
+
+/** Fields that are read below, by name. Anything else becomes an extra. */
+const known = new Set([
+  "model",
+  "input",
+  "instructions",
+  "max_output_tokens",
+  "temperature",
+  "top_p",
+  "top_logprobs",
+  "stream",
+  "stream_options",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "text",
+  "reasoning",
+  "include",
+  "user",
+  "safety_identifier",
+  "service_tier",
+  "store",
+  "background",
+  "previous_response_id",
+  "conversation",
+  "prompt",
+]);
+
+export function decodeResponsesRequest(body: JsonObject): Conversation {
+  refuseStored(body);
+  const notes = new Notes();
+  const { system, turns } = decodeInput(body["input"]);
+  const instructions = optionalString(body, "instructions", "instructions");
+  const maxTokens = optionalCount(body, "max_output_tokens", "max_output_tokens", 1);
+  const temperature = optionalNumber(body, "temperature", "temperature");
+  const topP = optionalNumber(body, "top_p", "top_p");
+  const tier = optionalString(body, "service_tier", "service_tier");
+  const text = optionalObject(body, "text", "text") ?? {};
+  const encrypted = decodeInclude(body, notes);
+  const reasoning = decodeReasoning(body, encrypted);
+  const output = decodeFormat(text);
+  return {
+    from: "responses",
+    model: requiredString(body, "model", "model"),
+    system: [...instructionBlocks(instructions), ...system],
+    turns,
+    ...decodeResponsesTools(body),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    sampling: {
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(topP === undefined ? {} : { topP }),
+    },
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(output === undefined ? {} : { output }),
+    stream: optionalBoolean(body, "stream", "stream") ?? false,
+    streamUsage: true,
+    ...decodeEndUser(body),
+    ...(tier === undefined ? {} : { serviceTier: { tier, path: "service_tier" } }),
+    extras: decodeExtras(body, text),
+    notes: notes.list(),
+  };
+}
+
+function instructionBlocks(instructions: string | undefined): TextBlock[] {
+  return instructions === undefined || instructions.trim() === ""
+    ? []
+    : [{ type: "text", text: instructions, path: "instructions" }];
+}
+
+/** What needs a store at one provider's account, and what clients rely on and no other style can give. */
+function refuseStored(body: JsonObject): void {
+  for (const field of ["previous_response_id", "conversation", "prompt"]) {
+    if (body[field] !== undefined && body[field] !== null) {
+      refuse(field, "nothing is stored for this model; send the whole conversation as input");
+    }
+  }
+  if (optionalBoolean(body, "background", "background") === true) {
+    refuse("background", "this model answers only while the call lasts");
+  }
+  if (optionalBoolean(body, "store", "store") === true) {
+    refuse("store", "answers of this model are not stored; send false");
+  }
+  if ((optionalCount(body, "top_logprobs", "top_logprobs") ?? 0) > 0) {
+    refuse("top_logprobs", "this model gives no log probabilities");
+  }
+}
+
+/** `include` asks for more output. Encrypted reasoning is always given; the rest exists only at its own vendor. */
+function decodeInclude(body: JsonObject, notes: Notes): boolean {
+  const include = optionalList(body, "include", "include") ?? [];
+  if (include.some((wish) => wish !== "reasoning.encrypted_content")) notes.add("include");
+  return include.includes("reasoning.encrypted_content");
+}
+
+const efforts = [
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+] as const satisfies readonly Effort[];
+
+function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | undefined {
+  const reasoning = optionalObject(body, "reasoning", "reasoning");
+  if (reasoning === undefined) return undefined;
+  const word = optionalString(reasoning, "effort", "reasoning.effort");
+  const summary = optionalString(reasoning, "summary", "reasoning.summary") ??
+    optionalString(reasoning, "generate_summary", "reasoning.generate_summary");
+  if (word === undefined && summary === undefined) return undefined;
+  return {
+    ...(word === undefined ? {} : { effort: oneOf(word, efforts, "reasoning.effort") }),
+    ...(summary === undefined ? {} : { display: summary }),
+    ...(encrypted ? { encrypted } : {}),
+    path: "reasoning",
+  };
+}
+
+function decodeFormat(text: JsonObject): OutputFormat | undefined {
+  const path = "text.format";
+  const format = optionalObject(text, "format", path);
+  switch (format?.["type"]) {
+    case undefined:
+    case "text":
+      return undefined;
+    case "json_object":
+      return { type: "json_object", path };
+    case "json_schema":
+      return decodeSchema(format, path);
+    default:
+      return invalid(`${path}.type`, "must be one of text, json_object, json_schema");
+  }
+}
+
+function decodeSchema(format: JsonObject, path: string): OutputFormat {
+  const name = optionalString(format, "name", `${path}.name`);
+  const description = optionalString(format, "description", `${path}.description`);
+  const strict = optionalBoolean(format, "strict", `${path}.strict`);
+  return {
+    type: "json_schema",
+    path,
+    schema: requiredObject(format["schema"], `${path}.schema`),
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+function decodeEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
+  for (const path of ["safety_identifier", "user"]) {
+    const id = optionalString(body, path, path);
+    if (id !== undefined) return { endUser: { id, path } };
+  }
+  return {};
+}
+
+/** Values that ask for nothing: they change no answer when they are left out. */
+function asksForNothing(name: string, value: Json): boolean {
+  if (name === "truncation") return value === "disabled";
+  if (name === "verbosity") return value === "medium";
+  if (Array.isArray(value)) return value.length === 0;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+function decodeExtras(body: JsonObject, text: JsonObject): Extra[] {
+  const named: [name: string, path: string, value: Json | undefined][] = [
+    ["verbosity", "text.verbosity", text["verbosity"]],
+    ...Object.entries(body)
+      .filter(([name]) => !known.has(name))
+      .map(([name, value]): [string, string, Json | undefined] => [name, name, value]),
+  ];
+  return named.flatMap(([name, path, value]): Extra[] => {
+    if (value === undefined || value === null) return [];
+    return [{ name, path, value, otherwise: asksForNothing(name, value) ? "ignore" : "note" }];
+  });
+}

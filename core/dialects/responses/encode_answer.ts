@@ -1,0 +1,119 @@
+/** Writes a whole answer for a Responses client (wire notes, section 3). */
+import type { JsonObject } from "../../json.ts";
+import { CallIds } from "../answer_ids.ts";
+import type { PipeContext } from "../contract.ts";
+import type { Answer, AnswerText, ToolCallBlock } from "../conversation.ts";
+import {
+  annotation,
+  callItem,
+  itemId,
+  messageItem,
+  reasoningItem,
+  refusalPart,
+  textPart,
+} from "./output_items.ts";
+import { responseObject } from "./response_object.ts";
+import { writeResponsesStop } from "./stop_reasons.ts";
+
+export function encodeResponsesAnswer(answer: Answer, context: PipeContext): JsonObject {
+  const wroteRefusal = answer.blocks.some((block) => block.type === "text" && block.refusal);
+  const writer = new OutputWriter(context, answer.stop.reason === "length");
+  for (const block of answer.blocks) {
+    switch (block.type) {
+      case "text":
+        writer.text(block);
+        break;
+      case "reasoning":
+        if (block.text === "" && block.proof === undefined) break;
+        writer.add((id) => reasoningItem(id("reasoning"), block.text, block.proof));
+        break;
+      case "tool_call":
+        writer.call(block);
+        break;
+      case "foreign":
+        // Ran inside the upstream's call; what it led to stands in the text.
+        break;
+    }
+  }
+  const { explanation } = answer.stop;
+  if (answer.stop.reason === "refusal" && !wroteRefusal && explanation) {
+    writer.text({ type: "text", path: "", text: explanation, refusal: true });
+  }
+  return responseObject(context, {
+    ...writeResponsesStop(answer.stop, wroteRefusal),
+    output: writer.output(),
+    usage: answer.usage,
+    serviceTier: answer.serviceTier,
+  });
+}
+
+interface Part {
+  readonly refusal: boolean;
+  text: string;
+  readonly annotations: JsonObject[];
+}
+
+type ItemKind = Parameters<typeof itemId>[0];
+
+/** Collects items; neighbouring texts become one part of one message. */
+class OutputWriter {
+  readonly #context: PipeContext;
+  readonly #cut: boolean;
+  readonly #callIds: CallIds;
+  readonly #items: JsonObject[] = [];
+  #parts: Part[] = [];
+
+  constructor(context: PipeContext, cut: boolean) {
+    this.#context = context;
+    this.#cut = cut;
+    this.#callIds = new CallIds(context.requestId, "call_", (id) => id);
+  }
+
+  text(block: AnswerText): void {
+    if (block.text === "") return;
+    const refusal = block.refusal === true;
+    let part = this.#parts.at(-1);
+    if (part?.refusal !== refusal) {
+      part = { refusal, text: "", annotations: [] };
+      this.#parts.push(part);
+    }
+    const start = part.text.length;
+    part.text += block.text;
+    for (const citation of block.citations ?? []) {
+      part.annotations.push(annotation(citation, start, part.text.length));
+    }
+  }
+
+  call(block: ToolCallBlock): void {
+    const callId = this.#callIds.next(block.id);
+    const { input, name } = block;
+    const custom = input.kind === "text";
+    const text = input.kind === "object" ? JSON.stringify(input.value) : input.text;
+    this.add((id) => {
+      const head = { id: id(custom ? "custom_tool_call" : "function_call"), callId, name, custom };
+      return callItem(head, "completed", text === "" && !custom ? "{}" : text);
+    });
+  }
+
+  add(make: (id: (kind: ItemKind) => string) => JsonObject): void {
+    this.#closeMessage();
+    this.#items.push(make((kind) => itemId(kind, this.#context, this.#items.length)));
+  }
+
+  output(): JsonObject[] {
+    this.#closeMessage();
+    const last = this.#items.at(-1);
+    if (this.#cut && last?.["status"] === "completed") last["status"] = "incomplete";
+    return this.#items;
+  }
+
+  #closeMessage(): void {
+    if (this.#parts.length === 0) return;
+    const content = this.#parts.map((part) =>
+      part.refusal ? refusalPart(part.text) : textPart(part.text, part.annotations)
+    );
+    this.#parts = [];
+    const id = itemId("message", this.#context, this.#items.length);
+    this.#items.push(messageItem(id, "completed", content));
+  }
+}

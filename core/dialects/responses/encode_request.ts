@@ -1,0 +1,188 @@
+/** Writes a conversation as a Responses request (wire notes, section 3). */
+import type { JsonObject } from "../../json.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type { Conversation } from "../conversation.ts";
+import type { EncodedRequest } from "../dialect.ts";
+import { effortOf, nearestEffort } from "../effort.ts";
+import { carryExtras, jsonInWords, schemaInWords, stopPath } from "../extras.ts";
+import { type ResolvedFacts, resolveFacts } from "../facts.ts";
+import { allowsStrictChat } from "../json_schema.ts";
+import { Notes } from "../notes.ts";
+import { hashHex } from "../short_hash.ts";
+import { encodeInput } from "./encode_items.ts";
+import { encodeResponsesTools } from "./encode_tools.ts";
+
+/** The vendor refuses a smaller cap. */
+const leastOutputTokens = 16;
+
+export function encodeResponsesRequest(
+  conversation: Conversation,
+  options: ConversionOptions,
+): EncodedRequest {
+  const facts = resolveFacts("responses", options.facts);
+  const notes = new Notes();
+  const format = encodeFormat(conversation, facts, notes);
+  const { instructions, input } = encodeInput(conversation, facts, notes, format.instructions);
+  const body: JsonObject = { model: options.upstreamModel };
+  if (instructions !== undefined) body["instructions"] = instructions;
+  body["input"] = input;
+  encodeResponsesTools(conversation, facts, notes, body);
+  encodeCap(conversation, facts, options, notes, body);
+  encodeSampling(conversation, facts, notes, body);
+  encodeReasoning(conversation, facts, notes, body);
+  if (format.field !== undefined) body["text"] = { format: format.field };
+  encodeIdentity(conversation, facts, body);
+  carryVerbosity(conversation, facts, notes, body);
+  // Nothing is kept at the vendor: the client sends the whole conversation, reasoning included.
+  body["store"] = false;
+  if (facts.efforts.length > 0) body["include"] = ["reasoning.encrypted_content"];
+  if (conversation.stream) body["stream"] = true;
+  return { body, notes: notes.list(), memory: { reasoningSigner: facts.reasoning_signer } };
+}
+
+function encodeCap(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  options: ConversionOptions,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { maxTokens } = conversation;
+  if (maxTokens === undefined) return;
+  const cap = Math.min(maxTokens, facts.max_output ?? Infinity, options.maxOutputTokens);
+  if (cap < leastOutputTokens) notes.add(capPath(conversation));
+  body["max_output_tokens"] = Math.max(cap, leastOutputTokens);
+}
+
+function capPath(conversation: Conversation): string {
+  return conversation.from === "messages" ? "max_tokens" : "max_completion_tokens";
+}
+
+function encodeSampling(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { temperature, topP, topK, stop } = conversation.sampling;
+  const fixed = facts.sampling === "fixed";
+  if (temperature !== undefined) {
+    if (!fixed) body["temperature"] = temperature;
+    else if (temperature !== 1) notes.add("temperature");
+  }
+  if (topP !== undefined) {
+    const excluded = facts.temp_top_p_exclusive && temperature !== undefined;
+    if (!fixed && !excluded) body["top_p"] = topP;
+    else if (topP !== 1) notes.add("top_p");
+  }
+  if (topK !== undefined) notes.add("top_k");
+  // The style has no stop sequences at all.
+  if (stop !== undefined && stop.length > 0) notes.add(stopPath(conversation));
+}
+
+function encodeReasoning(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { reasoning } = conversation;
+  if (reasoning === undefined) return;
+  const wanted = effortOf(reasoning);
+  const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
+  if (wanted !== undefined && wanted !== "none" && effort === undefined) {
+    notes.add(reasoning.path);
+    return;
+  }
+  // A Messages client that switches thinking on expects to see it; a Chat client has no field for the wish.
+  const shows = reasoning.mode === "on" || reasoning.mode === "adaptive" ||
+    reasoning.display !== undefined;
+  const hides = reasoning.display === "omitted" || wanted === "none" || facts.efforts.length === 0;
+  const summary = shows && !hides ? { summary: summaryWord(reasoning.display) } : {};
+  if (effort === undefined && Object.keys(summary).length === 0) return;
+  body["reasoning"] = { ...(effort === undefined ? {} : { effort }), ...summary };
+}
+
+function summaryWord(display: string | undefined): string {
+  return display === "concise" || display === "detailed" ? display : "auto";
+}
+
+interface EncodedFormat {
+  readonly field?: JsonObject;
+  /** Said in the instructions where the route has no field for it. */
+  readonly instructions: readonly string[];
+}
+
+function encodeFormat(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+): EncodedFormat {
+  const { output } = conversation;
+  if (output === undefined) return { instructions: [] };
+  if (output.type === "json_schema" && facts.structured === "format") {
+    const { schema, name, description, strict } = output;
+    const field = {
+      type: "json_schema",
+      name: name ?? "output",
+      ...(description === undefined ? {} : { description }),
+      schema,
+      strict: strict !== false && allowsStrictChat(schema),
+    };
+    if (strict === true && !field.strict) notes.add(`${output.path}.strict`);
+    return { field, instructions: [] };
+  }
+  const words = output.type === "json_schema" ? schemaInWords(output.schema) : jsonInWords;
+  if (facts.structured === "none" || facts.structured === "tool") {
+    notes.add(output.path);
+    return { instructions: [words] };
+  }
+  if (output.type === "json_schema") notes.add(output.path);
+  const isAskedFor = output.type === "json_object" && mentionsJson(conversation);
+  return { field: { type: "json_object" }, instructions: isAskedFor ? [] : [words] };
+}
+
+/** The vendor takes `json_object` only when the input says the word. */
+function mentionsJson(conversation: Conversation): boolean {
+  const says = (text: string): boolean => /json/i.test(text);
+  return conversation.system.some((block) => says(block.text)) ||
+    conversation.turns.some((turn) =>
+      turn.blocks.some((block) => block.type === "text" && says(block.text))
+    );
+}
+
+/** Who the client's user is and how fast it should go: only where the route asks for it. */
+function encodeIdentity(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  body: JsonObject,
+): void {
+  const { endUser, serviceTier } = conversation;
+  if (endUser !== undefined) {
+    const field = ["safety_identifier", "user"].find((name) => facts.extra_fields.includes(name));
+    // Agents put long ids here; the vendor takes 64 characters.
+    if (field !== undefined) {
+      body[field] = endUser.id.length <= 64 ? endUser.id : hashHex(endUser.id);
+    }
+  }
+  if (serviceTier !== undefined && facts.extra_fields.includes("service_tier")) {
+    body["service_tier"] = serviceTier.tier;
+  }
+}
+
+/** Chat's top-level `verbosity` stands inside `text` here; all other extras keep their place. */
+function carryVerbosity(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const extras: JsonObject = {};
+  carryExtras(conversation, facts.extra_fields, extras, notes);
+  const { verbosity, ...rest } = extras;
+  if (verbosity !== undefined) {
+    const text = body["text"];
+    body["text"] = { ...(typeof text === "object" ? text : {}), verbosity };
+  }
+  Object.assign(body, rest);
+}

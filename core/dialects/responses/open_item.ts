@@ -1,0 +1,230 @@
+/**
+ * Output items while they stream to a Responses client: the frames that open, fill and close them, and the item that
+ * they add up to. Text is kept as JSON literals without their quotes, joined as they come.
+ */
+import type { JsonObject } from "../../json.ts";
+import type { Citation, ReasoningProof } from "../conversation.ts";
+import { literalLength } from "../json_literal.ts";
+import {
+  annotation,
+  type CallHead,
+  callItem,
+  type ItemStatus,
+  messageItem,
+  reasoningItem,
+  refusalPart,
+  textPart,
+} from "./output_items.ts";
+import { summaryParts } from "./reasoning_item.ts";
+
+/** Writes one event: its type, and its members as JSON text without the braces. */
+export type WriteEvent = (type: string, members: string) => void;
+
+/** One item from its `added` to its `done`. */
+export interface OpenItem {
+  /** Closes the item; the whole item is part of the last event of the stream. */
+  close(status: ItemStatus): JsonObject;
+}
+
+function place(id: string, index: number): string {
+  return `"item_id":${JSON.stringify(id)},"output_index":${index}`;
+}
+
+function opening(index: number, item: JsonObject): string {
+  return `"output_index":${index},"item":${JSON.stringify(item)}`;
+}
+
+function decoded(inner: string): string {
+  return JSON.parse(`"${inner}"`);
+}
+
+/** A message: parts of text and of refusal. */
+export class OpenMessage implements OpenItem {
+  readonly #id: string;
+  readonly #index: number;
+  readonly #write: WriteEvent;
+  readonly #done: JsonObject[] = [];
+  #part:
+    | { readonly refusal: boolean; readonly annotations: JsonObject[]; inner: string }
+    | undefined;
+  /** Where the text of the current block begins within its part, as literal text. */
+  #blockStart = 0;
+  #citations: Citation[] = [];
+
+  constructor(id: string, index: number, write: WriteEvent) {
+    this.#id = id;
+    this.#index = index;
+    this.#write = write;
+    write("response.output_item.added", opening(index, messageItem(id, "in_progress", [])));
+  }
+
+  add(json: string, refusal: boolean): void {
+    const part = this.#partOf(refusal);
+    const inner = json.slice(1, -1);
+    part.inner += inner;
+    if (refusal) this.#write("response.refusal.delta", `${this.#place()},"delta":${json}`);
+    else {
+      this.#write("response.output_text.delta", `${this.#place()},"delta":${json},"logprobs":[]`);
+    }
+  }
+
+  cite(citation: Citation): void {
+    this.#citations.push(citation);
+  }
+
+  /** A block of the answer ended: its sources are placed on its text. Another block may follow in the same part. */
+  endBlock(): void {
+    const part = this.#part;
+    if (part === undefined) return;
+    if (this.#citations.length > 0 && !part.refusal) this.#placeCitations(part);
+    this.#citations = [];
+    this.#blockStart = part.inner.length;
+  }
+
+  close(status: ItemStatus): JsonObject {
+    this.#closePart();
+    const item = messageItem(this.#id, status, this.#done);
+    this.#write("response.output_item.done", opening(this.#index, item));
+    return item;
+  }
+
+  #placeCitations(part: { readonly annotations: JsonObject[]; readonly inner: string }): void {
+    const start = literalLength(`"${part.inner.slice(0, this.#blockStart)}"`);
+    const end = literalLength(`"${part.inner}"`);
+    for (const citation of this.#citations) {
+      const source = annotation(citation, start, end);
+      this.#write(
+        "response.output_text.annotation.added",
+        `${this.#place()},"annotation_index":${part.annotations.length},"annotation":${
+          JSON.stringify(source)
+        }`,
+      );
+      part.annotations.push(source);
+    }
+  }
+
+  #place(): string {
+    return `${place(this.#id, this.#index)},"content_index":${this.#done.length}`;
+  }
+
+  #partOf(refusal: boolean): { inner: string } {
+    if (this.#part?.refusal === refusal) return this.#part;
+    this.#closePart();
+    const part = { refusal, annotations: [], inner: "" };
+    this.#part = part;
+    this.#blockStart = 0;
+    const empty = refusal ? refusalPart("") : textPart("", []);
+    this.#write(
+      "response.content_part.added",
+      `${this.#place()},"part":${JSON.stringify(empty)}`,
+    );
+    return part;
+  }
+
+  #closePart(): void {
+    this.endBlock();
+    const part = this.#part;
+    if (part === undefined) return;
+    const text = decoded(part.inner);
+    const whole = part.refusal ? refusalPart(text) : textPart(text, part.annotations);
+    const literal = `"${part.inner}"`;
+    if (part.refusal) this.#write("response.refusal.done", `${this.#place()},"refusal":${literal}`);
+    else {
+      this.#write("response.output_text.done", `${this.#place()},"text":${literal},"logprobs":[]`);
+    }
+    this.#write("response.content_part.done", `${this.#place()},"part":${JSON.stringify(whole)}`);
+    this.#done.push(whole);
+    this.#part = undefined;
+  }
+}
+
+/** Reasoning: a summary of one part, if there is text at all. */
+export class OpenReasoning implements OpenItem {
+  readonly #id: string;
+  readonly #index: number;
+  readonly #write: WriteEvent;
+  #inner = "";
+  #proof: ReasoningProof | undefined;
+
+  constructor(id: string, index: number, write: WriteEvent) {
+    this.#id = id;
+    this.#index = index;
+    this.#write = write;
+    const empty = { id, type: "reasoning", summary: [], encrypted_content: null };
+    write("response.output_item.added", opening(index, empty));
+  }
+
+  add(json: string): void {
+    const inner = json.slice(1, -1);
+    if (inner === "") return;
+    if (this.#inner === "") {
+      this.#write("response.reasoning_summary_part.added", `${this.#place()},"part":${part("")}`);
+    }
+    this.#inner += inner;
+    this.#write("response.reasoning_summary_text.delta", `${this.#place()},"delta":${json}`);
+  }
+
+  prove(proof: ReasoningProof): void {
+    this.#proof = proof;
+  }
+
+  close(): JsonObject {
+    const text = decoded(this.#inner);
+    if (text !== "") {
+      const literal = `"${this.#inner}"`;
+      this.#write("response.reasoning_summary_text.done", `${this.#place()},"text":${literal}`);
+      this.#write("response.reasoning_summary_part.done", `${this.#place()},"part":${part(text)}`);
+    }
+    const item = reasoningItem(this.#id, text, this.#proof);
+    this.#write("response.output_item.done", opening(this.#index, item));
+    return item;
+  }
+
+  #place(): string {
+    return `${place(this.#id, this.#index)},"summary_index":0`;
+  }
+}
+
+function part(text: string): string {
+  return JSON.stringify(summaryParts([text])[0]);
+}
+
+/** A call of a function, or of a tool that takes free text. */
+export class OpenCall implements OpenItem {
+  readonly #head: CallHead;
+  readonly #index: number;
+  readonly #write: WriteEvent;
+  #inner = "";
+
+  constructor(head: CallHead, index: number, write: WriteEvent) {
+    this.#head = head;
+    this.#index = index;
+    this.#write = write;
+    write("response.output_item.added", opening(index, callItem(head, "in_progress", "")));
+  }
+
+  add(json: string): void {
+    this.#inner += json.slice(1, -1);
+    this.#write(`${this.#event()}.delta`, `${this.#place()},"delta":${json}`);
+  }
+
+  close(status: ItemStatus): JsonObject {
+    // A client parses the arguments; none at all are an empty object.
+    if (this.#inner === "" && !this.#head.custom) this.add('"{}"');
+    const field = this.#head.custom ? "input" : "arguments";
+    this.#write(`${this.#event()}.done`, `${this.#place()},"${field}":"${this.#inner}"`);
+    const item = callItem(this.#head, status, decoded(this.#inner));
+    this.#write("response.output_item.done", opening(this.#index, item));
+    return item;
+  }
+
+  #place(): string {
+    return place(this.#head.id, this.#index);
+  }
+
+  #event(): string {
+    return this.#head.custom
+      ? "response.custom_tool_call_input"
+      : "response.function_call_arguments";
+  }
+}

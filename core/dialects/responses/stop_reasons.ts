@@ -1,0 +1,36 @@
+/** Why an answer ended, in the words of Responses, both ways. */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { Stop } from "../conversation.ts";
+
+/** Reads the status of a response whose end is not an error. */
+export function readResponsesStop(
+  from: { readonly status?: Json; readonly incomplete_details?: Json },
+  saw: { readonly calls: boolean; readonly refusal: string },
+): Stop {
+  const { status, incomplete_details: details } = from;
+  const explanation = saw.refusal === "" ? {} : { explanation: saw.refusal };
+  if (status === "incomplete") {
+    const filtered = isJsonObject(details) && details["reason"] === "content_filter";
+    return filtered ? { reason: "refusal", ...explanation } : { reason: "length" };
+  }
+  if (saw.refusal !== "") return { reason: "refusal", ...explanation };
+  return { reason: saw.calls ? "tool_calls" : "end" };
+}
+
+/**
+ * The members of a response that tell how it ended. A refusal that the model wrote out itself is a complete answer, as
+ * at the vendor; a filter's cut is not.
+ */
+export function writeResponsesStop(
+  stop: Stop,
+  refusalText: boolean,
+): { readonly status: "completed" | "incomplete"; readonly incomplete_details: JsonObject | null } {
+  const reason = stop.reason === "length"
+    ? "max_output_tokens"
+    : stop.reason === "refusal" && !refusalText
+    ? "content_filter"
+    : undefined;
+  return reason === undefined
+    ? { status: "completed", incomplete_details: null }
+    : { status: "incomplete", incomplete_details: { reason } };
+}

@@ -1,0 +1,269 @@
+/** Reads a Responses stream (wire notes, section 3). */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { limits } from "../../limits.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type { EventSink, StreamDecoder } from "../dialect.ts";
+import { readProviderError } from "../provider_error.ts";
+import { decodeOutputItem, readAnnotation } from "./decode_answer.ts";
+import { readItemProof, summaryBreak } from "./reasoning_item.ts";
+import { readResponsesStop } from "./stop_reasons.ts";
+import { readResponsesUsage } from "./usage.ts";
+
+/** One output item while it streams. */
+interface OpenItem {
+  readonly type: string;
+  /** Block of a call, of reasoning or of a hosted tool; messages have one per part. */
+  readonly block: number;
+  /** Blocks of a message's parts by `content_index`. */
+  readonly parts: Map<number, number>;
+  /** Something of its content came by deltas, so the whole item at its end brings nothing new. */
+  streamed: boolean;
+  /** Reasoning may be told twice, as a summary and in full: the one that comes first is taken. */
+  reasoning?: "summary" | "full";
+}
+
+/**
+ * Turns events of an upstream into events of the conversation. Items may come with or without deltas, with or without
+ * their `added`; what the deltas left out is taken from the whole item at its end.
+ */
+export class ResponsesStreamDecoder implements StreamDecoder {
+  readonly #signer: string;
+  readonly #items = new Map<number, OpenItem>();
+  /** Places of items that are closed: nothing more is taken from them. */
+  readonly #closed = new Set<number>();
+  #nextBlock = 0;
+  #started = false;
+  #ended = false;
+  #calls = false;
+  #refusal = "";
+
+  constructor(memory: ConversionMemory) {
+    this.#signer = memory.reasoningSigner ?? "responses";
+  }
+
+  frame(event: string | undefined, data: string, emit: EventSink): void {
+    if (this.#ended || data === "" || data.trim() === "[DONE]") return;
+    const body = parse(data, event);
+    const type = typeof body["type"] === "string" ? body["type"] : event ?? "";
+    if (event === "error" || type === "error") return this.#fail(body, emit);
+    this.#read(type, body, emit);
+  }
+
+  /** Only a closing event is a clean end. */
+  bodyEnd(): void {}
+
+  #read(type: string, body: JsonObject, emit: EventSink): void {
+    const index = typeof body["output_index"] === "number" ? body["output_index"] : 0;
+    switch (type) {
+      case "response.created":
+      case "response.queued":
+      case "response.in_progress":
+        return this.#start(body, emit);
+      case "response.completed":
+      case "response.incomplete":
+        return this.#close(body, emit);
+      case "response.failed":
+        return this.#fail(responseOf(body), emit);
+      case "response.output_item.added":
+        this.#open(index, body["item"], emit);
+        return;
+      case "response.output_item.done":
+        return this.#itemDone(index, body["item"], emit);
+      case "response.output_text.delta":
+        return this.#text("text", index, body, emit);
+      case "response.refusal.delta":
+        if (typeof body["delta"] === "string") this.#refusal += body["delta"];
+        return this.#text("refusal", index, body, emit);
+      case "response.output_text.annotation.added":
+        return this.#citation(index, body, emit);
+      case "response.reasoning_summary_part.added":
+        if (body["summary_index"] === 0) return;
+        return this.#reasoning("summary", index, JSON.stringify(summaryBreak), emit);
+      case "response.reasoning_summary_text.delta":
+        return this.#reasoning("summary", index, literal(body["delta"]), emit);
+      case "response.reasoning_text.delta":
+        return this.#reasoning("full", index, literal(body["delta"]), emit);
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        return this.#arguments(index, literal(body["delta"]), emit);
+    }
+  }
+
+  #start(body: JsonObject, emit: EventSink): void {
+    if (this.#started) return;
+    this.#started = true;
+    const id = responseOf(body)["id"];
+    emit({ type: "start", ...(typeof id === "string" ? { id } : {}) });
+  }
+
+  #open(index: number, value: Json | undefined, emit: EventSink): OpenItem | undefined {
+    this.#start({}, emit);
+    if (this.#closed.has(index)) return undefined;
+    const known = this.#items.get(index);
+    if (known !== undefined) return known;
+    const item = isJsonObject(value) ? value : {};
+    const type = typeof item["type"] === "string" ? item["type"] : "message";
+    const opened: OpenItem = {
+      type,
+      block: this.#newBlock(),
+      parts: new Map(),
+      streamed: false,
+    };
+    this.#items.set(index, opened);
+    const { call_id: callId, id, name } = item;
+    if (type === "function_call" || type === "custom_tool_call") {
+      this.#calls = true;
+      emit({
+        type: "call",
+        block: opened.block,
+        id: typeof callId === "string" ? callId : "",
+        ...(typeof id === "string" ? { itemId: id } : {}),
+        name: typeof name === "string" ? name : "",
+        ...(type === "custom_tool_call" ? { custom: true } : {}),
+      });
+    } else if (type !== "message" && type !== "reasoning") {
+      emit({ type: "foreign", block: opened.block, kind: type });
+    }
+    return opened;
+  }
+
+  #newBlock(): number {
+    if (this.#nextBlock >= limits.toolCallsPerAnswer) {
+      throw new GatewayError("upstream_unreachable", "The provider sent too many output items");
+    }
+    return this.#nextBlock++;
+  }
+
+  #text(type: "text" | "refusal", index: number, body: JsonObject, emit: EventSink): void {
+    const item = this.#open(index, { type: "message" }, emit);
+    const json = literal(body["delta"]);
+    if (item === undefined || json === emptyText) return;
+    item.streamed = true;
+    emit({ type, block: this.#partBlock(item, body, emit), json });
+  }
+
+  /** The block of a message's part. A part that follows closes the one before. */
+  #partBlock(item: OpenItem, body: JsonObject, emit: EventSink): number {
+    const part = typeof body["content_index"] === "number" ? body["content_index"] : 0;
+    const known = item.parts.get(part);
+    if (known !== undefined) return known;
+    const block = item.parts.size === 0 ? item.block : this.#newBlock();
+    for (const earlier of item.parts.values()) emit({ type: "block_end", block: earlier });
+    item.parts.clear();
+    item.parts.set(part, block);
+    return block;
+  }
+
+  #reasoning(kind: "summary" | "full", index: number, json: string, emit: EventSink): void {
+    const item = this.#open(index, { type: "reasoning" }, emit);
+    if (item === undefined || json === emptyText) return;
+    item.reasoning ??= kind;
+    if (item.reasoning !== kind) return;
+    item.streamed = true;
+    emit({ type: "reasoning", block: item.block, json });
+  }
+
+  #arguments(index: number, json: string, emit: EventSink): void {
+    const item = this.#open(index, { type: "function_call" }, emit);
+    if (item === undefined || json === emptyText) return;
+    item.streamed = true;
+    emit({ type: "arguments", block: item.block, json });
+  }
+
+  #citation(index: number, body: JsonObject, emit: EventSink): void {
+    const item = this.#items.get(index);
+    const citation = readAnnotation(body["annotation"]);
+    if (item === undefined || citation === undefined) return;
+    emit({ type: "citation", block: this.#partBlock(item, body, emit), citation });
+  }
+
+  #itemDone(index: number, value: Json | undefined, emit: EventSink): void {
+    if (!isJsonObject(value)) return;
+    const item = this.#open(index, value, emit);
+    if (item === undefined) return;
+    if (!item.streamed) this.#takeWhole(item, value, emit);
+    if (item.type === "reasoning") {
+      const { proof } = readItemProof(value, this.#signer);
+      if (proof !== undefined) emit({ type: "reasoning_proof", block: item.block, proof });
+    }
+    const blocks = item.parts.size > 0 ? [...item.parts.values()] : [item.block];
+    for (const block of blocks) emit({ type: "block_end", block });
+    this.#items.delete(index);
+    this.#closed.add(index);
+  }
+
+  /** The content of an item that came in one piece. */
+  #takeWhole(item: OpenItem, value: JsonObject, emit: EventSink): void {
+    decodeOutputItem(value, "", this.#signer).forEach((block, i) => {
+      if (block.type === "text") {
+        if (block.refusal === true) this.#refusal += block.text;
+        const type = block.refusal === true ? "refusal" : "text";
+        const at = this.#partBlock(item, { content_index: i }, emit);
+        emit({ type, block: at, json: JSON.stringify(block.text) });
+        for (const citation of block.citations ?? []) {
+          emit({ type: "citation", block: at, citation });
+        }
+      } else if (block.type === "reasoning" && block.text !== "") {
+        emit({ type: "reasoning", block: item.block, json: JSON.stringify(block.text) });
+      } else if (block.type === "tool_call" && block.input.kind !== "object") {
+        if (block.input.text === "") return;
+        emit({ type: "arguments", block: item.block, json: JSON.stringify(block.input.text) });
+      }
+    });
+  }
+
+  #close(body: JsonObject, emit: EventSink): void {
+    this.#start(body, emit);
+    const response = responseOf(body);
+    const output = response["output"];
+    if (Array.isArray(output)) {
+      output.forEach((item, index) => this.#itemDone(index, item, emit));
+    }
+    for (const item of this.#items.values()) {
+      const blocks = item.parts.size > 0 ? [...item.parts.values()] : [item.block];
+      for (const block of blocks) emit({ type: "block_end", block });
+    }
+    const report = readResponsesUsage(response["usage"]);
+    if (report.kind === "counts") emit({ type: "usage", usage: report.usage });
+    if (report.kind === "absurd") emit({ type: "usage_rejected" });
+    const { status, service_tier: tier } = response;
+    emit({
+      type: "stop",
+      stop: readResponsesStop(response, { calls: this.#calls, refusal: this.#refusal }),
+      ...(typeof status === "string" ? { raw: status } : {}),
+      ...(typeof tier === "string" ? { serviceTier: tier } : {}),
+    });
+    this.#ended = true;
+    emit({ type: "end" });
+  }
+
+  #fail(body: JsonObject, emit: EventSink): void {
+    this.#ended = true;
+    emit({ type: "error", error: readProviderError(body) });
+  }
+}
+
+const emptyText = '""';
+
+function literal(delta: Json | undefined): string {
+  return typeof delta === "string" ? JSON.stringify(delta) : emptyText;
+}
+
+function responseOf(body: JsonObject): JsonObject {
+  return isJsonObject(body["response"]) ? body["response"] : {};
+}
+
+function parse(data: string, event: string | undefined): JsonObject {
+  let value: Json;
+  try {
+    value = JSON.parse(data);
+  } catch (cause) {
+    // An error may come as plain text.
+    if (event === "error") return { error: data };
+    throw new GatewayError("upstream_unreachable", "The provider sent an event that is not JSON", {
+      cause,
+    });
+  }
+  return isJsonObject(value) ? value : {};
+}
