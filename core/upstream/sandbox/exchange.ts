@@ -28,7 +28,7 @@ export class SandboxExchange implements UpstreamExchange {
 
   async #respond(): Promise<UpstreamResponse> {
     const { waitMs, status, headers, steps } = this.#reply;
-    if (waitMs > 0) await this.#wait(waitMs);
+    if (waitMs > 0) await this.#delay(waitMs, this.#abort.signal);
     this.#checkCancelled();
     return {
       status,
@@ -66,7 +66,7 @@ export class SandboxExchange implements UpstreamExchange {
   async #live(step: Exclude<Step, { do: "send" }>): Promise<void> {
     switch (step.do) {
       case "wait":
-        await this.#wait(step.ms);
+        await this.#delay(step.ms, this.#abort.signal);
         break;
       case "stall":
         await aborted(this.#abort.signal);
@@ -75,12 +75,6 @@ export class SandboxExchange implements UpstreamExchange {
         throw new UpstreamFailure("cut", "The sandbox cut the connection");
     }
     this.#checkCancelled();
-  }
-
-  /** A delay that takes no notice of the signal must not hold a cancelled call. */
-  async #wait(ms: number): Promise<void> {
-    const { signal } = this.#abort;
-    await Promise.race([this.#delay(ms, signal), aborted(signal)]);
   }
 
   #checkCancelled(): void {

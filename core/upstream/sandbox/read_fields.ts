@@ -17,14 +17,16 @@ export function commonFields(
   if (unknown !== undefined) {
     throw new SandboxRefusal(`The sandbox has no trigger "${unknown}"`);
   }
+  // A stream and a whole answer to the same question are the same answer.
+  const { stream, stream_options: _, ...question } = body;
   return {
     model,
-    stream: body["stream"] === true,
+    stream: stream === true,
     text,
     triggers,
     attachments: turn.attachments,
     toolResults: turn.toolResults,
-    seed: hashHex(JSON.stringify(body)),
+    seed: hashHex(JSON.stringify(question)),
   };
 }
 
