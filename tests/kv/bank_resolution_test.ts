@@ -1,0 +1,188 @@
+import { assert, assertEquals } from "@std/assert";
+import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { updateAccount } from "../../kv/accounts.ts";
+import {
+  adjustWallet,
+  decideApproval,
+  listApprovals,
+  requestApproval,
+} from "../../kv/approvals.ts";
+import { listReviews } from "../../kv/bank_events.ts";
+import { assignBankEvent, resolveBankEvent } from "../../kv/bank_resolution.ts";
+import { listAuditLines } from "../../kv/operator_audit.ts";
+import { checkTopups } from "../../kv/topup_checks.ts";
+import { getTopupOrder } from "../../kv/topups.ts";
+import { notice, operator, topupWorld } from "../support/topup_world.ts";
+
+async function reviewed(kv: Deno.Kv) {
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const order = await world.order(ann);
+  const staff = await operator(world, "staff");
+  const event = notice("khong ro");
+  await world.intake.take(event, "{}");
+  const context = { operator: staff, nowMs: world.nowMs };
+  return { world, ann, order, staff, event, context };
+}
+
+Deno.test("assigning credits once, pays the order, and leaves an audit line", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, order, event, context } = await reviewed(kv);
+  const assignment = {
+    ref: event,
+    target: { kind: "order", code: order.code } as const,
+    reason: "phone call",
+  };
+  const results = await Promise.all([
+    assignBankEvent(kv, assignment, context),
+    assignBankEvent(kv, assignment, context),
+    world.intake.sweep(),
+  ]);
+  assertEquals([results[0].ok, results[1].ok].filter(Boolean).length, 1);
+  assertEquals(await world.balanceVnd(ann.id), 200_000);
+  assertEquals((await getTopupOrder(kv, order.code)).value?.state, "paid");
+  const [line, ...more] = await listAuditLines(kv, { count: 10 });
+  assertEquals([line?.act, line?.operatorEmail, more.length], [
+    "notice_assigned",
+    "staff@example.com",
+    0,
+  ]);
+  assertEquals(await assignBankEvent(kv, assignment, context), { ok: false, why: "state" });
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("a second source of an assigned movement is still a duplicate", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, event, context } = await reviewed(kv);
+  const target = { kind: "account", accountId: ann.id } as const;
+  assert((await assignBankEvent(kv, { ref: event, target, reason: "r" }, context)).ok);
+  const listed = notice("khong ro", { source: "sepay-poll", reference: event.reference! });
+  await world.intake.take(listed, "{}");
+  assertEquals((await world.state(listed))?.kind, "duplicate");
+  assertEquals(await world.balanceVnd(ann.id), 200_000);
+});
+
+Deno.test("a blocked account may be given its money, a deleted or unknown one may not", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, event, context } = await reviewed(kv);
+  const nobody = { kind: "account", accountId: "acc_nobody" as typeof ann.id } as const;
+  assertEquals(await assignBankEvent(kv, { ref: event, target: nobody, reason: "r" }, context), {
+    ok: false,
+    why: "target",
+  });
+  await updateAccount(kv, ann.id, { blockedAtMs: 1 });
+  const target = { kind: "account", accountId: ann.id } as const;
+  assert((await assignBankEvent(kv, { ref: event, target, reason: "r" }, context)).ok);
+  assertEquals(await world.balanceVnd(ann.id), 200_000);
+});
+
+Deno.test("verdicts move no money, keep the sums whole and can be taken back", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, event, context } = await reviewed(kv);
+  const resolve = (verdict: Parameters<typeof resolveBankEvent>[2]) =>
+    resolveBankEvent(kv, event, verdict, context);
+  const state = async () => (await world.state(event))?.kind;
+  const suspense = async () => (await checkTopups(kv, world.nowMs)).totals.suspenseMicroVnd;
+
+  assert((await resolve({ kind: "ignore", note: "loan" })).ok);
+  assertEquals([await state(), await suspense()], ["ignored", 0n]);
+  assert((await resolve({ kind: "return" })).ok);
+  assertEquals([await state(), await suspense()], ["review", fromVnd(200_000)]);
+  assertEquals(await resolve({ kind: "finish_refund", bankReference: "x" }), {
+    ok: false,
+    why: "state",
+  });
+  assert((await resolve({ kind: "start_refund", note: "asked by mail" })).ok);
+  assertEquals([await state(), (await listReviews(kv, 10)).length], ["refund_pending", 1]);
+  assert((await resolve({ kind: "finish_refund", bankReference: "FT99" })).ok);
+  assertEquals([await state(), (await listReviews(kv, 10)).length], ["refunded", 0]);
+  assertEquals(await resolve({ kind: "return" }), { ok: false, why: "state" });
+  const { problems, totals } = await checkTopups(kv, world.nowMs);
+  assertEquals([problems, totals.refundedMicroVnd], [[], fromVnd(200_000)]);
+  assertEquals((await listAuditLines(kv, { count: 10 })).map(({ act }) => act), [
+    "notice_refunded",
+    "notice_refund_started",
+    "notice_returned",
+    "notice_ignored",
+  ]);
+});
+
+Deno.test("a notice is a duplicate only of another one that exists", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, event, context } = await reviewed(kv);
+  const mark = (of: { source: "sepay"; id: string }) =>
+    resolveBankEvent(kv, event, { kind: "duplicate", of }, context);
+  assertEquals(await mark({ source: "sepay", id: event.id }), { ok: false, why: "target" });
+  assertEquals(await mark({ source: "sepay", id: "1" }), { ok: false, why: "target" });
+  const other = notice("khac");
+  await world.intake.take(other, "{}");
+  assert((await mark({ source: "sepay", id: other.id })).ok);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("what needs two operators cannot be done by one, and is done once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, staff, event, context } = await reviewed(kv);
+  const second = await operator(world, "second");
+  const approval = await requestApproval(
+    kv,
+    {
+      kind: "assign",
+      ref: event,
+      target: { kind: "account", accountId: ann.id },
+      amountMicroVnd: event.amountMicroVnd,
+      reason: "big one",
+    },
+    staff,
+    world.nowMs,
+  );
+  assertEquals(await decideApproval(kv, approval.id, "approve", context), {
+    ok: false,
+    why: "self",
+  });
+  const both = await Promise.all(
+    [0, 1].map(() => decideApproval(kv, approval.id, "approve", { ...context, operator: second })),
+  );
+  assertEquals(both.filter(({ ok }) => ok).length, 1);
+  assertEquals(await world.balanceVnd(ann.id), 200_000);
+  assertEquals((await listApprovals(kv, 10))[0]?.state, "approved");
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("a refused request can no longer be approved", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, staff, context } = await reviewed(kv);
+  const second = { ...context, operator: await operator(world, "second") };
+  const { id } = await requestApproval(
+    kv,
+    {
+      kind: "adjust",
+      accountId: ann.id,
+      amountMicroVnd: fromVnd(9_000_000),
+      reason: "gift",
+    },
+    staff,
+    world.nowMs,
+  );
+  assert((await decideApproval(kv, id, "refuse", second)).ok);
+  assertEquals(await decideApproval(kv, id, "approve", second), { ok: false, why: "decided" });
+  assertEquals(await world.balanceVnd(ann.id), 0);
+});
+
+Deno.test("an adjustment sent twice moves money once, and never below zero", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, context } = await reviewed(kv);
+  const adjust = (amountVnd: number, caseId: string) =>
+    adjustWallet(kv, { accountId: ann.id, amountMicroVnd: fromVnd(amountVnd), reason: "r" }, {
+      ...context,
+      caseId,
+    });
+  assertEquals(await adjust(50_000, "form-1"), { ok: true });
+  assertEquals(await adjust(50_000, "form-1"), { ok: true });
+  assertEquals(await world.balanceVnd(ann.id), 50_000);
+  assertEquals(await adjust(-50_001, "form-2"), { ok: false, why: "insufficient" });
+  assertEquals(await adjust(-20_000, "form-3"), { ok: true });
+  assertEquals(await adjust(-10_000, "form-3"), { ok: false, why: "state" });
+  assertEquals(await world.balanceVnd(ann.id), 30_000);
+  assertEquals((await listAuditLines(kv, { count: 10 })).length, 2);
+});
