@@ -65,8 +65,8 @@ export interface StreamDecoder {
 /** Conversation events in, text of SSE frames out. One per stream. */
 export interface StreamEncoder {
   /**
-   * The text for one event; empty when the client need not see it (yet). `end` and `error` return everything that
-   * is still held back, then close the stream in the style's way.
+   * The text for one event; empty when the client need not see it (yet). `end` returns everything that is still held
+   * back and closes the stream cleanly; `error` closes it with an error of the style and drops what is held back.
    *
    * @throws {GatewayError} `upstream_unreachable` when a bound on buffered tool calls is passed
    */

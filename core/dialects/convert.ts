@@ -1,0 +1,79 @@
+/**
+ * From one wire style to another: request, whole answer, stream. Same style on both sides never comes here: it
+ * passes as bytes.
+ */
+import { invariant } from "../assert.ts";
+import { GatewayError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { restoreAnswer } from "./answer_restoration.ts";
+import { arrange } from "./arrangement.ts";
+import type {
+  ConversionMemory,
+  ConversionOptions,
+  ConvertedRequest,
+  PipeContext,
+  Style,
+} from "./contract.ts";
+import { dialectOf } from "./dialects.ts";
+import { resolveFacts } from "./facts.ts";
+import { Notes } from "./notes.ts";
+import { prepareTools } from "./tool_preparation.ts";
+
+export type RequestConversion =
+  | { readonly ok: true; readonly request: ConvertedRequest }
+  | { readonly ok: false; readonly error: GatewayError };
+
+/**
+ * Converts a request into the style of a route. What could not be carried or had to be approximated is named in
+ * `dropped`; what must not be lost is an error that names the field.
+ *
+ * @example
+ * ```ts
+ * import { convertRequest } from "./convert.ts";
+ * const conversion = convertRequest("messages", "chat", {
+ *   model: "any", max_tokens: 100, top_k: 5, messages: [{ role: "user", content: "Hello" }],
+ * }, { facts: {}, upstreamModel: "m", maxOutputTokens: 4096 });
+ * if (!conversion.ok || conversion.request.dropped.join() !== "top_k") throw new Error("not converted");
+ * ```
+ */
+export function convertRequest(
+  from: Style,
+  to: Style,
+  body: JsonObject,
+  options: ConversionOptions,
+): RequestConversion {
+  invariant(from !== to, "a request of the route's own style passes unconverted");
+  try {
+    const decoded = dialectOf(from).decodeRequest(body);
+    const arranged = arrange(decoded);
+    const prepared = prepareTools(arranged, resolveFacts(to, options.facts));
+    const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);
+    const notes = new Notes([...prepared.conversation.notes, ...encoded.notes]);
+    const memory: ConversionMemory = {
+      ...prepared.memory,
+      ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
+      ...encoded.memory,
+    };
+    return { ok: true, request: { body: encoded.body, dropped: notes.list(), memory } };
+  } catch (error) {
+    if (error instanceof GatewayError) return { ok: false, error };
+    throw error;
+  }
+}
+
+/**
+ * Converts a whole answer into the client's style.
+ *
+ * @throws {GatewayError} the provider's error when its 200 holds one; `upstream_unreachable` when it is no answer
+ */
+export function convertAnswer(
+  upstreamStyle: Style,
+  clientStyle: Style,
+  body: JsonObject,
+  context: PipeContext,
+  memory: ConversionMemory,
+): JsonObject {
+  const answer = dialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const restored = restoreAnswer(answer, memory);
+  return dialectOf(clientStyle).encodeAnswer(restored, context, memory);
+}

@@ -1,0 +1,179 @@
+/** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
+import { GatewayError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import type { SseFrame } from "../sse/frame.ts";
+import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
+import { needsRestoring, restoringSink } from "./answer_restoration.ts";
+import type {
+  ConversionMemory,
+  PipeContext,
+  StreamPipe,
+  StreamReading,
+  Style,
+} from "./contract.ts";
+import type { StreamEvent } from "./conversation.ts";
+import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
+import { dialectOf } from "./dialects.ts";
+import { literalBytes } from "./json_literal.ts";
+import { newStreamReading } from "./reading.ts";
+
+const nothing = new Uint8Array(0);
+const textEncoder = new TextEncoder();
+
+/**
+ * A pipe for a client that speaks another style than the upstream.
+ *
+ * The first chunk of an answer (its preamble) may come out before the model said anything: hold it until
+ * `reading.sawOutput`, so that the call can still move to another route.
+ *
+ * @example
+ * ```ts
+ * import { createConvertingPipe } from "./converting_pipe.ts";
+ * const context = { clientModel: "m", requestId: "req_1", clientWantsUsage: false, nowSeconds: 0 };
+ * const pipe = createConvertingPipe("chat", "messages", context, {});
+ * const chunk = 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n';
+ * const out = new TextDecoder().decode(pipe.push(new TextEncoder().encode(chunk)));
+ * if (!out.includes('{"type":"text_delta","text":"Hi"}') || out.includes("message_stop")) throw new Error(out);
+ * if (!new TextDecoder().decode(pipe.end()).includes("message_stop")) throw new Error("no end");
+ * ```
+ */
+export function createConvertingPipe(
+  upstreamStyle: Style,
+  clientStyle: Style,
+  context: PipeContext,
+  memory: ConversionMemory,
+): StreamPipe {
+  return new ConvertingPipe(
+    dialectOf(upstreamStyle).createStreamDecoder(memory),
+    dialectOf(clientStyle).createStreamEncoder(context, memory),
+    memory,
+  );
+}
+
+class ConvertingPipe implements StreamPipe {
+  readonly reading: StreamReading = newStreamReading();
+  readonly #decoder: StreamDecoder;
+  readonly #encoder: StreamEncoder;
+  readonly #splitter = new SseSplitter(limits.sseEventBytes);
+  /** Where decoded events go: to the reading, then to the client's style. */
+  readonly #read: EventSink;
+  /** The same after the tools got their own names back. */
+  readonly #write: EventSink;
+  readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
+  #out = "";
+  #failure: GatewayError | undefined;
+
+  constructor(decoder: StreamDecoder, encoder: StreamEncoder, memory: ConversionMemory) {
+    this.#decoder = decoder;
+    this.#encoder = encoder;
+    const write: EventSink = (event) => {
+      this.#out += this.#encoder.encode(event);
+    };
+    this.#write = needsRestoring(memory) ? restoringSink(memory, write) : write;
+    this.#read = (event) => this.#take(event);
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.reading.state !== "open") return nothing;
+    this.#guarded(() => this.#splitter.push(bytes, this.#visit));
+    // What was good before the failure still reaches the client; the failure comes with the next call.
+    if (this.#failure !== undefined && this.#out === "") throw this.#failure;
+    return this.#takeOut();
+  }
+
+  end(): Uint8Array {
+    if (this.reading.state === "open" && this.#failure === undefined) {
+      this.#guarded(() => {
+        const rest = this.#splitter.takeRest();
+        if (rest !== undefined) this.#frame(rest);
+        if (this.reading.state === "open") this.#decoder.bodyEnd(this.#read);
+      });
+    }
+    if (this.reading.state === "completed") {
+      this.#guarded(() => this.#write({ type: "end" }));
+      if (this.#failure === undefined) return this.#takeOut();
+    }
+    return this.fail(
+      this.reading.error ?? this.#failure ??
+        new GatewayError("upstream_unreachable", "The provider's answer broke off"),
+    );
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    this.#out += this.#encoder.encode({ type: "error", error });
+    return this.#takeOut();
+  }
+
+  #takeOut(): Uint8Array {
+    const text = this.#out;
+    if (text === "") return nothing;
+    this.#out = "";
+    return textEncoder.encode(text);
+  }
+
+  /** Keeps what the upstream did wrong for the caller; bugs of ours pass. */
+  #guarded(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      if (error instanceof GatewayError) {
+        this.#failure = error;
+      } else if (error instanceof SseFrameTooLargeError) {
+        this.#failure = new GatewayError(
+          "upstream_unreachable",
+          "The provider sent an event beyond the size limit",
+          { cause: error },
+        );
+      } else throw error;
+    }
+  }
+
+  #frame(frame: SseFrame): boolean {
+    // Comments keep the connection alive; what keeps the client's alive is decided elsewhere.
+    if (frame.dataLines === 0) return true;
+    this.#decoder.frame(frame.event || undefined, frame.data, this.#read);
+    return this.reading.state === "open";
+  }
+
+  #take(event: StreamEvent): void {
+    const { reading } = this;
+    switch (event.type) {
+      case "text":
+      case "refusal":
+      case "reasoning":
+      case "arguments":
+        reading.sawOutput = true;
+        reading.outputBytes += literalBytes(event.json);
+        break;
+      case "call":
+        reading.sawOutput = true;
+        break;
+      case "reasoning_proof":
+        reading.sawOutput = true;
+        if (event.proof.kind === "redacted") reading.outputBytes += event.proof.data.length;
+        break;
+      case "usage":
+        reading.usage = event.usage;
+        reading.usageRejected = false;
+        break;
+      case "usage_rejected":
+        reading.usageRejected = true;
+        break;
+      case "stop":
+        if (event.raw !== undefined) reading.stopReason = event.raw;
+        // A refusal may have no block at all; it is the answer all the same.
+        if (event.stop.reason === "refusal") reading.sawOutput = true;
+        break;
+      case "end":
+        // Kept for `end()`, so that the caller can settle before the client sees the answer complete.
+        reading.state = "completed";
+        return;
+      case "error":
+        reading.state = "error";
+        reading.error = event.error;
+        return;
+    }
+    this.#write(event);
+  }
+}

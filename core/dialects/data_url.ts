@@ -1,0 +1,38 @@
+/** Data URLs (RFC 2397) in base64 form, which is the only one that vendors take. */
+
+/**
+ * The media type (lower case, without parameters) and the base64 text; `undefined` when it is no such URL.
+ * `image/jpg`, which many clients write, is `image/jpeg`.
+ *
+ * @example
+ * ```ts
+ * import { dataUrl } from "./data_url.ts";
+ * const read = dataUrl("data:image/JPG;base64,aGk=");
+ * if (read?.mediaType !== "image/jpeg" || read.data !== "aGk=") throw new Error("not read");
+ * if (dataUrl("https://example.com/a.png") !== undefined) throw new Error("no data URL");
+ * ```
+ */
+export function dataUrl(
+  url: string,
+): { readonly mediaType: string; readonly data: string } | undefined {
+  const comma = url.indexOf(",");
+  // The head is short; a long one is no data URL and must not cost a scan of megabytes.
+  if (comma < 0 || comma > 200) return undefined;
+  const match = /^data:([^;,]*)((?:;[^;,]*)*);base64$/i.exec(url.slice(0, comma));
+  if (match === null) return undefined;
+  const mediaType = (match[1] || "text/plain").toLowerCase();
+  return {
+    mediaType: mediaType === "image/jpg" ? "image/jpeg" : mediaType,
+    data: url.slice(comma + 1),
+  };
+}
+
+/** Base64 of UTF-8 text, decoded; `undefined` when it is not that. */
+export function decodeBase64Text(data: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

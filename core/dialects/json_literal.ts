@@ -1,0 +1,150 @@
+/**
+ * JSON string literals as they stand in a frame, quotes included. A text delta is the same literal in every style, so
+ * the hot path copies it from frame to frame instead of decoding and encoding it.
+ */
+
+/**
+ * Where the string literal that opens at `start` ends: the offset after its closing quote, or -1 when there is no
+ * valid literal. Exact: what it accepts, `JSON.parse` accepts too.
+ *
+ * @example
+ * ```ts
+ * import { literalEnd } from "./json_literal.ts";
+ * const frame = '{"text":"a \\"b\\"","x":1}';
+ * const end = literalEnd(frame, 8);
+ * if (JSON.parse(frame.slice(8, end)) !== 'a "b"') throw new Error("wrong end");
+ * ```
+ */
+export function literalEnd(text: string, start: number): number {
+  if (text.charCodeAt(start) !== 0x22) return -1;
+  for (let i = start + 1; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === 0x22) return i + 1;
+    if (unit < 0x20) return -1;
+    if (unit !== 0x5c) continue;
+    i++;
+    if (text.charCodeAt(i) === 0x75 /* u */) {
+      if (!isHex4(text, i + 1)) return -1;
+      i += 4;
+    } else if (!isShortEscape(text.charCodeAt(i))) {
+      return -1;
+    }
+  }
+  return -1;
+}
+
+function isHex4(text: string, from: number): boolean {
+  for (let i = from; i < from + 4; i++) {
+    const unit = text.charCodeAt(i);
+    const isHex = (unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x46) ||
+      (unit >= 0x61 && unit <= 0x66);
+    if (!isHex) return false;
+  }
+  return true;
+}
+
+/** One of `" \ / b f n r t`. */
+function isShortEscape(unit: number): boolean {
+  return unit === 0x22 || unit === 0x5c || unit === 0x2f || unit === 0x62 || unit === 0x66 ||
+    unit === 0x6e || unit === 0x72 || unit === 0x74;
+}
+
+/**
+ * UTF-8 length of the text that a literal stands for; half a surrogate pair counts half of its four bytes.
+ *
+ * @example
+ * ```ts
+ * import { literalBytes } from "./json_literal.ts";
+ * for (const text of ["", "plain", "tiếng Việt", "line\n", "\u{1f600}"]) {
+ *   const bytes = new TextEncoder().encode(text).length;
+ *   if (literalBytes(JSON.stringify(text)) !== bytes) throw new Error(text);
+ * }
+ * ```
+ */
+export function literalBytes(json: string): number {
+  let bytes = 0;
+  for (let i = 1; i < json.length - 1; i++) {
+    let unit = json.charCodeAt(i);
+    if (unit === 0x5c) {
+      i++;
+      if (json.charCodeAt(i) === 0x75) {
+        unit = parseInt(json.slice(i + 1, i + 5), 16);
+        i += 4;
+      } else {
+        unit = 0x20;
+      }
+    }
+    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
+  }
+  return bytes;
+}
+
+/** How many UTF-16 units the text of a literal has. */
+export function literalLength(json: string): number {
+  if (!json.includes("\\")) return json.length - 2;
+  const text: string = JSON.parse(json);
+  return text.length;
+}
+
+/**
+ * The shape of a frame that differs from the one before it in a single string: learnt from a frame that was parsed,
+ * matched against the next. A match is exact: everything around the string is the same text, so a parse would give
+ * the same object with only that string changed.
+ *
+ * Two things may vary besides: padding that some vendors put before the last braces, and the random
+ * `obfuscation` string that others add to hide the length of a token.
+ */
+export class FrameTemplate {
+  #before = "";
+  #after = "";
+  /** Text after the obfuscation string; `undefined` when the frame had none. */
+  #tail: string | undefined;
+  /** The part after the string holds no string itself, so spaces in it mean nothing. */
+  #mayPad = false;
+
+  /**
+   * Learns from a parsed frame in which the member `key` holds `value`. Forgets the old shape when the frame does
+   * not show clearly where that is.
+   */
+  learn(data: string, key: string, value: string): void {
+    this.#before = "";
+    const marker = `"${key}":`;
+    const at = data.indexOf(marker);
+    // Inside a string the quotes of the marker would be escaped, so a hit is a member; two hits are ambiguous.
+    if (at < 0 || at !== data.lastIndexOf(marker)) return;
+    const start = at + marker.length;
+    const end = literalEnd(data, start);
+    if (end < 0 || JSON.parse(data.slice(start, end)) !== value) return;
+    this.#before = data.slice(0, start);
+    this.#keepRest(data.slice(end));
+  }
+
+  /** The literal in a frame of the learnt shape, else `undefined`. */
+  match(data: string): string | undefined {
+    const start = this.#before.length;
+    if (start === 0 || !data.startsWith(this.#before)) return undefined;
+    const end = literalEnd(data, start);
+    if (end < 0 || !this.#restMatches(data, end)) return undefined;
+    return data.slice(start, end);
+  }
+
+  #keepRest(rest: string): void {
+    const marker = '"obfuscation":';
+    const at = rest.lastIndexOf(marker);
+    const end = at < 0 ? -1 : literalEnd(rest, at + marker.length);
+    this.#tail = end < 0 ? undefined : rest.slice(end);
+    this.#after = end < 0 ? rest : rest.slice(0, at + marker.length);
+    this.#mayPad = end < 0 && !rest.includes('"');
+    if (this.#mayPad) this.#after = rest.replaceAll(" ", "");
+  }
+
+  #restMatches(data: string, from: number): boolean {
+    if (this.#tail !== undefined) {
+      if (!data.startsWith(this.#after, from)) return false;
+      const end = literalEnd(data, from + this.#after.length);
+      return end > 0 && data.length - end === this.#tail.length && data.endsWith(this.#tail);
+    }
+    if (data.length - from === this.#after.length && data.endsWith(this.#after)) return true;
+    return this.#mayPad && data.slice(from).replaceAll(" ", "") === this.#after;
+  }
+}

@@ -1,0 +1,231 @@
+/** Reads a Messages stream as conversation events (wire notes, sections 1.7 and 10.2). */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type { EventSink, StreamDecoder } from "../dialect.ts";
+import { FrameTemplate } from "../json_literal.ts";
+import { readProviderError } from "../provider_error.ts";
+import { neutralTier, readCitation } from "./decode_answer.ts";
+import { readMessagesStop } from "./stop_reasons.ts";
+import { enterMessagesUsage, type MessagesCounts } from "./usage.ts";
+
+/** The block that is open upstream. Blocks come strictly one after another. */
+interface OpenBlock {
+  readonly block: number;
+  readonly index: Json | undefined;
+  /** Deltas of hosted tools are no arguments of the caller's tools. */
+  readonly foreign: boolean;
+  /** Input that came whole with the start; real vendors send `{}` there and the pieces later. */
+  readonly wholeInput: JsonObject | undefined;
+  sawInput: boolean;
+  signature: string;
+}
+
+type DeltaKind = "text" | "reasoning" | "arguments";
+const members = { text: "text", reasoning: "thinking", arguments: "partial_json" } as const;
+
+export class MessagesStreamDecoder implements StreamDecoder {
+  readonly #signer: string;
+  readonly #template = new FrameTemplate();
+  #templateKind: DeltaKind | undefined;
+  #counts: MessagesCounts = {};
+  #blocks = 0;
+  #open: OpenBlock | undefined;
+  #hasCalls = false;
+  #tier: string | undefined;
+  #finished = false;
+  #emit: EventSink = () => {};
+
+  constructor(memory: ConversionMemory) {
+    this.#signer = memory.reasoningSigner ?? "messages";
+  }
+
+  frame(event: string | undefined, data: string, emit: EventSink): void {
+    if (this.#finished) return;
+    this.#emit = emit;
+    const literal = this.#templateKind === undefined ? undefined : this.#template.match(data);
+    if (literal !== undefined && this.#templateKind !== undefined && this.#open !== undefined) {
+      if (literal !== '""') this.#piece(this.#templateKind, this.#open, literal);
+      return;
+    }
+    if (data.trim() === "") return;
+    const value = parseFrame(event, data);
+    const type = isJsonObject(value) && typeof value.type === "string" ? value.type : event;
+    if (event === "error" || type === "error") {
+      this.#finished = true;
+      return emit({ type: "error", error: readProviderError(value) });
+    }
+    if (isJsonObject(value)) this.#event(type, value, data);
+  }
+
+  bodyEnd(): void {
+    // `message_stop` is the only clean end.
+  }
+
+  #event(type: string | undefined, value: JsonObject, data: string): void {
+    switch (type) {
+      case "content_block_delta":
+        return this.#delta(value, data);
+      case "content_block_start":
+        return this.#blockStart(value);
+      case "content_block_stop":
+        return this.#blockStop();
+      case "message_start":
+        return this.#messageStart(value);
+      case "message_delta":
+        return this.#messageDelta(value);
+      case "message_stop":
+        this.#finished = true;
+        this.#blockStop();
+        return this.#emit({ type: "end" });
+      case "ping":
+        return this.#emit({ type: "ping" });
+      default:
+        return;
+    }
+  }
+
+  #messageStart(value: JsonObject): void {
+    const message = isJsonObject(value.message) ? value.message : {};
+    const { counts, report } = enterMessagesUsage(this.#counts, message.usage);
+    this.#counts = counts;
+    const tier = isJsonObject(message.usage) ? message.usage.service_tier : undefined;
+    if (typeof tier === "string") this.#tier = neutralTier(tier);
+    this.#emit({
+      type: "start",
+      ...(typeof message.id === "string" ? { id: message.id } : {}),
+      ...(report.kind === "counts" ? { usage: report.usage } : {}),
+    });
+    this.#report(report);
+  }
+
+  /** Counts here are cumulative and replace the earlier ones; what is absent keeps them. */
+  #messageDelta(value: JsonObject): void {
+    const { counts, report } = enterMessagesUsage(this.#counts, value.usage);
+    this.#counts = counts;
+    this.#report(report);
+    const delta = isJsonObject(value.delta) ? value.delta : {};
+    if (typeof delta.stop_reason !== "string") return;
+    this.#emit({
+      type: "stop",
+      stop: readMessagesStop(delta, this.#hasCalls),
+      raw: delta.stop_reason,
+      ...(this.#tier === undefined ? {} : { serviceTier: this.#tier }),
+    });
+  }
+
+  #report(report: ReturnType<typeof enterMessagesUsage>["report"]): void {
+    if (report.kind === "counts") this.#emit({ type: "usage", usage: report.usage });
+    else if (report.kind === "absurd") this.#emit({ type: "usage_rejected" });
+  }
+
+  #blockStart(value: JsonObject): void {
+    this.#blockStop();
+    const start = isJsonObject(value.content_block) ? value.content_block : {};
+    const block = this.#blocks++;
+    const { type, text, thinking, id, name, data, input } = start;
+    const known = type === "text" || type === "thinking" || type === "redacted_thinking" ||
+      type === "tool_use";
+    this.#open = {
+      block,
+      index: value.index,
+      foreign: !known,
+      wholeInput: isJsonObject(input) && Object.keys(input).length > 0 ? input : undefined,
+      sawInput: false,
+      signature: typeof start.signature === "string" ? start.signature : "",
+    };
+    if (type === "text") this.#string("text", this.#open, text);
+    else if (type === "thinking") this.#string("reasoning", this.#open, thinking);
+    else if (type === "redacted_thinking") this.#redacted(block, data);
+    else if (type === "tool_use") this.#call(block, id, name);
+    else this.#emit({ type: "foreign", block, kind: String(type) });
+  }
+
+  #redacted(block: number, data: Json | undefined): void {
+    const proof = {
+      kind: "redacted" as const,
+      signer: this.#signer,
+      data: typeof data === "string" ? data : "",
+    };
+    this.#emit({ type: "reasoning_proof", block, proof });
+  }
+
+  #call(block: number, id: Json | undefined, name: Json | undefined): void {
+    this.#hasCalls = true;
+    this.#emit({
+      type: "call",
+      block,
+      id: typeof id === "string" ? id : "",
+      name: typeof name === "string" ? name : "",
+    });
+  }
+
+  #delta(value: JsonObject, data: string): void {
+    const open = this.#open;
+    const delta = isJsonObject(value.delta) ? value.delta : {};
+    if (open === undefined || open.foreign) return;
+    switch (delta.type) {
+      case "text_delta":
+        return this.#learnt("text", open, delta.text, data);
+      case "thinking_delta":
+        return this.#learnt("reasoning", open, delta.thinking, data);
+      case "input_json_delta":
+        return this.#learnt("arguments", open, delta.partial_json, data);
+      case "signature_delta":
+        if (typeof delta.signature === "string") open.signature += delta.signature;
+        return;
+      case "citations_delta": {
+        const citation = readCitation(delta.citation);
+        if (citation !== undefined) this.#emit({ type: "citation", block: open.block, citation });
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  #learnt(kind: DeltaKind, open: OpenBlock, text: Json | undefined, data: string): void {
+    this.#string(kind, open, text);
+    if (typeof text !== "string") return;
+    this.#template.learn(data, members[kind], text);
+    this.#templateKind = kind;
+  }
+
+  #string(kind: DeltaKind, open: OpenBlock, text: Json | undefined): void {
+    if (typeof text === "string" && text !== "") this.#piece(kind, open, JSON.stringify(text));
+  }
+
+  #piece(kind: DeltaKind, open: OpenBlock, json: string): void {
+    if (kind === "arguments") open.sawInput = true;
+    this.#emit({ type: kind, block: open.block, json });
+  }
+
+  #blockStop(): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    this.#templateKind = undefined;
+    const { block, signature, wholeInput } = open;
+    if (wholeInput !== undefined && !open.sawInput && !open.foreign) {
+      const json = JSON.stringify(JSON.stringify(wholeInput));
+      this.#emit({ type: "arguments", block, json });
+    }
+    if (signature !== "") {
+      const proof = { kind: "signature" as const, signer: this.#signer, signature };
+      this.#emit({ type: "reasoning_proof", block, proof });
+    }
+    this.#emit({ type: "block_end", block });
+  }
+}
+
+function parseFrame(event: string | undefined, data: string): Json {
+  try {
+    const value: Json = JSON.parse(data);
+    return value;
+  } catch (cause) {
+    if (event === "error") return data;
+    throw new GatewayError("upstream_unreachable", "The provider's stream cannot be read", {
+      cause,
+    });
+  }
+}
