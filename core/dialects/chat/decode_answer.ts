@@ -1,0 +1,136 @@
+/** Reads a whole Chat answer, with the deviations that servers are known for (wire notes, tables B and C). */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type { Answer, AnswerBlock, Citation, ReasoningBlock, ToolInput } from "../conversation.ts";
+import { readChatAnswer } from "./answer_reading.ts";
+import { readFinishReason } from "./finish_reasons.ts";
+import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
+
+export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
+  const reading = readChatAnswer(body);
+  if (reading.error !== undefined) throw reading.error;
+  const choice = Array.isArray(body.choices) ? body.choices.find(isJsonObject) : undefined;
+  if (choice === undefined) {
+    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
+  }
+  // Azure leaves the message out when its filter stopped the answer.
+  const message = isJsonObject(choice.message) ? choice.message : {};
+  const calls = decodeCalls(message);
+  const refusal = typeof message.refusal === "string" ? message.refusal : "";
+  const blocks: AnswerBlock[] = [
+    ...decodeReasoning(message, memory.reasoningSigner ?? "chat"),
+    ...decodeContent(message),
+    ...(refusal === ""
+      ? []
+      : [{ type: "text" as const, path: "refusal", text: refusal, refusal: true as const }]),
+    ...calls,
+  ];
+  const hasCalls = calls.some((block) => block.type === "tool_call");
+  return {
+    ...(typeof body.id === "string" ? { id: body.id } : {}),
+    blocks,
+    stop: readFinishReason(choice.finish_reason, hasCalls, refusal),
+    ...(reading.usage === undefined ? {} : { usage: reading.usage }),
+    ...(typeof body.service_tier === "string" ? { serviceTier: body.service_tier } : {}),
+  };
+}
+
+/** `content` is a string; a few servers send parts, thinking among them. */
+function decodeContent(message: JsonObject): AnswerBlock[] {
+  const { content } = message;
+  if (typeof content === "string") {
+    if (content === "") return [];
+    return [{ type: "text", path: "content", text: content, ...decodeAnnotations(message) }];
+  }
+  if (!Array.isArray(content)) return [];
+  const blocks: AnswerBlock[] = [];
+  for (const part of content) {
+    if (!isJsonObject(part)) continue;
+    const thinking = thinkingText(part);
+    if (thinking !== "") blocks.push({ type: "reasoning", path: "content", text: thinking });
+    if (typeof part.text === "string" && part.text !== "") {
+      blocks.push({ type: "text", path: "content", text: part.text });
+    }
+  }
+  return blocks;
+}
+
+/** The text of a `thinking` part, which holds a string or parts of its own. */
+export function thinkingText(part: JsonObject): string {
+  if (part.type !== "thinking") return "";
+  if (typeof part.thinking === "string") return part.thinking;
+  if (!Array.isArray(part.thinking)) return "";
+  return part.thinking.map((inner) =>
+    isJsonObject(inner) && typeof inner.text === "string" ? inner.text : ""
+  ).join("");
+}
+
+function decodeAnnotations(message: JsonObject): { readonly citations?: readonly Citation[] } {
+  if (!Array.isArray(message.annotations)) return {};
+  const found: Citation[] = [];
+  for (const annotation of message.annotations) {
+    const source = isJsonObject(annotation) ? annotation.url_citation : undefined;
+    if (!isJsonObject(source) || typeof source.url !== "string") continue;
+    found.push({ url: source.url, title: typeof source.title === "string" ? source.title : "" });
+  }
+  return found.length === 0 ? {} : { citations: found };
+}
+
+function decodeReasoning(message: JsonObject, signer: string): ReasoningBlock[] {
+  const text = [message.reasoning_content, message.reasoning]
+    .find((value) => typeof value === "string" && value !== "");
+  const plain = typeof text === "string" ? text : "";
+  const blocks: ReasoningBlock[] = [];
+  for (const detail of Array.isArray(message.reasoning_details) ? message.reasoning_details : []) {
+    const read = readDetail(detail, signer);
+    if (read !== undefined && (read.text !== "" || read.proof !== undefined)) {
+      blocks.push({ type: "reasoning", path: "reasoning_details", ...read });
+    }
+  }
+  // Details may hold only the proof and leave the text to the plain field.
+  const shown = blocks.some((block) => block.text !== "");
+  if (plain !== "" && !shown) {
+    const [first, ...rest] = blocks;
+    if (blocks.length === 1 && first?.proof?.kind === "signature") {
+      return [{ ...first, text: plain }, ...rest];
+    }
+    blocks.unshift({ type: "reasoning", path: "reasoning_content", text: plain });
+  }
+  return blocks;
+}
+
+function decodeCalls(message: JsonObject): AnswerBlock[] {
+  const blocks: AnswerBlock[] = [];
+  const list = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  for (const call of list) {
+    if (!isJsonObject(call)) continue;
+    const id = readCallId(call.id);
+    const proof = readThoughtSignature(call, id);
+    if (proof !== undefined) {
+      blocks.push({ type: "reasoning", path: "tool_calls", text: "", proof });
+    }
+    blocks.push(decodeCall(call, id));
+  }
+  if (blocks.length === 0 && isJsonObject(message.function_call)) {
+    blocks.push(decodeCall({ function: message.function_call }, ""));
+  }
+  return blocks;
+}
+
+/** Some servers number their calls. */
+export function readCallId(id: Json | undefined): string {
+  return typeof id === "string" ? id : typeof id === "number" ? String(id) : "";
+}
+
+function decodeCall(call: JsonObject, id: string): AnswerBlock {
+  const isCustom = call.type === "custom" && isJsonObject(call.custom);
+  const holder = isCustom ? call.custom : call.function;
+  const inner = isJsonObject(holder) ? holder : {};
+  const name = typeof inner.name === "string" ? inner.name : "";
+  const text = isCustom ? inner.input : inner.arguments;
+  const input: ToolInput = isJsonObject(text)
+    ? { kind: "object", value: text }
+    : { kind: isCustom ? "text" : "json_text", text: typeof text === "string" ? text : "" };
+  return { type: "tool_call", path: "tool_calls", id, name, input };
+}

@@ -1,0 +1,205 @@
+/** Reads a Chat request into a conversation (wire notes, table B). */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type {
+  Conversation,
+  Effort,
+  Extra,
+  OutputFormat,
+  ReasoningWish,
+  Sampling,
+} from "../conversation.ts";
+import {
+  invalid,
+  oneOf,
+  optionalBoolean,
+  optionalCount,
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../fields.ts";
+import { decodeChatMessages } from "./decode_messages.ts";
+import { decodeChatTools } from "./decode_tools.ts";
+
+/** Fields that are read below, by name. Anything else becomes an extra. */
+const known = new Set([
+  "model",
+  "messages",
+  "max_completion_tokens",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop",
+  "n",
+  "logprobs",
+  "modalities",
+  "audio",
+  "stream",
+  "stream_options",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "functions",
+  "function_call",
+  "response_format",
+  "reasoning_effort",
+  "reasoning",
+  "user",
+  "safety_identifier",
+  "service_tier",
+]);
+
+export function decodeChatRequest(body: JsonObject): Conversation {
+  refuseUncarried(body);
+  const reasoning = decodeReasoning(body);
+  const output = decodeFormat(body);
+  const maxTokens = optionalCount(body, "max_completion_tokens", "max_completion_tokens", 1) ??
+    optionalCount(body, "max_tokens", "max_tokens", 1);
+  const options = optionalObject(body, "stream_options", "stream_options");
+  const tier = optionalString(body, "service_tier", "service_tier");
+  const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
+  return {
+    from: "chat",
+    model: requiredString(body, "model", "model"),
+    ...decodeChatMessages(messages),
+    ...decodeChatTools(body),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    sampling: decodeSampling(body),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(output === undefined ? {} : { output }),
+    stream: optionalBoolean(body, "stream", "stream") ?? false,
+    streamUsage: options?.include_usage === true,
+    ...decodeEndUser(body),
+    ...(tier === undefined ? {} : { serviceTier: { tier, path: "service_tier" } }),
+    extras: decodeExtras(body),
+    notes: [],
+  };
+}
+
+/** What clients rely on and no other style can give. */
+function refuseUncarried(body: JsonObject): void {
+  if ((optionalCount(body, "n", "n", 1) ?? 1) > 1) {
+    refuse("n", "this model gives one answer per call");
+  }
+  if (body.logprobs === true) refuse("logprobs", "this model gives no log probabilities");
+  const modalities = optionalList(body, "modalities", "modalities") ?? [];
+  if (modalities.includes("audio")) refuse("modalities", "this model does not speak");
+  if (isJsonObject(body.audio)) refuse("audio", "this model does not speak");
+}
+
+function decodeSampling(body: JsonObject): Sampling {
+  const temperature = optionalNumber(body, "temperature", "temperature");
+  const topP = optionalNumber(body, "top_p", "top_p");
+  const topK = optionalCount(body, "top_k", "top_k");
+  const stop = decodeStop(body.stop);
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(topK === undefined ? {} : { topK }),
+    ...(stop.length === 0 ? {} : { stop }),
+  };
+}
+
+function decodeStop(stop: Json | undefined): string[] {
+  if (stop === undefined || stop === null) return [];
+  const list = Array.isArray(stop) ? stop : [stop];
+  return list.map((value) =>
+    typeof value === "string" ? value : invalid("stop", "must be a string or a list of strings")
+  );
+}
+
+const efforts = [
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+] as const satisfies readonly Effort[];
+
+function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
+  const word = optionalString(body, "reasoning_effort", "reasoning_effort");
+  if (word !== undefined) {
+    return { effort: oneOf(word, efforts, "reasoning_effort"), path: "reasoning_effort" };
+  }
+  // The form that aggregators give to the same wish.
+  const reasoning = optionalObject(body, "reasoning", "reasoning");
+  if (reasoning === undefined) return undefined;
+  const effort = optionalString(reasoning, "effort", "reasoning.effort");
+  if (effort !== undefined) {
+    return { effort: oneOf(effort, efforts, "reasoning.effort"), path: "reasoning" };
+  }
+  const budgetTokens = optionalCount(reasoning, "max_tokens", "reasoning.max_tokens", 1);
+  if (budgetTokens !== undefined) return { mode: "on", budgetTokens, path: "reasoning" };
+  if (reasoning.enabled === false) return { mode: "off", path: "reasoning" };
+  return reasoning.enabled === true ? { mode: "adaptive", path: "reasoning" } : undefined;
+}
+
+function decodeFormat(body: JsonObject): OutputFormat | undefined {
+  const path = "response_format";
+  const format = optionalObject(body, path, path);
+  switch (format?.type) {
+    case undefined:
+    case "text":
+      return undefined;
+    case "json_object":
+      return { type: "json_object", path };
+    case "json_schema":
+      return decodeSchema(requiredObject(format.json_schema, `${path}.json_schema`), path);
+    default:
+      return invalid(`${path}.type`, "must be one of text, json_object, json_schema");
+  }
+}
+
+function decodeSchema(given: JsonObject, path: string): OutputFormat {
+  const name = optionalString(given, "name", `${path}.json_schema.name`);
+  const description = optionalString(given, "description", `${path}.json_schema.description`);
+  const schema = optionalObject(given, "schema", `${path}.json_schema.schema`);
+  const strict = optionalBoolean(given, "strict", `${path}.json_schema.strict`);
+  if (schema === undefined) return { type: "json_object", path };
+  return {
+    type: "json_schema",
+    path,
+    schema,
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+function decodeEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
+  for (const path of ["safety_identifier", "user"]) {
+    const id = optionalString(body, path, path);
+    if (id !== undefined) return { endUser: { id, path } };
+  }
+  return {};
+}
+
+/** Values that ask for nothing: they change no answer when they are left out. */
+function asksForNothing(name: string, value: Json): boolean {
+  switch (name) {
+    case "store":
+      return value === false;
+    case "frequency_penalty":
+    case "presence_penalty":
+    case "top_logprobs":
+      return value === 0;
+    default:
+      return isJsonObject(value) && Object.keys(value).length === 0;
+  }
+}
+
+function decodeExtras(body: JsonObject): Extra[] {
+  const extras: Extra[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (known.has(name) || value === undefined || value === null) continue;
+    const otherwise = asksForNothing(name, value) ? "ignore" : "note";
+    extras.push({ name, path: name, value, otherwise });
+  }
+  return extras;
+}

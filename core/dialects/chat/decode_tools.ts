@@ -1,0 +1,136 @@
+/** Reads tools and tool choice of a Chat request, the old `functions` form included. */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { Conversation, Tool, ToolChoice } from "../conversation.ts";
+import {
+  invalid,
+  optionalBoolean,
+  optionalList,
+  optionalObject,
+  optionalString,
+  requiredObject,
+  requiredString,
+} from "../fields.ts";
+
+type DecodedTools = Pick<
+  Conversation,
+  "tools" | "toolChoice" | "parallelTools" | "legacyFunctions"
+>;
+
+export function decodeChatTools(body: JsonObject): DecodedTools {
+  const functions = optionalList(body, "functions", "functions");
+  const tools = optionalList(body, "tools", "tools");
+  const parallel = optionalBoolean(body, "parallel_tool_calls", "parallel_tool_calls");
+  if (functions !== undefined && functions.length > 0 && tools === undefined) {
+    return {
+      tools: functions.map((item, i) => decodeFunction(item, `functions.${i}`)),
+      ...decodeFunctionChoice(body.function_call),
+      // The old form has room for one call only.
+      parallelTools: false,
+      legacyFunctions: true,
+    };
+  }
+  return {
+    tools: (tools ?? []).map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), i)),
+    ...decodeChoice(body.tool_choice),
+    ...(parallel === undefined ? {} : { parallelTools: parallel }),
+  };
+}
+
+function decodeTool(tool: JsonObject, i: number): Tool {
+  const path = `tools.${i}`;
+  const type = optionalString(tool, "type", `${path}.type`) ?? "function";
+  if (type === "function") {
+    // The mark stands beside `function` in the habit of other gateways.
+    const mark = isJsonObject(tool.cache_control) ? tool.cache_control : undefined;
+    const decoded = decodeFunction(tool.function, path);
+    if (mark === undefined) return decoded;
+    const { ttl } = mark;
+    return { ...decoded, cache: ttl === "5m" || ttl === "1h" ? { ttl } : {} };
+  }
+  if (type === "custom") return decodeCustom(tool, path);
+  return { type: "hosted", style: "chat", path, kind: type, runs: "server", raw: tool };
+}
+
+function decodeFunction(value: Json | undefined, path: string): Tool {
+  const item = requiredObject(value, `${path}.function`);
+  const description = optionalString(item, "description", `${path}.function.description`);
+  const schema = optionalObject(item, "parameters", `${path}.function.parameters`);
+  const strict = optionalBoolean(item, "strict", `${path}.function.strict`);
+  return {
+    type: "function",
+    path,
+    name: requiredString(item, "name", `${path}.function.name`),
+    ...(description === undefined ? {} : { description }),
+    ...(schema === undefined ? {} : { schema }),
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+function decodeCustom(tool: JsonObject, path: string): Tool {
+  const item = requiredObject(tool.custom, `${path}.custom`);
+  const description = optionalString(item, "description", `${path}.custom.description`);
+  const format = optionalObject(item, "format", `${path}.custom.format`);
+  return {
+    type: "custom",
+    path,
+    name: requiredString(item, "name", `${path}.custom.name`),
+    ...(description === undefined ? {} : { description }),
+    ...(format === undefined ? {} : { format: flatFormat(format) }),
+  };
+}
+
+/** Chat nests the grammar one level deeper than the conversation. */
+function flatFormat(format: JsonObject): JsonObject {
+  return isJsonObject(format.grammar) ? { type: "grammar", ...format.grammar } : format;
+}
+
+const path = "tool_choice";
+
+function decodeChoice(choice: Json | undefined): { readonly toolChoice?: ToolChoice } {
+  if (choice === undefined || choice === null) return {};
+  if (choice === "auto" || choice === "required") return { toolChoice: { type: choice, path } };
+  if (choice === "none") return { toolChoice: { type: "none", path } };
+  const object = isJsonObject(choice) ? choice : {};
+  switch (object.type) {
+    case "function":
+    case "custom": {
+      const named = requiredObject(object[object.type], `${path}.${object.type}`);
+      const name = requiredString(named, "name", `${path}.${object.type}.name`);
+      return { toolChoice: { type: "tool", name, path } };
+    }
+    case "allowed_tools":
+      return { toolChoice: decodeAllowed(object) };
+    default:
+      return invalid(
+        path,
+        "must be auto, none, required, or name a function, custom or allowed tools",
+      );
+  }
+}
+
+function decodeAllowed(choice: JsonObject): ToolChoice {
+  const allowed = requiredObject(choice.allowed_tools, `${path}.allowed_tools`);
+  const tools = optionalList(allowed, "tools", `${path}.allowed_tools.tools`) ?? [];
+  const names = tools.map((value, i) => {
+    const toolPath = `${path}.allowed_tools.tools.${i}`;
+    const tool = requiredObject(value, toolPath);
+    const holder = tool.function ?? tool.custom;
+    return isJsonObject(holder)
+      ? requiredString(holder, "name", `${toolPath}.name`)
+      : requiredString(tool, "type", `${toolPath}.type`);
+  });
+  return { type: allowed.mode === "required" ? "required" : "auto", allowed: names, path };
+}
+
+function decodeFunctionChoice(choice: Json | undefined): { readonly toolChoice?: ToolChoice } {
+  if (choice === undefined || choice === null) return {};
+  if (choice === "auto" || choice === "none") {
+    return { toolChoice: { type: choice, path: "function_call" } };
+  }
+  const name = requiredString(
+    requiredObject(choice, "function_call"),
+    "name",
+    "function_call.name",
+  );
+  return { toolChoice: { type: "tool", name, path: "function_call" } };
+}

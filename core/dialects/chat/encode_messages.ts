@@ -1,0 +1,172 @@
+/** Writes the turns of a conversation as Chat messages (wire notes, table A). */
+import type { Json, JsonObject } from "../../json.ts";
+import type {
+  Block,
+  Conversation,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+} from "../conversation.ts";
+import { renderForeign } from "../extras.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { refuse } from "../fields.ts";
+import type { Notes } from "../notes.ts";
+import { type Part, PartWriter, type TextPart } from "./encode_parts.ts";
+import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
+
+/** All messages of a conversation, instructions first. */
+export function encodeChatMessages(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  moreInstructions: readonly string[],
+): JsonObject[] {
+  const writer = new MessageWriter(facts, notes);
+  const system = [
+    ...conversation.system,
+    ...moreInstructions.map((text) => ({ type: "text" as const, text, path: "system" })),
+  ];
+  const messages = system.length === 0 ? [] : [writer.system(system)];
+  for (const turn of conversation.turns) messages.push(...writer.turn(turn));
+  const lastTurn = conversation.turns.at(-1);
+  if (lastTurn?.role === "assistant") writer.prefill(lastTurn, messages.at(-1));
+  return messages;
+}
+
+class MessageWriter {
+  readonly #facts: ResolvedFacts;
+  readonly #notes: Notes;
+  readonly #parts: PartWriter;
+
+  constructor(facts: ResolvedFacts, notes: Notes) {
+    this.#facts = facts;
+    this.#notes = notes;
+    this.#parts = new PartWriter(facts, notes);
+  }
+
+  system(blocks: readonly Block[]): JsonObject {
+    const texts = blocks.filter((block) => block.type === "text");
+    return { role: this.#facts.system_role, content: this.#parts.texts(texts) };
+  }
+
+  turn(turn: Turn): JsonObject[] {
+    if (turn.role === "system") return [this.system(turn.blocks)];
+    return turn.role === "user" ? this.#user(turn) : this.#assistant(turn);
+  }
+
+  /** What a trailing assistant message needs so that the server continues it. */
+  prefill(turn: Turn, message: JsonObject | undefined): void {
+    if (this.#facts.prefill === "no") {
+      refuse(
+        turn.path,
+        "this model does not continue an assistant message; end with a user message",
+      );
+    }
+    if (this.#facts.prefill === "plain") this.#notes.add(turn.path);
+    if (this.#facts.prefill === "prefix" && message?.role === "assistant") message.prefix = true;
+  }
+
+  /** All tool messages first, then one user message with what the results could not hold and the rest of the turn. */
+  #user(turn: Turn): JsonObject[] {
+    const messages: JsonObject[] = [];
+    const rest: Part[] = [];
+    for (const block of turn.blocks) {
+      if (block.type === "tool_result") messages.push(this.#toolResult(block, rest));
+    }
+    for (const block of turn.blocks) {
+      if (block.type === "tool_result" || block.type === "tool_call") continue;
+      if (block.type !== "reasoning") rest.push(...this.#parts.parts(block));
+    }
+    if (rest.length > 0) messages.push({ role: "user", content: this.#parts.content(rest) });
+    return messages;
+  }
+
+  /** Tool messages hold only text: images and files go to `attachments`, which follow the last tool message. */
+  #toolResult(block: ToolResultBlock, attachments: Part[]): JsonObject {
+    const texts: TextPart[] = [];
+    const media: Part[] = [];
+    for (const part of block.content.flatMap((content) => this.#parts.parts(content))) {
+      if (part.type === "text") {
+        if (part.text !== "") texts.push(part);
+        continue;
+      }
+      media.push(part);
+      const kind = part.type === "file" ? "file" : "image";
+      texts.push({ type: "text", text: `[${kind} attached below]` });
+    }
+    if (media.length > 0) {
+      const label = `Attached to the result of tool call ${block.callId}:`;
+      attachments.push({ type: "text", text: label }, ...media);
+    }
+    if (block.isError) this.#tellError(block, texts);
+    if (texts.length === 0) texts.push({ type: "text", text: this.#facts.empty_tool_result });
+    const last = texts.at(-1);
+    if (last !== undefined) Object.assign(last, this.#parts.mark(block));
+    return {
+      role: "tool",
+      tool_call_id: block.callId,
+      content: this.#parts.joinTexts(texts),
+    };
+  }
+
+  /** Chat has no field for it; without a word the model would repeat the failing call. */
+  #tellError(block: ToolResultBlock, texts: TextPart[]): void {
+    this.#notes.add(`${block.path}.is_error`);
+    const first = texts[0];
+    if (first === undefined) texts.push({ type: "text", text: "Error" });
+    else if (!/^\W*error/i.test(first.text)) first.text = `Error: ${first.text}`;
+  }
+
+  #assistant(turn: Turn): JsonObject[] {
+    const reasoning: ReasoningBlock[] = [];
+    const calls: ToolCallBlock[] = [];
+    let text = "";
+    for (const block of turn.blocks) {
+      if (block.type === "reasoning") reasoning.push(block);
+      else if (block.type === "tool_call") calls.push(block);
+      else text += this.#assistantText(block);
+      if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
+    }
+    const replayed = replayReasoning(reasoning, calls.length > 0, this.#facts);
+    if (text === "" && calls.length === 0 && replayed === undefined) return [];
+    const signatures = thoughtSignatures(reasoning, this.#facts);
+    const empty = calls.length > 0 && this.#facts.tool_call_content === "null" ? null : "";
+    const message: JsonObject = { role: "assistant", content: text === "" ? empty : text };
+    if (replayed !== undefined) message[replayed.field] = replayed.value;
+    if (calls.length > 0) {
+      message.tool_calls = calls.map((call) => encodeCall(call, signatures.get(call.id)));
+    }
+    return [message];
+  }
+
+  /** Many servers refuse parts in assistant messages: its texts become one string, as the model wrote them. */
+  #assistantText(block: Block): string {
+    if (block.type === "text") return block.text;
+    if (block.type === "foreign") return renderForeign(block, this.#notes) ?? "";
+    // Vendors that take images from the assistant do not exist; none of the styles sends one.
+    this.#notes.add(block.path);
+    return "";
+  }
+}
+
+/** One call of the history. `extra` is what the route's vendor attached to it. */
+function encodeCall(call: ToolCallBlock, extra: Json | undefined): JsonObject {
+  const more = extra === undefined ? {} : { extra_content: extra };
+  if (call.input.kind === "text") {
+    const custom = { name: call.name, input: call.input.text };
+    return { id: call.id, type: "custom", custom, ...more };
+  }
+  return {
+    id: call.id,
+    type: "function",
+    function: { name: call.name, arguments: argumentsText(call) },
+    ...more,
+  };
+}
+
+/** The arguments as a string; no arguments at all are an empty object. */
+export function argumentsText(call: ToolCallBlock): string {
+  if (call.input.kind === "object") return JSON.stringify(call.input.value);
+  return call.input.text.trim() === "" ? "{}" : call.input.text;
+}

@@ -1,0 +1,49 @@
+/** Finish reasons of Chat, both ways (wire notes, table C). */
+import type { Json } from "../../json.ts";
+import type { Stop, StopReason } from "../conversation.ts";
+
+const meanings: Readonly<Record<string, StopReason>> = {
+  stop: "end",
+  length: "length",
+  max_tokens: "length",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
+  content_filter: "refusal",
+};
+
+/**
+ * Reads a finish reason. Unknown words, `""` and none at all mean the plain end; calls in the answer turn any plain
+ * end into waiting for their results, whatever the server says.
+ */
+export function readFinishReason(
+  reason: Json | undefined,
+  hasCalls: boolean,
+  refusal: string,
+): Stop {
+  const known = typeof reason === "string" ? meanings[reason.toLowerCase()] : undefined;
+  if (refusal !== "" && (known ?? "end") === "end") {
+    return { reason: "refusal", explanation: refusal };
+  }
+  if ((known ?? "end") === "end" && hasCalls) return { reason: "tool_calls" };
+  // A server that says `tool_calls` without any has nothing to wait for.
+  if (known === "tool_calls" && !hasCalls) return { reason: "end" };
+  return { reason: known ?? "end", ...(refusal === "" ? {} : { explanation: refusal }) };
+}
+
+const words: Readonly<Record<StopReason, string>> = {
+  end: "stop",
+  length: "length",
+  stop_sequence: "stop",
+  tool_calls: "tool_calls",
+  pause: "stop",
+  refusal: "content_filter",
+};
+
+/** The word for a Chat client. A refusal that the model wrote out itself ends with `stop`, as at the vendor. */
+export function writeFinishReason(
+  stop: Stop,
+  shape: { readonly legacyFunctions: boolean; readonly refusalText: boolean },
+): string {
+  if (stop.reason === "tool_calls" && shape.legacyFunctions) return "function_call";
+  return stop.reason === "refusal" && shape.refusalText ? "stop" : words[stop.reason];
+}

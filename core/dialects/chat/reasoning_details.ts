@@ -1,0 +1,141 @@
+/**
+ * Reasoning in the forms that Chat servers use: `reasoning_content` or `reasoning` (text), `reasoning_details` (a
+ * list with proofs), and Google's thought signature in the `extra_content` of a tool call.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { ReasoningBlock, ReasoningProof } from "../conversation.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { sealProof, unsealProof } from "../reasoning_seal.ts";
+
+/** The `format` by which servers say that a detail was signed by the Messages vendor. */
+const messagesFormat = "anthropic-claude-v1";
+/** Details whose proof we sealed. */
+const ownFormat = "gateway-v1";
+/** Signer of thought signatures. */
+const google = "google";
+
+/**
+ * Earlier reasoning in the form that a route wants back; `undefined` when it wants none.
+ * Text may go anywhere, a proof only to its signer.
+ */
+export function replayReasoning(
+  blocks: readonly ReasoningBlock[],
+  hasCalls: boolean,
+  facts: ResolvedFacts,
+): { readonly field: string; readonly value: Json } | undefined {
+  switch (facts.reasoning_replay) {
+    case "none":
+    case "extra_content":
+      return undefined;
+    case "reasoning":
+    case "reasoning_content": {
+      // Servers of this kind refuse a turn with tool calls that lacks the field; empty will do.
+      if (blocks.length === 0 && !hasCalls) return undefined;
+      return {
+        field: facts.reasoning_replay,
+        value: blocks.map((block) => block.text).join("\n\n"),
+      };
+    }
+    case "details": {
+      const details = blocks.flatMap((block) => writeDetail(block, facts.reasoning_signer));
+      return details.length === 0 ? undefined : { field: "reasoning_details", value: details };
+    }
+  }
+}
+
+function writeDetail(block: ReasoningBlock, signer: string): JsonObject[] {
+  const { proof, text } = block;
+  if (proof === undefined) return text === "" ? [] : [{ type: "reasoning.text", text }];
+  if (proof.kind === "signature" || proof.kind === "redacted") return messagesDetail(text, proof);
+  if (proof.kind !== "detail" || proof.signer !== signer) return [];
+  // A streamed detail came in pieces: its proof holds the last one, the block the whole text.
+  return [proof.detail.type === "reasoning.text" ? { ...proof.detail, text } : proof.detail];
+}
+
+/** A proof of the Messages vendor as a detail. */
+function messagesDetail(
+  text: string,
+  proof: ReasoningProof & { readonly kind: "signature" | "redacted" },
+): JsonObject[] {
+  if (proof.signer !== "messages") return [];
+  return proof.kind === "signature"
+    ? [{ type: "reasoning.text", text, signature: proof.signature, format: messagesFormat }]
+    : [{ type: "reasoning.encrypted", data: proof.data, format: messagesFormat }];
+}
+
+/** Thought signatures by the id of the call they belong to. */
+export function thoughtSignatures(
+  blocks: readonly ReasoningBlock[],
+  facts: ResolvedFacts,
+): ReadonlyMap<string, Json> {
+  const found = new Map<string, Json>();
+  if (facts.reasoning_replay !== "extra_content") return found;
+  for (const { proof } of blocks) {
+    if (proof?.kind !== "detail" || proof.signer !== google) continue;
+    const { call_id, extra_content } = proof.detail;
+    if (typeof call_id === "string" && extra_content !== undefined) {
+      found.set(call_id, extra_content);
+    }
+  }
+  return found;
+}
+
+/** The thought signature of a tool call, as reasoning that stands before it. */
+export function readThoughtSignature(call: JsonObject, callId: string): ReasoningProof | undefined {
+  const extra = call.extra_content;
+  if (!isJsonObject(extra) || !isJsonObject(extra.google)) return undefined;
+  return {
+    kind: "detail",
+    signer: google,
+    detail: { call_id: callId, extra_content: extra },
+  };
+}
+
+/** One entry of `reasoning_details`: its text, and its proof if it has one. */
+export interface DetailReading {
+  readonly text: string;
+  readonly proof?: ReasoningProof;
+}
+
+/** Reads an entry of `reasoning_details`. `signer` names who made proofs without a known `format`. */
+export function readDetail(detail: Json, signer: string): DetailReading | undefined {
+  if (!isJsonObject(detail)) return undefined;
+  const { type, text, summary, signature, data, format } = detail;
+  if (type === "reasoning.text") {
+    const words = typeof text === "string" ? text : "";
+    if (typeof signature !== "string" || signature === "") return { text: words };
+    const sealed = unsealProof(signature);
+    if (sealed !== "foreign") {
+      return sealed === undefined ? { text: words } : { text: words, proof: sealed };
+    }
+    if (format === messagesFormat) {
+      return { text: words, proof: { kind: "signature", signer: "messages", signature } };
+    }
+    return { text: words, proof: { kind: "detail", signer, detail } };
+  }
+  if (type === "reasoning.summary") {
+    return { text: typeof summary === "string" ? summary : "" };
+  }
+  if (type !== "reasoning.encrypted" || typeof data !== "string") return undefined;
+  if (format === messagesFormat) {
+    return { text: "", proof: { kind: "redacted", signer: "messages", data } };
+  }
+  return { text: "", proof: { kind: "detail", signer, detail } };
+}
+
+/**
+ * Reasoning of any upstream for a Chat client that replays `reasoning_details`. Proofs of the Messages vendor have a
+ * form that clients know; all others are sealed into a signature of ours.
+ */
+export function detailFor(
+  text: string,
+  proof: ReasoningProof | undefined,
+  index: number,
+): JsonObject {
+  if (proof === undefined) return { type: "reasoning.text", text, index };
+  const known = proof.kind === "signature" || proof.kind === "redacted"
+    ? messagesDetail(text, proof)[0]
+    : undefined;
+  if (known !== undefined) return { ...known, index };
+  return { type: "reasoning.text", text, signature: sealProof(proof), format: ownFormat, index };
+}

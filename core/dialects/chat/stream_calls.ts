@@ -1,0 +1,172 @@
+/** Gathers the tool calls of one Chat stream from their deltas, with the deviations that servers are known for. */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { limits } from "../../limits.ts";
+import type { EventSink } from "../dialect.ts";
+import { JsonProgress } from "../json_progress.ts";
+import { readCallId } from "./decode_answer.ts";
+import { readThoughtSignature } from "./reasoning_details.ts";
+
+interface Call {
+  readonly block: number;
+  id: string;
+  name: string;
+  readonly custom: boolean;
+  readonly progress: JsonProgress;
+  /** The `call` event is out: id and name can no longer change. */
+  told: boolean;
+  /** `{}` came as the whole argument text: kept, because some servers send it as a placeholder for what follows. */
+  placeholder: boolean;
+  ended: boolean;
+}
+
+/**
+ * Calls are told apart by `index`, else by id, else by their place in the list. A new id under an old index is a new
+ * call (servers that send whole calls number them all 0); the same id and name again mean nothing.
+ */
+export class StreamCalls {
+  readonly #emit: EventSink;
+  readonly #takeBlock: () => number;
+  /** The current call of each key. */
+  readonly #calls = new Map<string, Call>();
+  #count = 0;
+
+  constructor(emit: EventSink, takeBlock: () => number) {
+    this.#emit = emit;
+    this.#takeBlock = takeBlock;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Takes the `tool_calls` list of one delta. */
+  take(deltas: readonly Json[]): void {
+    deltas.forEach((delta, position) => {
+      if (isJsonObject(delta)) this.#delta(delta, position);
+    });
+  }
+
+  /** Takes the old `function_call` of one delta. */
+  takeFunction(delta: JsonObject): void {
+    this.#delta({ index: 0, function: delta }, 0);
+  }
+
+  /** Other output follows: what is whole is ended, what is known is told. */
+  settle(): void {
+    for (const call of this.#calls.values()) {
+      this.#tell(call);
+      if (call.progress.isWhole) this.#end(call);
+    }
+  }
+
+  /** No more deltas follow. */
+  finish(): void {
+    for (const call of this.#calls.values()) {
+      this.#tell(call);
+      this.#end(call);
+    }
+  }
+
+  #delta(delta: JsonObject, position: number): void {
+    const isCustom = isJsonObject(delta.custom);
+    const holder = isCustom ? delta.custom : delta.function;
+    const inner = isJsonObject(holder) ? holder : {};
+    const id = readCallId(delta.id);
+    const name = typeof inner.name === "string" ? inner.name : "";
+    const key = keyOf(delta, id, position);
+    let call = this.#calls.get(key);
+    if (call === undefined || isAnother(call, id, name)) {
+      call = this.#begin(key, isCustom, delta, id);
+    }
+    this.#name(call, id, name);
+    const text = isCustom ? inner.input : inner.arguments;
+    if (typeof text === "string") this.#arguments(call, text);
+    else if (isJsonObject(text)) this.#arguments(call, JSON.stringify(text));
+  }
+
+  #begin(key: string, custom: boolean, delta: JsonObject, id: string): Call {
+    if (++this.#count > limits.toolCallsPerAnswer) {
+      throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
+    }
+    // Earlier calls keep their place: they are told before this one.
+    this.settle();
+    const proof = readThoughtSignature(delta, id);
+    if (proof !== undefined) {
+      const block = this.#takeBlock();
+      this.#emit({ type: "reasoning_proof", block, proof });
+      this.#emit({ type: "block_end", block });
+    }
+    const call: Call = {
+      block: this.#takeBlock(),
+      id: "",
+      name: "",
+      custom,
+      progress: new JsonProgress(),
+      told: false,
+      placeholder: false,
+      ended: false,
+    };
+    const replaced = this.#calls.get(key);
+    if (replaced !== undefined) {
+      this.#tell(replaced);
+      this.#end(replaced);
+    }
+    this.#calls.set(key, call);
+    return call;
+  }
+
+  #name(call: Call, id: string, name: string): void {
+    if (call.told) return;
+    if (call.id === "") call.id = id;
+    // A name in pieces: the piece that is there already is a repetition.
+    if (name !== "" && name !== call.name) call.name += name;
+  }
+
+  #arguments(call: Call, text: string): void {
+    if (text === "" || call.ended) return;
+    this.#tell(call);
+    if (call.custom) return this.#emitText(call, text);
+    if (call.placeholder) {
+      if (text.trim() === "") return;
+      // Something real follows: the placeholder was never an argument.
+      call.placeholder = false;
+    } else if (text === "{}" && !call.progress.isWhole) {
+      call.placeholder = true;
+      call.progress.take(text);
+      return;
+    }
+    call.progress.take(text);
+    this.#emitText(call, text);
+  }
+
+  #emitText(call: Call, text: string): void {
+    this.#emit({ type: "arguments", block: call.block, json: JSON.stringify(text) });
+  }
+
+  #tell(call: Call): void {
+    if (call.told || call.ended) return;
+    call.told = true;
+    const { block, id, name, custom } = call;
+    this.#emit({ type: "call", block, id, name, ...(custom ? { custom } : {}) });
+  }
+
+  #end(call: Call): void {
+    if (call.ended) return;
+    call.ended = true;
+    if (call.placeholder) this.#emitText(call, "{}");
+    this.#emit({ type: "block_end", block: call.block });
+  }
+}
+
+function keyOf(delta: JsonObject, id: string, position: number): string {
+  if (typeof delta.index === "number") return `i${delta.index}`;
+  return id === "" ? `p${position}` : `d${id}`;
+}
+
+/** Whether a delta under the same key belongs to a call of its own. */
+function isAnother(call: Call, id: string, name: string): boolean {
+  if (id !== "" && call.id !== "") return id !== call.id;
+  // Without ids: a whole call is followed by another one that names its function.
+  return id === "" && call.id === "" && name !== "" && call.progress.isWhole;
+}

@@ -1,0 +1,261 @@
+/** Reads a Chat stream as conversation events (wire notes, sections 2.5 and 10.1). */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { limits } from "../../limits.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type { EventSink, StreamDecoder } from "../dialect.ts";
+import { FrameTemplate } from "../json_literal.ts";
+import { readProviderError } from "../provider_error.ts";
+import type { UsageReport } from "../reading.ts";
+import { thinkingText } from "./decode_answer.ts";
+import { readFinishReason } from "./finish_reasons.ts";
+import { readDetail } from "./reasoning_details.ts";
+import { StreamCalls } from "./stream_calls.ts";
+import { readChatUsage } from "./usage.ts";
+
+type TextKind = "text" | "refusal" | "reasoning";
+
+export class ChatStreamDecoder implements StreamDecoder {
+  readonly #signer: string;
+  readonly #template = new FrameTemplate();
+  /** What the template's string means; `undefined` until one was learnt. */
+  #templateKind: TextKind | undefined;
+  #blocks = 0;
+  /** The text block that deltas of its kind go to. */
+  #open: { readonly kind: TextKind; readonly block: number } | undefined;
+  #calls: StreamCalls | undefined;
+  #started = false;
+  #finished = false;
+  #finish: string | undefined;
+  #refusal = "";
+  #tier: string | undefined;
+  #emit: EventSink = () => {};
+
+  constructor(memory: ConversionMemory) {
+    this.#signer = memory.reasoningSigner ?? "chat";
+  }
+
+  frame(event: string | undefined, data: string, emit: EventSink): void {
+    if (this.#finished) return;
+    this.#emit = emit;
+    const literal = this.#templateKind === undefined ? undefined : this.#template.match(data);
+    if (literal !== undefined && this.#templateKind !== undefined && literal !== '""') {
+      return this.#text(this.#templateKind, literal);
+    }
+    const text = data.trim();
+    if (text === "") return;
+    if (text === "[DONE]") return this.#end();
+    const chunk = parseChunk(event, text);
+    if (event === "error" || isError(chunk)) {
+      this.#finished = true;
+      return emit({ type: "error", error: readProviderError(chunk) });
+    }
+    if (isJsonObject(chunk)) this.#chunk(chunk, data);
+  }
+
+  bodyEnd(emit: EventSink): void {
+    // Some servers leave `[DONE]` out; after a finish reason the answer is whole all the same.
+    this.#emit = emit;
+    if (!this.#finished && this.#finish !== undefined) this.#end();
+  }
+
+  #end(): void {
+    this.#finished = true;
+    this.#closeAll();
+    this.#tellStop();
+    this.#emit({ type: "end" });
+  }
+
+  #tellStop(): void {
+    const hasCalls = (this.#calls?.count ?? 0) > 0;
+    this.#emit({
+      type: "stop",
+      stop: readFinishReason(this.#finish, hasCalls, this.#refusal),
+      ...(this.#finish === undefined ? {} : { raw: this.#finish }),
+      ...(this.#tier === undefined ? {} : { serviceTier: this.#tier }),
+    });
+  }
+
+  #chunk(chunk: JsonObject, data: string): void {
+    if (!this.#started) {
+      this.#started = true;
+      this.#emit({ type: "start", ...(typeof chunk.id === "string" ? { id: chunk.id } : {}) });
+    }
+    if (typeof chunk.service_tier === "string") this.#tier = chunk.service_tier;
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const choice of choices) {
+      // Further choices were not asked for; only the first is the answer.
+      if (!isJsonObject(choice) || (choice.index ?? 0) !== 0) continue;
+      const delta = choice.delta ?? choice.message;
+      if (isJsonObject(delta)) {
+        this.#delta(delta);
+        if (choices.length === 1 && isQuiet(chunk, choice)) this.#learn(delta, data);
+      }
+      this.#finishReason(choice.finish_reason);
+      this.#report(readChatUsage(choice.usage));
+    }
+    if (isJsonObject(chunk.x_groq)) this.#report(readChatUsage(chunk.x_groq.usage));
+    this.#report(readChatUsage(chunk.usage));
+  }
+
+  #finishReason(reason: Json | undefined): void {
+    if (typeof reason !== "string" || reason === "") return;
+    // A second one counts only where the first was the plain word for a call that was still to come.
+    if (this.#finish !== undefined && !(this.#finish === "stop" && reason === "tool_calls")) return;
+    this.#finish = reason;
+    this.#closeAll();
+    this.#tellStop();
+  }
+
+  #delta(delta: JsonObject): void {
+    this.#reasoning(delta);
+    if (typeof delta.content === "string") this.#string("text", delta.content);
+    else if (Array.isArray(delta.content)) this.#parts(delta.content);
+    if (typeof delta.refusal === "string" && delta.refusal !== "") {
+      this.#refusal = (this.#refusal + delta.refusal).slice(0, limits.refusalChars);
+      this.#string("refusal", delta.refusal);
+    }
+    if (Array.isArray(delta.tool_calls) && delta.tool_calls.length > 0) {
+      this.#closeText();
+      this.#callsOf().take(delta.tool_calls);
+    }
+    if (isJsonObject(delta.function_call)) {
+      this.#closeText();
+      this.#callsOf().takeFunction(delta.function_call);
+    }
+    if (Array.isArray(delta.annotations)) this.#annotations(delta.annotations);
+  }
+
+  #callsOf(): StreamCalls {
+    return this.#calls ??= new StreamCalls((event) => this.#emit(event), () => this.#blocks++);
+  }
+
+  #reasoning(delta: JsonObject): void {
+    const plain = [delta.reasoning_content, delta.reasoning]
+      .find((value) => typeof value === "string" && value !== "");
+    let shown = false;
+    const details = Array.isArray(delta.reasoning_details) ? delta.reasoning_details : [];
+    for (const detail of details) {
+      const read = readDetail(detail, this.#signer);
+      if (read === undefined) continue;
+      if (read.text !== "") {
+        shown = true;
+        this.#string("reasoning", read.text);
+      }
+      if (read.proof !== undefined) {
+        // Details may hold only the proof and leave the text to the plain field.
+        if (!shown && typeof plain === "string") this.#string("reasoning", plain);
+        shown ||= typeof plain === "string";
+        // Encrypted reasoning is a block of its own beside the text that was shown.
+        if (isJsonObject(detail) && detail.type === "reasoning.encrypted") this.#closeText();
+        const block = this.#blockOf("reasoning");
+        this.#emit({ type: "reasoning_proof", block, proof: read.proof });
+        this.#closeText();
+      }
+    }
+    if (!shown && typeof plain === "string") this.#string("reasoning", plain);
+  }
+
+  /** A few servers stream content as parts, thinking among them. */
+  #parts(parts: readonly Json[]): void {
+    for (const part of parts) {
+      if (!isJsonObject(part)) continue;
+      this.#string("reasoning", thinkingText(part));
+      if (typeof part.text === "string") this.#string("text", part.text);
+    }
+  }
+
+  #annotations(annotations: readonly Json[]): void {
+    const block = this.#open?.kind === "text" ? this.#open.block : undefined;
+    if (block === undefined) return;
+    for (const annotation of annotations) {
+      const source = isJsonObject(annotation) ? annotation.url_citation : undefined;
+      if (!isJsonObject(source) || typeof source.url !== "string") continue;
+      const title = typeof source.title === "string" ? source.title : "";
+      this.#emit({ type: "citation", block, citation: { url: source.url, title } });
+    }
+  }
+
+  #string(kind: TextKind, text: string): void {
+    if (text !== "") this.#text(kind, JSON.stringify(text));
+  }
+
+  #text(kind: TextKind, json: string): void {
+    this.#emit({ type: kind, block: this.#blockOf(kind), json });
+  }
+
+  /** The open block of a kind; whatever else is open ends. */
+  #blockOf(kind: TextKind): number {
+    if (this.#open?.kind === kind) return this.#open.block;
+    this.#closeText();
+    this.#calls?.settle();
+    const block = this.#blocks++;
+    this.#open = { kind, block };
+    return block;
+  }
+
+  #closeText(): void {
+    if (this.#open === undefined) return;
+    this.#emit({ type: "block_end", block: this.#open.block });
+    this.#open = undefined;
+  }
+
+  #closeAll(): void {
+    this.#closeText();
+    this.#calls?.finish();
+  }
+
+  /** Learns the shape of a chunk that brought nothing but one piece of text. */
+  #learn(delta: JsonObject, data: string): void {
+    const filled = Object.entries(delta).filter(([key, value]) => key !== "role" && holds(value));
+    const [only] = filled;
+    this.#templateKind = undefined;
+    if (filled.length !== 1 || only === undefined) return;
+    const [key, value] = only;
+    if (typeof value !== "string" || (delta.role !== undefined && delta.role !== "assistant")) {
+      return;
+    }
+    const kind = key === "content" ? "text" : reasoningKeys.has(key) ? "reasoning" : undefined;
+    if (kind === undefined) return;
+    this.#template.learn(data, key, value);
+    this.#templateKind = kind;
+  }
+
+  #report(usage: UsageReport): void {
+    if (usage.kind === "counts") this.#emit({ type: "usage", usage: usage.usage });
+    else if (usage.kind === "absurd") this.#emit({ type: "usage_rejected" });
+  }
+}
+
+const reasoningKeys: ReadonlySet<string> = new Set(["reasoning_content", "reasoning"]);
+
+function holds(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === "") return false;
+  return !Array.isArray(value) || value.length > 0;
+}
+
+/** Nothing in the chunk matters beside the delta. */
+function isQuiet(chunk: JsonObject, choice: JsonObject): boolean {
+  return !holds(chunk.usage) && !holds(chunk.x_groq) && !holds(choice.usage) &&
+    !holds(choice.finish_reason);
+}
+
+function parseChunk(event: string | undefined, data: string): Json {
+  try {
+    const value: Json = JSON.parse(data);
+    return value;
+  } catch (cause) {
+    if (event === "error") return data;
+    throw new GatewayError("upstream_unreachable", "The provider's stream cannot be read", {
+      cause,
+    });
+  }
+}
+
+function isError(chunk: Json): boolean {
+  if (!isJsonObject(chunk)) return false;
+  const { error } = chunk;
+  if (isJsonObject(error) || (typeof error === "string" && error !== "")) return true;
+  if (chunk.choices !== undefined || chunk.usage !== undefined) return false;
+  return chunk.object === "error" || chunk.type === "error" || typeof chunk.detail === "string";
+}

@@ -1,0 +1,24 @@
+/** Writes buckets as a Chat `usage` object (wire notes, section 9.4). */
+import type { JsonObject } from "../../json.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+
+/** Chat counts cached tokens inside the prompt and reasoning inside the completion. */
+export function writeChatUsage(usage: TokenUsage): JsonObject {
+  const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: usage.output,
+    total_tokens: prompt + usage.output,
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite,
+      audio_tokens: 0,
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** Reads a whole Messages answer (wire notes, table C). */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type { Answer, AnswerBlock, Citation } from "../conversation.ts";
+import { readMessagesAnswer } from "./answer_reading.ts";
+import { readMessagesStop } from "./stop_reasons.ts";
+
+export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
+  const reading = readMessagesAnswer(body);
+  if (reading.error !== undefined) throw reading.error;
+  if (!Array.isArray(body.content)) {
+    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
+  }
+  const signer = memory.reasoningSigner ?? "messages";
+  const blocks: AnswerBlock[] = [];
+  body.content.forEach((value, i) => {
+    const block = isJsonObject(value) ? decodeBlock(value, `content.${i}`, signer) : undefined;
+    if (block !== undefined) blocks.push(block);
+  });
+  const hasCalls = blocks.some((block) => block.type === "tool_call");
+  const tier = isJsonObject(body.usage) ? body.usage.service_tier : undefined;
+  return {
+    ...(typeof body.id === "string" ? { id: body.id } : {}),
+    blocks,
+    stop: readMessagesStop(body, hasCalls),
+    ...(reading.usage === undefined ? {} : { usage: reading.usage }),
+    ...(typeof tier === "string" ? { serviceTier: neutralTier(tier) } : {}),
+  };
+}
+
+/** The vendor's word for a tier in the neutral words of the conversation. */
+export function neutralTier(tier: string): string {
+  return tier === "priority" ? "priority" : "default";
+}
+
+function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlock | undefined {
+  const { type, text, thinking, signature, data, id, name } = block;
+  switch (type) {
+    case "text":
+      if (typeof text !== "string" || text === "") return undefined;
+      return { type, path, text, ...decodeCitations(block.citations) };
+    case "thinking":
+      return {
+        type: "reasoning",
+        path,
+        text: typeof thinking === "string" ? thinking : "",
+        ...(typeof signature === "string" && signature !== ""
+          ? { proof: { kind: "signature", signer, signature } }
+          : {}),
+      };
+    case "redacted_thinking":
+      return {
+        type: "reasoning",
+        path,
+        text: "",
+        proof: { kind: "redacted", signer, data: typeof data === "string" ? data : "" },
+      };
+    case "tool_use":
+      return {
+        type: "tool_call",
+        path,
+        id: typeof id === "string" ? id : "",
+        name: typeof name === "string" ? name : "",
+        input: { kind: "object", value: isJsonObject(block.input) ? block.input : {} },
+      };
+    default:
+      // Hosted tools' calls and results: they happened inside the call and must not look like the caller's tools.
+      return {
+        type: "foreign",
+        style: "messages",
+        path,
+        kind: String(type),
+        raw: block,
+        otherwise: "ignore",
+      };
+  }
+}
+
+function decodeCitations(
+  citations: Json | undefined,
+): { readonly citations?: readonly Citation[] } {
+  if (!Array.isArray(citations)) return {};
+  const found = citations.map(readCitation).filter((citation) => citation !== undefined);
+  return found.length === 0 ? {} : { citations: found };
+}
+
+/** Web sources only: the other kinds point into documents that the other styles do not number. */
+export function readCitation(value: Json | undefined): Citation | undefined {
+  if (!isJsonObject(value) || value.type !== "web_search_result_location") return undefined;
+  const { url, title, cited_text } = value;
+  if (typeof url !== "string") return undefined;
+  return {
+    url,
+    title: typeof title === "string" ? title : "",
+    ...(typeof cited_text === "string" ? { citedText: cited_text } : {}),
+  };
+}

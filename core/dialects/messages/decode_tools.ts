@@ -1,0 +1,85 @@
+/** Reads the tools and the tool choice of a Messages request. */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { HostedTool, Tool, ToolChoice } from "../conversation.ts";
+import {
+  invalid,
+  optionalBoolean,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../fields.ts";
+import { decodeCache } from "./decode_blocks.ts";
+
+export function decodeTools(tools: readonly Json[]): Tool[] {
+  return tools.map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), `tools.${i}`));
+}
+
+function decodeTool(tool: JsonObject, path: string): Tool {
+  const type = optionalString(tool, "type", `${path}.type`) ?? "custom";
+  if (type !== "custom") return decodeHosted(type, tool, path);
+  const description = optionalString(tool, "description", `${path}.description`);
+  const strict = optionalBoolean(tool, "strict", `${path}.strict`);
+  const schema = optionalObject(tool, "input_schema", `${path}.input_schema`);
+  const callers = tool.allowed_callers;
+  if (Array.isArray(callers) && !callers.includes("direct")) {
+    refuse(`${path}.allowed_callers`, "the model cannot be kept from calling this tool itself");
+  }
+  return {
+    type: "function",
+    path,
+    name: requiredString(tool, "name", `${path}.name`),
+    ...(description === undefined ? {} : { description }),
+    ...(schema === undefined ? {} : { schema }),
+    ...(strict === undefined ? {} : { strict }),
+    ...decodeCache(tool, path),
+  };
+}
+
+/** These have a schema that only the vendor knows, but the caller runs them. */
+const clientRun = /^(?:bash|text_editor|memory|computer|computer_toolset)_\d{8}$/;
+
+function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool {
+  const name = optionalString(tool, "name", `${path}.name`);
+  return {
+    type: "hosted",
+    style: "messages",
+    path,
+    kind,
+    ...(name === undefined ? {} : { name }),
+    runs: clientRun.test(kind) ? "client" : "server",
+    raw: tool,
+  };
+}
+
+/** The choice, and the switch for several calls that stands inside it. */
+export function decodeToolChoice(body: JsonObject): {
+  readonly toolChoice?: ToolChoice;
+  readonly parallelTools?: boolean;
+} {
+  const choice = body.tool_choice;
+  if (choice === undefined || choice === null) return {};
+  if (!isJsonObject(choice)) invalid("tool_choice", "must be an object");
+  const path = "tool_choice";
+  const single = optionalBoolean(
+    choice,
+    "disable_parallel_tool_use",
+    `${path}.disable_parallel_tool_use`,
+  );
+  const parallel = single === undefined ? {} : { parallelTools: !single };
+  switch (choice.type) {
+    case "auto":
+      return { toolChoice: { type: "auto", path }, ...parallel };
+    case "any":
+      return { toolChoice: { type: "required", path }, ...parallel };
+    case "none":
+      return { toolChoice: { type: "none", path } };
+    case "tool": {
+      const name = requiredString(choice, "name", `${path}.name`);
+      return { toolChoice: { type: "tool", name, path }, ...parallel };
+    }
+    default:
+      return invalid(`${path}.type`, "must be one of auto, any, tool, none");
+  }
+}

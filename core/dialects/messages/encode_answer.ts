@@ -1,0 +1,70 @@
+/** Writes a whole answer for a Messages client (wire notes, table C). */
+import type { JsonObject } from "../../json.ts";
+import { answerId, CallIds } from "../answer_ids.ts";
+import type { PipeContext } from "../contract.ts";
+import type { Answer, AnswerBlock, ReasoningBlock } from "../conversation.ts";
+import { sealProof } from "../reasoning_seal.ts";
+import { answerArguments } from "../tool_arguments.ts";
+import { wordId } from "../tool_ids.ts";
+import { writeMessagesStop } from "./stop_reasons.ts";
+import { writeMessagesUsage } from "./write_usage.ts";
+
+export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {
+  const ids = new CallIds(context.requestId, "toolu_", wordId);
+  const refusal = answer.blocks
+    .map((block) => block.type === "text" && block.refusal === true ? block.text : "").join("");
+  const stop = refusal === "" ? answer.stop : {
+    ...answer.stop,
+    reason: "refusal" as const,
+    explanation: answer.stop.explanation ?? refusal,
+  };
+  return {
+    id: answerId("msg_", context.requestId),
+    type: "message",
+    role: "assistant",
+    model: context.clientModel,
+    content: answer.blocks
+      .map((block) => encodeBlock(block, ids))
+      .filter((block) => block !== undefined),
+    ...writeMessagesStop(stop),
+    usage: {
+      ...writeMessagesUsage(answer.usage),
+      service_tier: answer.serviceTier === "priority" ? "priority" : "standard",
+    },
+  };
+}
+
+function encodeBlock(block: AnswerBlock, ids: CallIds): JsonObject | undefined {
+  switch (block.type) {
+    case "text":
+      // The vendor refuses empty texts when the client sends them back.
+      return block.text === "" ? undefined : { type: "text", text: block.text };
+    case "reasoning":
+      return encodeReasoning(block);
+    case "tool_call":
+      return {
+        type: "tool_use",
+        id: ids.next(block.id),
+        name: block.name,
+        input: answerArguments(block.input),
+      };
+    case "foreign":
+      return undefined;
+  }
+}
+
+function encodeReasoning(block: ReasoningBlock): JsonObject | undefined {
+  const { text, proof } = block;
+  if (proof?.kind === "redacted" && proof.signer === "messages") {
+    return { type: "redacted_thinking", data: proof.data };
+  }
+  if (proof === undefined && text === "") return undefined;
+  return { type: "thinking", thinking: text, signature: thinkingSignature(proof) };
+}
+
+/** What a Messages client gets as `signature`: the vendor's own as it is, anything else sealed. */
+export function thinkingSignature(proof: ReasoningBlock["proof"]): string {
+  return proof?.kind === "signature" && proof.signer === "messages"
+    ? proof.signature
+    : sealProof(proof);
+}

@@ -1,0 +1,85 @@
+/** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
+import type { JsonObject } from "../../json.ts";
+import type { Conversation } from "../conversation.ts";
+import { budgetOf, effortOf, leastBudgetTokens, nearestEffort } from "../effort.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import type { Notes } from "../notes.ts";
+
+/**
+ * Adds `thinking` and the effort to the body. Thinking is never switched on unasked. A budget must stay below
+ * `max_tokens`, which is the client's own cap and is not raised: it is what the call may cost.
+ *
+ * @returns whether the model will think
+ */
+export function encodeThinking(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+  maxTokens: number,
+): boolean {
+  const wish = conversation.reasoning;
+  if (wish === undefined) return false;
+  const wanted = effortOf(wish);
+  if (wanted === "none") {
+    if (facts.thinking !== "none") body.thinking = { type: "disabled" };
+    return false;
+  }
+  if (facts.thinking === "none") {
+    notes.add(wish.path);
+    return false;
+  }
+  if (facts.thinking === "adaptive") {
+    body.thinking = { type: "adaptive", ...display(wish.display) };
+    const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
+    if (effort !== undefined) body.output_config = { effort };
+    return true;
+  }
+  const forced = conversation.toolChoice?.type === "required" ||
+    conversation.toolChoice?.type === "tool";
+  const budget = Math.min(
+    wish.budgetTokens ?? budgetOf(wanted ?? "medium"),
+    maxTokens - 1,
+  );
+  // The vendor refuses thinking beside a forced tool, and budgets that are too small to think in.
+  if (forced || budget < leastBudgetTokens) {
+    notes.add(wish.path);
+    return false;
+  }
+  body.thinking = { type: "enabled", budget_tokens: budget };
+  return true;
+}
+
+/** A Responses client that asked for summaries wants to see them. */
+function display(word: string | undefined): JsonObject {
+  return word === undefined || word === "omitted" ? {} : { display: "summarized" };
+}
+
+/** Adds temperature, top_p, top_k and the stop sequences, as far as the model takes them. */
+export function encodeMessagesSampling(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+  thinks: boolean,
+): void {
+  const { temperature, topP, topK, stop } = conversation.sampling;
+  const fixed = facts.sampling === "fixed" || thinks;
+  if (temperature !== undefined) {
+    if (!fixed) body.temperature = Math.min(temperature, 1);
+    if (temperature > 1 || (fixed && temperature !== 1)) notes.add("temperature");
+  }
+  if (topP !== undefined) {
+    const excluded = facts.temp_top_p_exclusive && body.temperature !== undefined;
+    const tooLow = (thinks && topP < 0.95) || (facts.sampling === "fixed" && topP < 0.99);
+    if (!excluded && !tooLow) body.top_p = topP;
+    else if (topP !== 1) notes.add("top_p");
+  }
+  if (topK !== undefined) {
+    if (!fixed) body.top_k = topK;
+    else notes.add("top_k");
+  }
+  const real = stop?.filter((text) => text.trim() !== "") ?? [];
+  if (stop !== undefined && real.length < stop.length) notes.add("stop");
+  if (real.length > 0) body.stop_sequences = real;
+}

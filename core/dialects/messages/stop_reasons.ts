@@ -1,0 +1,58 @@
+/** Stop reasons of Messages, both ways (wire notes, table C). */
+import { isJsonObject, type Json } from "../../json.ts";
+import type { Stop, StopReason } from "../conversation.ts";
+
+const meanings: Readonly<Record<string, StopReason>> = {
+  end_turn: "end",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  stop_sequence: "stop_sequence",
+  tool_use: "tool_calls",
+  pause_turn: "pause",
+  compaction: "pause",
+  refusal: "refusal",
+};
+
+/** Reads the reason and what belongs to it. An answer with calls is one that waits for their results. */
+export function readMessagesStop(
+  from: {
+    readonly stop_reason?: Json;
+    readonly stop_sequence?: Json;
+    readonly stop_details?: Json;
+  },
+  hasCalls: boolean,
+): Stop {
+  const { stop_reason, stop_sequence, stop_details } = from;
+  const known = typeof stop_reason === "string" ? meanings[stop_reason] : undefined;
+  const reason = (known ?? "end") === "end" && hasCalls ? "tool_calls" : known ?? "end";
+  const explanation = isJsonObject(stop_details) ? stop_details.explanation : undefined;
+  return {
+    reason,
+    ...(typeof stop_sequence === "string" ? { sequence: stop_sequence } : {}),
+    ...(typeof explanation === "string" ? { explanation } : {}),
+  };
+}
+
+const words: Readonly<Record<StopReason, string>> = {
+  end: "end_turn",
+  length: "max_tokens",
+  stop_sequence: "stop_sequence",
+  tool_calls: "tool_use",
+  pause: "pause_turn",
+  refusal: "refusal",
+};
+
+/** The members of a message (or `message_delta`) that tell why it stopped. */
+export function writeMessagesStop(stop: Stop): {
+  readonly stop_reason: string;
+  readonly stop_sequence: string | null;
+  readonly stop_details: { type: "refusal"; category: null; explanation: string | null } | null;
+} {
+  return {
+    stop_reason: words[stop.reason],
+    stop_sequence: stop.sequence ?? null,
+    stop_details: stop.reason === "refusal"
+      ? { type: "refusal", category: null, explanation: stop.explanation ?? null }
+      : null,
+  };
+}
