@@ -9,6 +9,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { type AccountId, type ApiKeyId, parseId } from "../../core/ids.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { formatVnd, parseVnd } from "../../core/money/micro_vnd.ts";
+import { inVnd } from "../../core/money/vnd_json.ts";
 import { createAccount, findAccountByEmail, getAccount, listAccounts } from "../../kv/accounts.ts";
 import { createApiKey, isActive, listApiKeys, revokeApiKey } from "../../kv/api_keys.ts";
 import type { Control } from "../../kv/control.ts";
@@ -94,9 +95,8 @@ export function createAdminApp(deps: AdminDeps): Hono {
     const id = await requireAccount(kv, context.req.param("account"));
     const balance = await teller.balance(id);
     const keys = await listApiKeys(kv, id);
-    return context.json({
-      ...await getAccount(kv, id),
-      lowBalanceMicroVnd: undefined,
+    return Response.json(inVnd({
+      ...(await getAccount(kv, id)),
       balanceVnd: formatVnd(balance.totalMicroVnd),
       keys: keys.map((key) => ({
         id: key.id,
@@ -104,7 +104,7 @@ export function createAdminApp(deps: AdminDeps): Hono {
         masked: key.masked,
         active: isActive(key, clock.nowMs()),
       })),
-    });
+    }));
   });
 
   app.post("/accounts/:account/keys", async (context) => {
@@ -145,11 +145,14 @@ export function createAdminApp(deps: AdminDeps): Hono {
     const result = amountMicroVnd > 0n
       ? await credit(kv, { ...movement, amountMicroVnd })
       : await debit(kv, { ...movement, amountMicroVnd: -amountMicroVnd });
+    if (result.status !== "applied" && result.status !== "duplicate") {
+      throw new GatewayError("invalid_request", `Nothing was moved: ${result.status}`);
+    }
     const balance = await teller.balance(accountId);
-    return context.json({ result, balanceVnd: formatVnd(balance.totalMicroVnd) });
+    return Response.json(inVnd({ ...result, balanceVnd: formatVnd(balance.totalMicroVnd) }));
   });
 
-  app.get("/verify", async (context) => context.json(await verifyStore(kv)));
+  app.get("/verify", async () => Response.json(inVnd(await verifyStore(kv))));
 
   app.get(
     "/export",
