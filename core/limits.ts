@@ -50,6 +50,10 @@ export const limits = {
   upstreamTrailerBytes: 8 * 1024,
   /** 1xx heads before the real one. */
   upstreamInterimResponses: 8,
+  /** Longest answer that the sandbox can be asked for: the largest output of any model we list. */
+  sandboxAnswerTokens: 128_000,
+  /** Values in an example that the sandbox makes from a schema: a recursive schema has no end of its own. */
+  sandboxSchemaNodes: 10_000,
   /** Text of a provider error that is passed on: a sentence or two; some put whole prompts or stack traces there. */
   errorMessageChars: 500,
   /** Health of a route is judged by what happened this long ago at most. */

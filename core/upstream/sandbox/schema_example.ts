@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { limits } from "../../limits.ts";
 
 /** Deeper than any sensible schema; ends recursive ones. */
 const maxDepth = 12;
@@ -15,30 +16,38 @@ const maxDepth = 12;
  * ```
  */
 export function exampleOf(schema: JsonObject): Json {
-  return example(schema, schema, "value", 0);
+  return example(schema, { root: schema, nodesLeft: limits.sandboxSchemaNodes }, "value", 0);
 }
 
-function example(schema: Json | undefined, root: JsonObject, name: string, depth: number): Json {
-  if (!isJsonObject(schema) || depth > maxDepth) return schema === true ? name : null;
-  const target = resolve(schema, root);
-  if (target !== undefined) return example(target, root, name, depth + 1);
-  if (target === undefined && typeof schema["$ref"] === "string") return null;
+interface Walk {
+  /** Where `$ref` starts. */
+  readonly root: JsonObject;
+  nodesLeft: number;
+}
+
+function example(schema: Json | undefined, walk: Walk, name: string, depth: number): Json {
+  if (!isJsonObject(schema) || depth > maxDepth || walk.nodesLeft-- <= 0) {
+    return schema === true ? name : null;
+  }
+  const target = resolve(schema, walk);
+  if (target !== undefined) return example(target, walk, name, depth + 1);
+  if (typeof schema["$ref"] === "string") return null;
   if (schema["const"] !== undefined) return schema["const"];
   if (Array.isArray(schema["enum"]) && schema["enum"].length > 0) return schema["enum"][0] ?? null;
   if (schema["default"] !== undefined) return schema["default"];
   for (const word of ["anyOf", "oneOf"]) {
     const options = schema[word];
     if (Array.isArray(options)) {
-      return example(withBase(schema, simplest(options), word), root, name, depth + 1);
+      return example(withBase(schema, simplest(options), word), walk, name, depth + 1);
     }
   }
   const all = schema["allOf"];
-  if (Array.isArray(all)) return example(merged(schema, all, root), root, name, depth + 1);
+  if (Array.isArray(all)) return example(merged(schema, all, walk), walk, name, depth + 1);
   switch (typeOf(schema)) {
     case "object":
-      return exampleObject(schema, root, depth);
+      return exampleObject(schema, walk, depth);
     case "array":
-      return exampleArray(schema, root, name, depth);
+      return exampleArray(schema, walk, name, depth);
     case "string":
       return exampleString(schema, name);
     case "integer":
@@ -51,10 +60,10 @@ function example(schema: Json | undefined, root: JsonObject, name: string, depth
   }
 }
 
-function resolve(schema: JsonObject, root: JsonObject): JsonObject | undefined {
+function resolve(schema: JsonObject, walk: Walk): JsonObject | undefined {
   const reference = schema["$ref"];
   if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
-  let at: Json | undefined = root;
+  let at: Json | undefined = walk.root;
   for (const step of reference.slice(1).split("/").filter((step) => step !== "")) {
     at = isJsonObject(at) ? at[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
   }
@@ -74,12 +83,12 @@ function withBase(schema: JsonObject, option: Json, word: string): JsonObject {
   return isJsonObject(option) ? { ...base, ...option } : base;
 }
 
-function merged(schema: JsonObject, all: readonly Json[], root: JsonObject): JsonObject {
+function merged(schema: JsonObject, all: readonly Json[], walk: Walk): JsonObject {
   const { allOf: _, ...base } = schema;
   let result: JsonObject = base;
   for (const part of all) {
     if (!isJsonObject(part)) continue;
-    const resolved = resolve(part, root) ?? part;
+    const resolved = resolve(part, walk) ?? part;
     const properties = { ...object(result["properties"]), ...object(resolved["properties"]) };
     result = { ...result, ...resolved, properties };
   }
@@ -98,14 +107,15 @@ function typeOf(schema: JsonObject): Json | undefined {
   return schema["items"] !== undefined ? "array" : "string";
 }
 
-function exampleObject(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
+function exampleObject(schema: JsonObject, walk: Walk, depth: number): JsonObject {
   const properties = object(schema["properties"]);
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const result: JsonObject = {};
   for (const [name, member] of Object.entries(properties)) {
+    if (walk.nodesLeft <= 0) return result;
     // Optional members of deep schemas are left out: a recursive schema would grow without end.
     if (depth > 3 && !required.includes(name)) continue;
-    result[name] = example(member, root, name, depth + 1);
+    result[name] = example(member, walk, name, depth + 1);
   }
   for (const name of required) {
     if (typeof name === "string" && !(name in properties)) result[name] = name;
@@ -113,9 +123,9 @@ function exampleObject(schema: JsonObject, root: JsonObject, depth: number): Jso
   return result;
 }
 
-function exampleArray(schema: JsonObject, root: JsonObject, name: string, depth: number): Json[] {
+function exampleArray(schema: JsonObject, walk: Walk, name: string, depth: number): Json[] {
   const fixed = schema["prefixItems"];
-  if (Array.isArray(fixed)) return fixed.map((item) => example(item, root, name, depth + 1));
+  if (Array.isArray(fixed)) return fixed.map((item) => example(item, walk, name, depth + 1));
   const least = number(schema["minItems"]) ?? 1;
   const most = number(schema["maxItems"]) ?? Infinity;
   const length = Math.min(
@@ -123,7 +133,7 @@ function exampleArray(schema: JsonObject, root: JsonObject, name: string, depth:
     most,
     32,
   );
-  return Array.from({ length }, () => example(schema["items"] ?? {}, root, name, depth + 1));
+  return Array.from({ length }, () => example(schema["items"] ?? {}, walk, name, depth + 1));
 }
 
 const formats: Readonly<Record<string, string>> = {

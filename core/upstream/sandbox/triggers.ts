@@ -1,3 +1,5 @@
+import { limits } from "../../limits.ts";
+
 /**
  * Trouble on demand: `[[sandbox:NAME ARG]]` in the last user text. Several may stand in one text. docs/sandbox.md
  * lists them for users.
@@ -95,7 +97,7 @@ function enter(into: Mutable, name: string, number: number | undefined): boolean
       into.splitBytes = Math.max(1, number ?? 1);
       return true;
     case "length":
-      into.lengthTokens = number ?? 100;
+      into.lengthTokens = Math.min(number ?? 100, limits.sandboxAnswerTokens);
       return true;
   }
   return enterFlag(into, name);

@@ -54,4 +54,8 @@ Deno.test("a recursive schema ends", () => {
   assertEquals(tree.length < 1_000, true, tree);
   const endless = exampleOf({ $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/a" } } });
   assertEquals(endless, null);
+  const names = [...Array(100).keys()].map((i) => `p${i}`);
+  const wide = { properties: Object.fromEntries(names.map((name) => [name, { $ref: "#" }])) };
+  const bushy = exampleOf({ ...wide, required: names });
+  assertEquals(JSON.stringify(bushy).length < 1_000_000, true);
 });
