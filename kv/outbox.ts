@@ -87,7 +87,7 @@ export interface NewOutboxRow<Payload> {
  * ```
  */
 export function addToOutbox<Payload>(
-  operation: Deno.AtomicOperation,
+  operation: { set(key: Deno.KvKey, value: unknown): unknown },
   queue: OutboxQueue<Payload>,
   row: NewOutboxRow<Payload>,
 ): void {

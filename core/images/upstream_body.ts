@@ -14,24 +14,9 @@ import {
   referenceFileName,
   referenceText,
 } from "../media/reference.ts";
-import { imageMediaTypes, type MediaType } from "../media/sniff.ts";
+import { imageMediaTypes } from "../media/sniff.ts";
+import type { UpstreamBody, UpstreamBodyTools } from "../media/upstream_body.ts";
 import { type ImageRequest, referenceFields } from "./request.ts";
-
-export interface UpstreamBody {
-  readonly contentType: string;
-  readonly bytes: Uint8Array;
-}
-
-/** What the body of a provider needs of the world. */
-export interface UpstreamBodyTools {
-  /** Fetches a picture that is given by URL. */
-  readonly fetchImage: (
-    url: string,
-    field: string,
-  ) => Promise<{ readonly mediaType: MediaType; readonly bytes: Uint8Array }>;
-  /** Random, unlike anything in a body: 24 characters or more. */
-  readonly newBoundary: () => string;
-}
 
 /** Fields that this file writes itself. */
 const rewritten: ReadonlySet<string> = new Set([...referenceFields, "mask", "model"]);

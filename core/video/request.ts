@@ -19,6 +19,8 @@ export interface VideoRequest {
   readonly seconds: number | undefined;
   /** What the price goes by: `seconds`, or the model's default. */
   readonly billedSeconds: number;
+  /** What the provider is told: the same, unless the default is no length of this model. Then it chooses. */
+  readonly sentSeconds: number | undefined;
   /** `<W>x<H>`: as asked for, or picked by the aspect ratio, or the model's default. */
   readonly size: string;
   readonly aspectRatio: AspectRatio;
@@ -86,6 +88,8 @@ export function readVideoRequest(
     prompt,
     seconds,
     billedSeconds: seconds ?? rules.defaultSeconds,
+    sentSeconds: seconds ??
+      (isAllowed(rules, rules.defaultSeconds) ? rules.defaultSeconds : undefined),
     ...shape,
     resolution,
     inputReferences,
@@ -104,12 +108,14 @@ function readPrompt(fields: MediaFields): string {
   return prompt;
 }
 
+function isAllowed(rules: VideoRules, seconds: number): boolean {
+  return rules.seconds.some(({ from, to }) => from <= seconds && seconds <= to);
+}
+
 function readSeconds(fields: MediaFields, rules: VideoRules, model: string): number | undefined {
   const seconds = wholeNumberField(fields, "seconds");
   if (seconds === undefined) return undefined;
-  const allowed = seconds !== "invalid" &&
-    rules.seconds.some(({ from, to }) => from <= seconds && seconds <= to);
-  if (allowed) return seconds;
+  if (seconds !== "invalid" && isAllowed(rules, seconds)) return seconds;
   const ranges = rules.seconds.map(({ from, to }) => from === to ? `${from}` : `${from} to ${to}`);
   refuse("seconds", `must be ${either(ranges)} for ${model}`);
 }

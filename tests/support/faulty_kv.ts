@@ -1,7 +1,10 @@
-/** A store that fails on command: before a call took effect, or after it (the answer was lost). */
+/**
+ * A store that fails on command: before a call took effect, or after it (the answer was lost). Or that falls silent:
+ * the caller never hears again, as if its process had been killed at that call.
+ */
 
 /** What happens to the next call of the store. */
-export type Fault = "none" | "before" | "after";
+export type Fault = "none" | "before" | "after" | "silence" | "silence_after";
 
 /** The error of an injected fault. */
 export class StoreFault extends Error {
@@ -10,13 +13,15 @@ export class StoreFault extends Error {
 
 async function withFault<Result>(fault: Fault, run: () => Promise<Result>): Promise<Result> {
   if (fault === "before") throw new StoreFault("injected before the call");
+  if (fault === "silence") return await new Promise<never>(() => {});
   const result = await run();
   if (fault === "after") throw new StoreFault("injected after the call");
+  if (fault === "silence_after") return await new Promise<never>(() => {});
   return result;
 }
 
 /**
- * Wraps a store. `nextFault` is asked at each awaited call; reads fail too, and `list` fails when it is iterated.
+ * Wraps a store. `nextFault` is asked at each awaited call; reads fail too, and `list` fails where it begins.
  * The wrapped store stays the caller's to close.
  */
 export function faultyKv(kv: Deno.Kv, nextFault: (call: string) => Fault): Deno.Kv {
@@ -36,10 +41,8 @@ export function faultyKv(kv: Deno.Kv, nextFault: (call: string) => Fault): Deno.
           return (...args: Parameters<Deno.Kv["delete"]>) =>
             withFault(nextFault("delete"), () => target.delete(...args));
         case "list":
-          return (...args: Parameters<Deno.Kv["list"]>) => {
-            if (nextFault("list") !== "none") throw new StoreFault("injected in list");
-            return target.list(...args);
-          };
+          return (...args: Parameters<Deno.Kv["list"]>) =>
+            faultyList(nextFault("list"), () => target.list(...args));
         case "atomic":
           return () => faultyAtomic(target.atomic(), nextFault);
         default: {
@@ -49,6 +52,14 @@ export function faultyKv(kv: Deno.Kv, nextFault: (call: string) => Fault): Deno.
       }
     },
   });
+}
+
+async function* faultyList(
+  fault: Fault,
+  list: () => AsyncIterable<Deno.KvEntry<unknown>>,
+): AsyncGenerator<Deno.KvEntry<unknown>> {
+  await withFault(fault, () => Promise.resolve());
+  yield* list();
 }
 
 function faultyAtomic(

@@ -5,7 +5,8 @@ import { readImageAnswer } from "../../../core/images/answer.ts";
 import { chargeForImages } from "../../../core/images/charge.ts";
 import { type ImageEndpoint, readImageRequest } from "../../../core/images/request.ts";
 import { createImagePipe } from "../../../core/images/stream.ts";
-import { imageUpstreamBody, type UpstreamBodyTools } from "../../../core/images/upstream_body.ts";
+import { imageUpstreamBody } from "../../../core/images/upstream_body.ts";
+import type { UpstreamBodyTools } from "../../../core/media/upstream_body.ts";
 import {
   multipartBoundary,
   type NewFormPart,

@@ -1,0 +1,40 @@
+/** `a.b.0.c` into JSON that came from a provider, and into JSON that goes to one. */
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+
+/**
+ * The value at a pointer; `undefined` if any step of the way is missing.
+ *
+ * @example
+ * ```ts
+ * import { readPointer } from "./json_pointer.ts";
+ * if (readPointer({ data: [{ url: "u" }] }, "data.0.url") !== "u") throw new Error("not found");
+ * ```
+ */
+export function readPointer(value: Json, pointer: string): Json | undefined {
+  let current: Json | undefined = value;
+  for (const step of pointer.split(".")) {
+    if (Array.isArray(current)) {
+      current = /^\d{1,4}$/.test(step) ? current[Number(step)] : undefined;
+    } else if (isJsonObject(current) && Object.hasOwn(current, step)) current = current[step];
+    else return undefined;
+  }
+  return current;
+}
+
+/** Sets the value at a pointer, making the objects on the way. Pointers come from the operator, not from clients. */
+export function writePointer(target: JsonObject, pointer: string, value: Json): void {
+  const steps = pointer.split(".");
+  const last = steps.pop() ?? pointer;
+  let current = target;
+  for (const step of steps) {
+    const next = current[step];
+    if (isJsonObject(next)) {
+      current = next;
+      continue;
+    }
+    const made: JsonObject = {};
+    current[step] = made;
+    current = made;
+  }
+  current[last] = value;
+}

@@ -1,0 +1,192 @@
+/** The body of a submit: our fields laid out as the provider's adapter says. */
+import { GatewayError } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { type NewFormPart, writeForm } from "../media/multipart.ts";
+import {
+  type MediaReference,
+  referenceBytes,
+  referenceFileName,
+  referenceText,
+} from "../media/reference.ts";
+import type { UpstreamBody, UpstreamBodyTools } from "../media/upstream_body.ts";
+import type { VideoAdapter } from "./adapter.ts";
+import { writePointer } from "./json_pointer.ts";
+import type { VideoRequest } from "./request.ts";
+
+type Fields = VideoAdapter["submit"]["fields"];
+const valueFieldNames = [
+  "model",
+  "prompt",
+  "seconds",
+  "size",
+  "width",
+  "height",
+  "aspectRatio",
+  "resolution",
+  "inputVideo",
+] as const satisfies readonly (keyof Fields)[];
+
+function valuesOf(
+  request: VideoRequest,
+  upstreamModel: string,
+): Record<typeof valueFieldNames[number], Json> {
+  const [width, height] = request.size.split("x");
+  return {
+    model: upstreamModel,
+    prompt: request.prompt,
+    seconds: request.sentSeconds ?? null,
+    size: request.size,
+    width: width ?? null,
+    height: height ?? null,
+    aspectRatio: request.aspectRatio,
+    resolution: request.resolution ?? null,
+    inputVideo: request.inputVideoUrl ?? null,
+  };
+}
+
+/** What the client sent and this provider has no place for. The same shape every time, so it is an error. */
+function refuseHomeless(request: VideoRequest, fields: Fields): void {
+  const homeless = (field: string): never => {
+    throw new GatewayError("invalid_request", `${field}: is not supported by this model`, {
+      param: field,
+    });
+  };
+  if (request.inputReferences.length > 0 && fields.inputReferences === undefined) {
+    homeless("input_reference");
+  }
+  if (request.lastFrame !== undefined && fields.lastFrame === undefined) homeless("last_frame");
+  if (request.inputVideoUrl !== undefined && fields.inputVideo === undefined) {
+    homeless("input_video");
+  }
+}
+
+function valueFields(request: VideoRequest, adapter: VideoAdapter, upstreamModel: string) {
+  const { fields, fixed } = adapter.submit;
+  const entries: [string, Json][] = Object.entries(fixed);
+  const values = valuesOf(request, upstreamModel);
+  for (const name of valueFieldNames) {
+    const value = values[name];
+    const target = fields[name];
+    if (target === undefined || value === null) continue;
+    const { to, as } = typeof target === "string" ? { to: target, as: "string" as const } : target;
+    entries.push([to, as === "number" ? Number(value) : String(value)]);
+  }
+  return entries;
+}
+
+/**
+ * Makes the body of a submit.
+ *
+ * @throws {GatewayError} `invalid_request` when a picture cannot be fetched or has no place at this provider
+ */
+export async function videoSubmitBody(
+  request: VideoRequest,
+  adapter: VideoAdapter,
+  upstreamModel: string,
+  tools: UpstreamBodyTools,
+): Promise<UpstreamBody> {
+  refuseHomeless(request, adapter.submit.fields);
+  const values = valueFields(request, adapter, upstreamModel);
+  const pictures = [...request.inputReferences, ...request.lastFrame ? [request.lastFrame] : []];
+  const asForm = adapter.submit.body === "form" ||
+    (adapter.submit.body === "form_if_files" && pictures.some(({ kind }) => kind === "file"));
+  return asForm
+    ? await formBody(request, adapter, values, tools)
+    : jsonBody(request, adapter, values);
+}
+
+type PictureTarget = NonNullable<Fields["inputReferences"]>;
+
+function jsonBody(
+  request: VideoRequest,
+  adapter: VideoAdapter,
+  values: readonly [string, Json][],
+): UpstreamBody {
+  const { fields } = adapter.submit;
+  const body: JsonObject = {};
+  for (const [pointer, value] of values) writePointer(body, pointer, value);
+  if (fields.inputReferences !== undefined && request.inputReferences.length > 0) {
+    const value = pictureValue(fields.inputReferences, request.inputReferences, "input_reference");
+    writePointer(body, fields.inputReferences.to, value);
+  }
+  if (fields.lastFrame !== undefined && request.lastFrame !== undefined) {
+    const value = pictureValue(fields.lastFrame, [request.lastFrame], "last_frame");
+    writePointer(body, fields.lastFrame.to, value);
+  }
+  return {
+    contentType: "application/json",
+    bytes: new TextEncoder().encode(JSON.stringify(body)),
+  };
+}
+
+function pictureValue(
+  target: PictureTarget,
+  pictures: readonly MediaReference[],
+  field: string,
+): Json {
+  const texts = pictures.map(referenceText);
+  const objects = texts.map((text): JsonObject => ({ [target.key]: text }));
+  const single = () => {
+    if (pictures.length > 1) {
+      throw new GatewayError("invalid_request", `${field}: this model takes one image`, {
+        param: field,
+      });
+    }
+  };
+  switch (target.shape) {
+    case "text":
+      single();
+      return texts[0] ?? null;
+    case "object":
+      single();
+      return objects[0] ?? null;
+    case "list":
+      return texts;
+    case "objects":
+      return objects;
+    case "object_or_objects":
+      return objects.length === 1 ? objects[0] ?? null : objects;
+  }
+}
+
+async function formBody(
+  request: VideoRequest,
+  adapter: VideoAdapter,
+  values: readonly [string, Json][],
+  tools: UpstreamBodyTools,
+): Promise<UpstreamBody> {
+  const { fields } = adapter.submit;
+  const parts: NewFormPart[] = values.map(([name, value]) => ({
+    name,
+    body: typeof value === "string" ? value : JSON.stringify(value),
+  }));
+  if (fields.inputReferences !== undefined) {
+    for (const [index, picture] of request.inputReferences.entries()) {
+      const name = fields.inputReferences.to;
+      parts.push(await filePart(name, picture, { index, field: "input_reference" }, tools));
+    }
+  }
+  if (fields.lastFrame !== undefined && request.lastFrame !== undefined) {
+    const place = { index: 0, field: "last_frame" };
+    parts.push(await filePart(fields.lastFrame.to, request.lastFrame, place, tools));
+  }
+  const form = writeForm(parts, tools.newBoundary());
+  return { contentType: form.contentType, bytes: form.body };
+}
+
+async function filePart(
+  name: string,
+  picture: MediaReference,
+  place: { readonly index: number; readonly field: string },
+  tools: UpstreamBodyTools,
+): Promise<NewFormPart> {
+  const { mediaType, bytes } = picture.kind === "url"
+    ? await tools.fetchImage(picture.url, place.field)
+    : { mediaType: picture.mediaType, bytes: referenceBytes(picture, place.field) };
+  return {
+    name,
+    body: bytes,
+    contentType: mediaType,
+    fileName: referenceFileName(mediaType, place.index),
+  };
+}

@@ -1,0 +1,83 @@
+/** Requests to a provider of videos: one function per thing that can be asked. */
+import { providerRequest } from "../call/provider_request.ts";
+import type { ProviderEntry } from "../catalog/schema.ts";
+import type { UpstreamRequest } from "../upstream/transport.ts";
+import type { UpstreamBody } from "../media/upstream_body.ts";
+import type { VideoAdapter } from "./adapter.ts";
+
+/** Where a task lives: the provider, the credential that made it, and the shape in which it is spoken to. */
+export interface VideoUpstream {
+  readonly provider: ProviderEntry;
+  readonly secret: string | undefined;
+  readonly adapter: VideoAdapter;
+}
+
+const standardPath = "/v1/videos";
+
+function requestTo(
+  upstream: VideoUpstream,
+  template: string,
+  more: {
+    readonly method: UpstreamRequest["method"];
+    readonly id?: string;
+    readonly query?: string;
+    readonly body?: UpstreamBody;
+  },
+): UpstreamRequest {
+  const { provider, secret } = upstream;
+  const ownPath = provider.kind === "http" ? provider.paths["videos"] : undefined;
+  const path = template.replace("{videos}", ownPath ?? standardPath)
+    .replace("{id}", encodeURIComponent(more.id ?? ""));
+  const full = `${path}${more.query ?? ""}`;
+  const common = {
+    style: "videos" as const,
+    method: more.method,
+    secret,
+    body: more.body?.bytes ?? null,
+    ...(more.body === undefined ? {} : { contentType: more.body.contentType }),
+    stream: false,
+    clientHeader: () => undefined,
+  };
+  if (provider.kind === "http") {
+    const paths = { ...provider.paths, videos: full };
+    return providerRequest({ ...common, provider: { ...provider, paths } });
+  }
+  // The sandbox speaks the standard dialect only.
+  return providerRequest({ ...common, provider, subpath: full.slice(standardPath.length) });
+}
+
+/** Submits a task. */
+export function submitRequest(upstream: VideoUpstream, body: UpstreamBody): UpstreamRequest {
+  return requestTo(upstream, upstream.adapter.submit.path, { method: "POST", body });
+}
+
+/** Asks how a task is. */
+export function pollRequest(upstream: VideoUpstream, id: string): UpstreamRequest {
+  return requestTo(upstream, upstream.adapter.poll.path, { method: "GET", id });
+}
+
+/** Takes a task back; `undefined` if the provider cannot. */
+export function cancelRequest(upstream: VideoUpstream, id: string): UpstreamRequest | undefined {
+  const { cancel } = upstream.adapter;
+  if (cancel === undefined) return undefined;
+  return requestTo(upstream, cancel.path, { method: cancel.method, id });
+}
+
+/** Which part of a finished task is asked for; the names are those of the `/v1/videos` dialect. */
+export const videoVariants = ["video", "thumbnail", "spritesheet"] as const;
+export type VideoVariant = typeof videoVariants[number];
+
+/** Headers of a download that a provider may see: all that ranges need, nothing that names the client. */
+export type RangeHeaders = readonly (readonly [name: "range" | "if-range", value: string])[];
+
+/** Downloads the file where the provider serves it under the task. */
+export function contentRequest(
+  upstream: VideoUpstream,
+  path: string,
+  options: { readonly id: string; readonly variant: VideoVariant; readonly range: RangeHeaders },
+): UpstreamRequest {
+  const query = options.variant === "video" ? "" : `?variant=${options.variant}`;
+  const request = requestTo(upstream, path, { method: "GET", id: options.id, query });
+  const headers = request.headers.filter(([name]) => name !== "accept");
+  return { ...request, headers: [...headers, ["accept", "*/*"], ...options.range] };
+}

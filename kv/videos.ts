@@ -1,0 +1,20 @@
+/** Video tasks: rows, state changes with their money, and the polls that drive them. */
+export {
+  forgetVideo,
+  listVideos,
+  newTaskRows,
+  readVideo,
+  type VideoListQuery,
+  type VideoPoll,
+  videoPolls,
+  type VideoTaskRow,
+} from "./videos/tasks.ts";
+export { type AlsoCommit, commitStep, refundOperationId } from "./videos/transitions.ts";
+export {
+  type AskProvider,
+  pollDueTasks,
+  sweepOverdueVideos,
+  type VideoAnswer,
+  videoPollWork,
+  type VideoPollWorld,
+} from "./videos/polling.ts";

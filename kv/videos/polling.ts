@@ -1,0 +1,134 @@
+/**
+ * Asks providers how their tasks are, and writes down what follows. Runs from the outbox: any number of pollers, in any
+ * number of processes, each may die at any point.
+ */
+import { advance, isFinal, pollPauseMs, type VideoSighting } from "../../core/video/task.ts";
+import { addToOutbox, finishClaim, type OutboxClaim, postponeClaim } from "../outbox.ts";
+import { type OutboxWork, type OutboxWorld, runDue } from "../outbox_worker.ts";
+import type { VideoTask } from "../../core/video/task.ts";
+import { limits } from "../../core/limits.ts";
+import { listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./tasks.ts";
+import { commitStep } from "./transitions.ts";
+
+/** What a provider answered. */
+export type VideoAnswer =
+  | {
+    readonly kind: "seen";
+    readonly sighting: VideoSighting;
+    readonly retryAfterMs: number | undefined;
+  }
+  /** The provider does not know the task. */
+  | { readonly kind: "unknown" };
+
+/**
+ * Asks the provider of a task. Bounded in time by its implementation, well under `limits.videoPollClaimMs`.
+ *
+ * @throws when there is no usable answer
+ */
+export type AskProvider = (task: VideoTask) => Promise<VideoAnswer>;
+
+export interface VideoPollWorld extends OutboxWorld {
+  readonly ask: AskProvider;
+}
+
+/** Times in a row that a provider may not know a task before it is lost: new tasks take a moment to be everywhere. */
+const unknownTimes = 4;
+
+/** The work of the queue {@linkcode videoPolls}. */
+export function videoPollWork(world: VideoPollWorld): OutboxWork<VideoPoll> {
+  return {
+    queue: videoPolls,
+    lanes: limits.videoPollLanes,
+    handle: (claim) => pollTask(world, claim),
+  };
+}
+
+/** Handles every poll that is due, then returns their number. Cron calls this where no worker runs. */
+export async function pollDueTasks(world: VideoPollWorld, stop?: AbortSignal): Promise<number> {
+  return await runDue(world, videoPollWork(world), stop);
+}
+
+async function pollTask(
+  world: VideoPollWorld,
+  claim: OutboxClaim<VideoPoll>,
+): Promise<"done" | "settled"> {
+  const { kv, clock } = world;
+  const { accountId, videoId } = claim.payload;
+  const row = await readVideo(kv, accountId, videoId);
+  if (row === undefined || isFinal(row.task.state)) return "done";
+
+  const overdue = clock.nowMs() >= row.task.deadlineAtMs;
+  const answer = await askOnce(world, row.task, overdue);
+  const nowMs = clock.nowMs();
+  let step = { task: row.task, refund: false };
+  if (answer?.kind === "seen") {
+    step = advance(row.task, { kind: "seen", sighting: answer.sighting }, nowMs);
+  } else if (answer?.kind === "unknown" && claim.attempt >= unknownTimes) {
+    step = advance(row.task, { kind: "lost" }, nowMs);
+  } else if (!overdue) {
+    throw new UnknownTaskError("The provider does not know the task yet");
+  }
+  if (overdue) step = endOverdue(step, nowMs);
+
+  if (isFinal(step.task.state)) {
+    const also = (operation: Deno.AtomicOperation) => finishClaim(operation, videoPolls, claim);
+    if (await commitStep(kv, row, step, { nowMs, also }) === undefined) throw new RowChangedError();
+    return "settled";
+  }
+  const retryAfterMs = answer?.kind === "seen" ? answer.retryAfterMs : undefined;
+  const ageMs = nowMs - row.task.createdAtMs;
+  const dueAtMs = Math.min(nowMs + pollPauseMs({ ageMs, retryAfterMs }), row.task.deadlineAtMs);
+  const next = { dueAtMs: Math.max(dueAtMs, nowMs + 1) };
+  if (step.task === row.task) {
+    const operation = kv.atomic();
+    postponeClaim(operation, videoPolls, claim, next);
+    await operation.commit();
+    return "settled";
+  }
+  const also = (operation: Deno.AtomicOperation) =>
+    postponeClaim(operation, videoPolls, claim, next);
+  if (await commitStep(kv, row, step, { nowMs, also }) === undefined) throw new RowChangedError();
+  return "settled";
+}
+
+/** The provider has had its time: a last answer counts if it is an end, everything else fails the task. */
+function endOverdue(step: ReturnType<typeof advance>, nowMs: number): ReturnType<typeof advance> {
+  return isFinal(step.task.state) ? step : advance(step.task, { kind: "deadline" }, nowMs);
+}
+
+async function askOnce(
+  world: VideoPollWorld,
+  task: VideoTask,
+  overdue: boolean,
+): Promise<VideoAnswer | undefined> {
+  if (!overdue) return await world.ask(task);
+  // A provider that does not even answer must not keep an overdue task alive.
+  return await world.ask(task).catch(() => undefined);
+}
+
+/** The provider answered that there is no such task; it is asked again a few times. */
+class UnknownTaskError extends Error {
+  override name = "UnknownTaskError";
+}
+
+/** Another poller or the owner was faster, or the claim ended; the next attempt sees what came of it. */
+class RowChangedError extends Error {
+  override name = "RowChangedError";
+}
+
+/**
+ * Belt and braces: an open task that is well past its deadline although polls should have ended it gets a new poll.
+ * Finds something only if a poll row was lost, e.g. in a store that was restored from a backup.
+ *
+ * @returns how many polls were added
+ */
+export async function sweepOverdueVideos(world: VideoPollWorld): Promise<number> {
+  const nowMs = world.clock.nowMs();
+  const overdue = await listOverdueVideos(world.kv, nowMs - limits.videoSweepGraceMs);
+  for (const poll of overdue) {
+    const operation = world.kv.atomic();
+    addToOutbox(operation, videoPolls, { id: poll.videoId, payload: poll, nowMs });
+    await operation.commit();
+  }
+  return overdue.length;
+}

@@ -1,0 +1,142 @@
+/** Video tasks as rows: written with their charge, read by their owner only. */
+import { invariant } from "../../core/assert.ts";
+import type { AccountId, VideoId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { isFinal, pollPauseMs, type VideoTask } from "../../core/video/task.ts";
+import { openVideoKey, openVideosPrefix, videoKey, videosOfPrefix } from "../keys.ts";
+import { addToOutbox, type OutboxQueue } from "../outbox.ts";
+import type { Attachment } from "../teller/mod.ts";
+
+/** A poll that is due: which task, and whose. */
+export interface VideoPoll {
+  readonly accountId: AccountId;
+  readonly videoId: VideoId;
+}
+
+function readPoll(stored: unknown): VideoPoll {
+  const isPoll = typeof stored === "object" && stored !== null &&
+    "accountId" in stored && typeof stored.accountId === "string" &&
+    "videoId" in stored && typeof stored.videoId === "string";
+  if (!isPoll) throw new TypeError("Not a poll of a video task");
+  return { accountId: stored.accountId as AccountId, videoId: stored.videoId as VideoId };
+}
+
+/**
+ * The polls. Attempts are practically without end: a provider that does not answer is asked until the task's deadline,
+ * and a failing store until it works again, since money hangs on it.
+ */
+export const videoPolls: OutboxQueue<VideoPoll> = {
+  name: "video-polls",
+  parse: readPoll,
+  claimMs: limits.videoPollClaimMs,
+  maxAttempts: 1_000_000,
+  backoffMs: [2_000, 5_000, 15_000, 30_000, 60_000],
+};
+
+/** The row of the index of tasks that have not ended. */
+interface OpenVideo {
+  readonly accountId: AccountId;
+  readonly deadlineAtMs: number;
+}
+
+/** A task as it was read, with what a check needs. */
+export interface VideoTaskRow {
+  readonly task: VideoTask;
+  readonly key: Deno.KvKey;
+  readonly versionstamp: string;
+}
+
+/**
+ * The rows of a new task, for the settlement that charges it: the task, its place in the index, its first poll. They
+ * become visible together with the receipt or not at all.
+ */
+export function newTaskRows(task: VideoTask): Attachment {
+  invariant(task.state === "queued", "a new task is queued");
+  return {
+    mutations: 3,
+    apply(op) {
+      op.set(videoKey(task.accountId, task.id), task);
+      const open: OpenVideo = { accountId: task.accountId, deadlineAtMs: task.deadlineAtMs };
+      op.set(openVideoKey(task.id), open);
+      addToOutbox(op, videoPolls, {
+        id: task.id,
+        payload: { accountId: task.accountId, videoId: task.id },
+        nowMs: task.createdAtMs,
+        dueAtMs: task.createdAtMs + pollPauseMs({ ageMs: 0, retryAfterMs: undefined }),
+      });
+    },
+  };
+}
+
+function isVideoTask(value: unknown): value is VideoTask {
+  return typeof value === "object" && value !== null && "id" in value && "state" in value &&
+    "costMicroVnd" in value && typeof value.costMicroVnd === "bigint";
+}
+
+/** A task of this account; `undefined` for a foreign id as for one that never was. */
+export async function readVideo(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  videoId: VideoId,
+): Promise<VideoTaskRow | undefined> {
+  const entry = await kv.get(videoKey(accountId, videoId));
+  if (entry.versionstamp === null) return undefined;
+  invariant(isVideoTask(entry.value), `video ${videoId}: not a task`);
+  return { task: entry.value, key: entry.key, versionstamp: entry.versionstamp };
+}
+
+/** How a list is asked for. */
+export interface VideoListQuery {
+  readonly limit: number;
+  readonly order: "asc" | "desc";
+  /** The last id of the page before. */
+  readonly after: VideoId | undefined;
+}
+
+/** The tasks of an account by time of creation, one page of them. */
+export async function listVideos(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  query: VideoListQuery,
+): Promise<{ readonly tasks: readonly VideoTask[]; readonly hasMore: boolean }> {
+  const prefix = videosOfPrefix(accountId);
+  const limit = Math.min(query.limit, limits.videoListRows);
+  const descending = query.order === "desc";
+  const after = query.after === undefined ? undefined : videoKey(accountId, query.after);
+  const selector = after === undefined
+    ? { prefix }
+    : descending
+    ? { prefix, end: after }
+    : { prefix, start: [...after, ""] }; // the first key behind `after`
+  const tasks: VideoTask[] = [];
+  const rows = kv.list(selector, { limit: limit + 1, reverse: descending });
+  for await (const { value } of rows) {
+    invariant(isVideoTask(value), "the videos of an account are tasks");
+    tasks.push(value);
+  }
+  return { tasks: tasks.slice(0, limit), hasMore: tasks.length > limit };
+}
+
+/**
+ * Removes an ended task from its owner's list. `false` if it changed meanwhile.
+ *
+ * @throws {InvariantError} if the task has not ended: cancel it instead
+ */
+export async function forgetVideo(kv: Deno.Kv, row: VideoTaskRow): Promise<boolean> {
+  invariant(isFinal(row.task.state), "only ended tasks are forgotten");
+  return (await kv.atomic().check(row).delete(row.key).commit()).ok;
+}
+
+/** Open tasks whose deadline passed before `deadlineBeforeMs`; a bounded number of them. */
+export async function listOverdueVideos(
+  kv: Deno.Kv,
+  deadlineBeforeMs: number,
+): Promise<VideoPoll[]> {
+  const overdue: VideoPoll[] = [];
+  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, { limit: limits.videoSweepRows });
+  for await (const { key, value } of rows) {
+    if (value.deadlineAtMs >= deadlineBeforeMs) continue;
+    overdue.push({ accountId: value.accountId, videoId: String(key.at(-1)) as VideoId });
+  }
+  return overdue;
+}

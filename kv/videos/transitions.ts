@@ -1,0 +1,80 @@
+/**
+ * State changes of a task. The new state, the refund and the end of the poll that found it out go into one atomic, so
+ * two pollers, or a poller and a cancelling owner, never refund twice and never lose a refund.
+ */
+import { invariant } from "../../core/assert.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { isFinal, type VideoStep, type VideoTask } from "../../core/video/task.ts";
+import { openVideoKey } from "../keys.ts";
+import { credit } from "../ledger.ts";
+import { readReceipt } from "../receipts.ts";
+import type { VideoTaskRow } from "./tasks.ts";
+
+/** Rows and checks of the caller for the same atomic, e.g. the end of its claim. At most six checks. */
+export type AlsoCommit = (operation: Deno.AtomicOperation) => void;
+
+/**
+ * Writes a step.
+ *
+ * The refund is what the receipt says was charged, which can be less than the price when the wallet ran dry.
+ *
+ * @returns the task as it is stored now, or `undefined` if the row or a check of the caller was no longer as it was
+ *   read: nothing was written then
+ * @throws if the store does not answer; reading the task again and repeating the step is safe
+ */
+export async function commitStep(
+  kv: Deno.Kv,
+  row: VideoTaskRow,
+  step: VideoStep,
+  options: { readonly nowMs: number; readonly also?: AlsoCommit },
+): Promise<VideoTask | undefined> {
+  invariant(!isFinal(row.task.state), "ended tasks never change");
+  invariant(!step.refund || isFinal(step.task.state), "only an end is refunded");
+  const write = (operation: Deno.AtomicOperation, task: VideoTask) => {
+    operation.check(row).set(row.key, task);
+    if (isFinal(task.state)) operation.delete(openVideoKey(task.id));
+    options.also?.(operation);
+  };
+  const amountMicroVnd = step.refund ? await chargedMicroVnd(kv, row.task) : 0n;
+  if (amountMicroVnd === 0n) {
+    const operation = kv.atomic();
+    write(operation, step.task);
+    return (await operation.commit()).ok ? step.task : undefined;
+  }
+  let refunded: VideoTask | undefined;
+  const result = await credit(kv, {
+    accountId: row.task.accountId,
+    amountMicroVnd,
+    kind: "refund",
+    operationId: refundOperationId(row.task),
+    reason: `Video ${row.task.id} ${step.task.state}: ${formatVnd(amountMicroVnd)} VND back`,
+    atMs: options.nowMs,
+    requestId: row.task.requestId,
+    attach: (operation, entry) => {
+      refunded = { ...step.task, refundId: entry.ledgerId };
+      write(operation, refunded);
+    },
+  });
+  switch (result.status) {
+    case "applied":
+      invariant(refunded !== undefined, "a refund is written with its task");
+      return { ...refunded, refundId: result.entry.ledgerId };
+    case "conflict":
+    case "duplicate": // somebody else ended the task, together with this very refund
+      return undefined;
+    case "mismatch":
+    case "insufficient":
+      invariant(false, `The refund of ${row.task.id} was used for something else`);
+  }
+}
+
+/** The cause of a refund in the ledger: one for each task, for ever. */
+export function refundOperationId(task: Pick<VideoTask, "id">): string {
+  return `refund:${task.id}`;
+}
+
+async function chargedMicroVnd(kv: Deno.Kv, task: VideoTask): Promise<bigint> {
+  const receipt = await readReceipt(kv, task.requestId);
+  invariant(receipt !== undefined, `video ${task.id}: its receipt is missing`);
+  return receipt.costMicroVnd;
+}

@@ -1,0 +1,313 @@
+import { assert, assertEquals } from "@std/assert";
+import type { VideoId } from "../../../core/ids.ts";
+import { advance, isFinal, type VideoTask } from "../../../core/video/task.ts";
+import { openVideosPrefix } from "../../../kv/keys.ts";
+import { findMovement, listLedger } from "../../../kv/ledger.ts";
+import { listDeadLetters, nextDueAtMs } from "../../../kv/outbox.ts";
+import {
+  commitStep,
+  forgetVideo,
+  listVideos,
+  pollDueTasks,
+  readVideo,
+  refundOperationId,
+  sweepOverdueVideos,
+  videoPolls,
+  type VideoPollWorld,
+} from "../../../kv/videos.ts";
+import { faultyKv } from "../../support/faulty_kv.ts";
+import {
+  chargedTask,
+  creditMicroVnd,
+  type FakeClock,
+  fakeClock,
+  fatefulProvider,
+  fundedAccount,
+  quietTeller,
+} from "./video_world.ts";
+
+function worldOf(kv: Deno.Kv, clock: FakeClock): VideoPollWorld {
+  return { kv, clock, random: () => 0, ask: fatefulProvider(clock) };
+}
+
+async function refundsOf(kv: Deno.Kv, task: VideoTask) {
+  const page = await listLedger(kv, task.accountId, { limit: 100 });
+  return page.entries.filter((entry) => entry.operationId === refundOperationId(task));
+}
+
+Deno.test("a task that works is asked until it is completed, keeps its charge and leaves nothing behind", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  const world = worldOf(kv, clock);
+  assertEquals(await pollDueTasks(world), 0, "the first poll is a second away");
+  const states: string[] = [];
+  for (const ageMs of [1_000, 95_000, 200_000]) {
+    clock.now = task.createdAtMs + ageMs;
+    assertEquals(await pollDueTasks(world), 1);
+    states.push((await readVideo(kv, accountId, task.id))!.task.state);
+  }
+  assertEquals(states, ["queued", "in_progress", "completed"]);
+  assertEquals(await nextDueAtMs(kv, videoPolls), undefined);
+  assertEquals(await Array.fromAsync(kv.list({ prefix: openVideosPrefix() })), []);
+  assertEquals(await refundsOf(kv, task), []);
+  await teller.close();
+});
+
+Deno.test("a failed task is refunded by what its receipt says, as a line of its own that names the call", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const { task, receipt } = await chargedTask(teller, clock, { accountId, fate: "fails" });
+  clock.now += 151_000;
+  await pollDueTasks(worldOf(kv, clock));
+  const now = (await readVideo(kv, accountId, task.id))!.task;
+  assertEquals([now.state, now.error?.code], ["failed", "moderation_blocked"]);
+  const [refund, ...more] = await refundsOf(kv, task);
+  assertEquals(more, []);
+  assertEquals([refund?.amountMicroVnd, refund?.requestId, refund?.ledgerId], [
+    receipt.costMicroVnd,
+    task.requestId,
+    now.refundId,
+  ]);
+  assertEquals((await teller.balance(accountId)).totalMicroVnd, creditMicroVnd);
+  await teller.close();
+});
+
+Deno.test("a provider that is silent, vague or gone fails the task at its deadline, with a refund", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const tasks = [];
+  for (const fate of ["stalls", "unreachable", "vanishes"]) {
+    tasks.push((await chargedTask(teller, clock, { accountId, fate })).task);
+  }
+  const world = worldOf(kv, clock);
+  const deadlineAtMs = tasks[0]!.deadlineAtMs;
+  while (clock.now < deadlineAtMs - 61_000) {
+    clock.now += 20_000;
+    await pollDueTasks(world);
+  }
+  const stateOf = async (task: VideoTask) => {
+    const { task: now } = (await readVideo(kv, accountId, task.id))!;
+    return [now.state, now.error?.code];
+  };
+  assertEquals(await Promise.all(tasks.map(stateOf)), [
+    ["in_progress", undefined],
+    ["queued", undefined],
+    ["failed", "task_lost"],
+  ]);
+  clock.now = deadlineAtMs + 60_000;
+  await pollDueTasks(world);
+  assertEquals(await Promise.all(tasks.map(stateOf)), [
+    ["failed", "task_timeout"],
+    ["failed", "task_timeout"],
+    ["failed", "task_lost"],
+  ]);
+  assertEquals((await teller.balance(accountId)).totalMicroVnd, creditMicroVnd);
+  assertEquals(await listDeadLetters(kv, videoPolls, 10), []);
+  await teller.close();
+});
+
+Deno.test("a task that ended while nobody could ask is not failed by its deadline", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  clock.now = task.deadlineAtMs + 3_600_000;
+  await pollDueTasks(worldOf(kv, clock));
+  assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "completed");
+  assertEquals(await refundsOf(kv, task), []);
+  await teller.close();
+});
+
+Deno.test("an owner who cancels while a poll finds the failure is refunded once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const tasks = [];
+  for (let i = 0; i < 20; i++) {
+    tasks.push((await chargedTask(teller, clock, { accountId, fate: "fails" })).task);
+  }
+  clock.now += 151_000;
+  await Promise.all([
+    pollDueTasks(worldOf(kv, clock)),
+    pollDueTasks(worldOf(kv, clock)),
+    ...tasks.map(async (task) => {
+      const row = await readVideo(kv, accountId, task.id);
+      assert(row !== undefined);
+      if (isFinal(row.task.state)) return;
+      const step = advance(row.task, { kind: "cancel", confirmed: true }, clock.now);
+      await commitStep(kv, row, step, { nowMs: clock.now });
+    }),
+  ]);
+  clock.now += 61_000;
+  await pollDueTasks(worldOf(kv, clock));
+  for (const task of tasks) assertEquals((await refundsOf(kv, task)).length, 1);
+  assertEquals((await teller.balance(accountId)).totalMicroVnd, creditMicroVnd);
+  assertEquals(await nextDueAtMs(kv, videoPolls), undefined);
+  await teller.close();
+});
+
+Deno.test("a free task fails without a line in the ledger", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const free = { accountId, fate: "fails", priceMicroVnd: 0n };
+  const { task } = await chargedTask(teller, clock, free);
+  clock.now += 151_000;
+  await pollDueTasks(worldOf(kv, clock));
+  assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "failed");
+  assertEquals(await refundsOf(kv, task), []);
+  await teller.close();
+});
+
+Deno.test("a task whose poll was lost is found by the sweep after its deadline", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const { task } = await chargedTask(teller, clock, { accountId, fate: "stalls" });
+  for await (const { key } of kv.list({ prefix: ["outbox"] })) await kv.delete(key);
+  const world = worldOf(kv, clock);
+  clock.now = task.deadlineAtMs + 60_000;
+  assertEquals(await sweepOverdueVideos(world), 0, "its poll may still come");
+  clock.now = task.deadlineAtMs + 601_000;
+  assertEquals(await sweepOverdueVideos(world), 1);
+  await pollDueTasks(world);
+  assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "failed");
+  assertEquals(await sweepOverdueVideos(world), 0);
+  await teller.close();
+});
+
+Deno.test("lists go both ways, page by page, and show only the account's own tasks", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const [mine, theirs] = [await fundedAccount(kv), await fundedAccount(kv)];
+  const ids: VideoId[] = [];
+  for (let i = 0; i < 5; i++) {
+    clock.now += 1_000;
+    ids.push((await chargedTask(teller, clock, { accountId: mine, fate: "works" })).task.id);
+    await chargedTask(teller, clock, { accountId: theirs, fate: "works" });
+  }
+  const page = async (order: "asc" | "desc", after: VideoId | undefined, limit = 2) => {
+    const { tasks, hasMore } = await listVideos(kv, mine, { limit, order, after });
+    return [...tasks.map(({ id }) => ids.indexOf(id)), hasMore];
+  };
+  assertEquals(await page("desc", undefined), [4, 3, true]);
+  assertEquals(await page("desc", ids[3]), [2, 1, true]);
+  assertEquals(await page("desc", ids[1]), [0, false]);
+  assertEquals(await page("asc", undefined), [0, 1, true]);
+  assertEquals(await page("asc", ids[1]), [2, 3, true]);
+  assertEquals(await page("asc", ids[4]), [false]);
+  assertEquals(await page("asc", undefined, 1_000), [0, 1, 2, 3, 4, false]);
+  assertEquals(await readVideo(kv, theirs, ids[0]!), undefined, "a foreign id finds nothing");
+  await teller.close();
+});
+
+Deno.test("an ended task can be forgotten, once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  clock.now += 300_000;
+  await pollDueTasks(worldOf(kv, clock));
+  const row = (await readVideo(kv, accountId, task.id))!;
+  assertEquals(await forgetVideo(kv, row), true);
+  assertEquals(await forgetVideo(kv, row), false);
+  assertEquals(await readVideo(kv, accountId, task.id), undefined);
+  await teller.close();
+});
+
+/**
+ * A poller whose process is killed at its `deathAt`-th awaited call: before that call took effect, or just after.
+ * Nothing it waits for ever comes back; `died` resolves instead.
+ */
+function mortalPoller(kv: Deno.Kv, clock: FakeClock, deathAt: number, after: boolean) {
+  let calls = 0;
+  const died = Promise.withResolvers<number>();
+  const next = () => {
+    calls++;
+    if (calls < deathAt) return "none" as const;
+    died.resolve(0);
+    return calls === deathAt && after ? "silence_after" as const : "silence" as const;
+  };
+  const ask = fatefulProvider(clock);
+  const world: VideoPollWorld = {
+    kv: faultyKv(kv, next),
+    clock,
+    random: () => 0,
+    ask: (task) => next() === "none" ? ask(task) : new Promise<never>(() => {}),
+  };
+  return Promise.race([pollDueTasks(world), died.promise]);
+}
+
+Deno.test("500 tasks, two pollers on one store, dying at every await: each task ends once and the money adds up", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accounts = await Promise.all(Array.from({ length: 10 }, () => fundedAccount(kv)));
+  const fates = ["works", "fails", "stalls", "vanishes", "unreachable"];
+  const tasks: VideoTask[] = [];
+  let chargedMicroVnd = 0n;
+  for (let i = 0; i < 500; i++) {
+    const accountId = accounts[i % accounts.length]!;
+    const fate = fates[Math.floor(i / accounts.length) % fates.length]!;
+    const priceMicroVnd = BigInt(1 + i) * 1_000_000n;
+    const made = await chargedTask(teller, clock, { accountId, fate, priceMicroVnd });
+    tasks.push(made.task);
+    chargedMicroVnd += made.receipt.costMicroVnd;
+  }
+  const openCount = async () =>
+    (await Array.fromAsync(kv.list({ prefix: openVideosPrefix() }))).length;
+  // Each round two pollers run at the same time and die one call later than their predecessors.
+  let deathAt = 1;
+  while (await openCount() > 0) {
+    assert(deathAt < 3_000, "the pollers never come to an end");
+    clock.now += 61_000;
+    await Promise.all([
+      mortalPoller(kv, clock, deathAt, deathAt % 2 === 0),
+      mortalPoller(kv, clock, deathAt + 7, deathAt % 3 === 0),
+    ]);
+    deathAt++;
+  }
+  assert(deathAt > 50, "the pollers died often enough to mean something");
+
+  let refundedMicroVnd = 0n;
+  for (const task of tasks) {
+    const { task: now } = (await readVideo(kv, task.accountId, task.id))!;
+    const fate = task.upstreamId.split("-")[0];
+    assertEquals(now.state, fate === "works" ? "completed" : "failed", fate);
+    const refund = await findMovement(kv, refundOperationId(task));
+    assertEquals(now.refundId, refund?.ledgerId, "the task names its refund");
+    assertEquals(refund?.amountMicroVnd, fate === "works" ? undefined : task.costMicroVnd);
+    refundedMicroVnd += refund?.amountMicroVnd ?? 0n;
+  }
+  let totalMicroVnd = 0n;
+  let lines = 0;
+  for (const accountId of accounts) {
+    totalMicroVnd += (await teller.balance(accountId)).totalMicroVnd;
+    const page = await listLedger(kv, accountId, { limit: 1_000 });
+    lines += page.entries.filter(({ kind }) => kind === "refund").length;
+  }
+  assertEquals(lines, 400, "one line for each task that failed");
+  assertEquals(
+    totalMicroVnd,
+    creditMicroVnd * BigInt(accounts.length) - chargedMicroVnd + refundedMicroVnd,
+  );
+  // What is left in the outbox are polls of ended tasks whose poller died: one more run removes them.
+  clock.now += 120_000;
+  await pollDueTasks(worldOf(kv, clock));
+  assertEquals(await nextDueAtMs(kv, videoPolls), undefined);
+  assertEquals(await listDeadLetters(kv, videoPolls, 10), []);
+  await teller.close();
+});

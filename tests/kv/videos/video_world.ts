@@ -1,0 +1,127 @@
+/** A store with accounts and charged video tasks, and a provider whose answers follow from the task's name. */
+import { assert } from "@std/assert";
+import { newId } from "../../../core/ids.ts";
+import type { AccountId, ApiKeyId } from "../../../core/ids.ts";
+import type { VideoTask } from "../../../core/video/task.ts";
+import { credit } from "../../../kv/ledger.ts";
+import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
+import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos.ts";
+
+export const startMs = 1_700_000_000_000;
+export const creditMicroVnd = 10_000_000_000_000n;
+
+export interface FakeClock {
+  now: number;
+  nowMs(): number;
+  monotonicMs(): number;
+}
+
+export function fakeClock(): FakeClock {
+  const clock = { now: startMs, nowMs: () => clock.now, monotonicMs: () => clock.now };
+  return clock;
+}
+
+/** A teller whose background chores run only when they are called. */
+export async function quietTeller(kv: Deno.Kv, clock: FakeClock): Promise<Teller> {
+  return await openTeller(kv, { clock, timer: { start: () => () => {} } });
+}
+
+export async function fundedAccount(kv: Deno.Kv): Promise<AccountId> {
+  const accountId = newId("account", startMs);
+  const result = await credit(kv, {
+    accountId,
+    amountMicroVnd: creditMicroVnd,
+    kind: "topup",
+    operationId: `test:${accountId}`,
+    reason: "test",
+    atMs: startMs,
+  });
+  assert(result.status === "applied");
+  return accountId;
+}
+
+export interface NewTask {
+  readonly accountId: AccountId;
+  /** How the provider behaves: the first part of its task id. */
+  readonly fate: string;
+  readonly priceMicroVnd?: bigint;
+  readonly deadlineMs?: number;
+}
+
+/** Charges and stores a task, as the endpoint does. */
+export async function chargedTask(teller: Teller, clock: FakeClock, more: NewTask) {
+  const { priceMicroVnd = 3_300_000_000n, deadlineMs = 3_600_000 } = more;
+  const keyId = newId("apiKey", startMs) as ApiKeyId;
+  const requestId = newId("request", clock.now);
+  const task: VideoTask = {
+    id: newId("video", clock.now),
+    accountId: more.accountId,
+    keyId,
+    requestId,
+    model: "video-a",
+    route: "sandbox/video-a",
+    credential: undefined,
+    upstreamId: `${more.fate}-${requestId}`,
+    state: "queued",
+    progress: 0,
+    createdAtMs: clock.now,
+    completedAtMs: undefined,
+    expiresAtMs: undefined,
+    deadlineAtMs: clock.now + deadlineMs,
+    seconds: 5,
+    size: "720x1280",
+    error: undefined,
+    costMicroVnd: priceMicroVnd,
+    refundId: undefined,
+  };
+  const reserved = await teller.reserve(more.accountId, priceMicroVnd);
+  assert(reserved.ok, "the wallet pays");
+  const receipt = await teller.settle(reserved.reservation, {
+    requestId,
+    keyId,
+    kind: "video",
+    model: task.model,
+    style: "videos",
+    route: task.route,
+    startedAtMs: clock.now,
+    latencyMs: 5,
+    status: 200,
+    stream: false,
+    outcome: "completed",
+    estimated: false,
+    units: 1,
+    price: { unit: "video", perUnitMicroVnd: priceMicroVnd },
+    priceMicroVnd,
+    attempts: [],
+  }, newTaskRows(task));
+  return { task, receipt };
+}
+
+function seen(state: "queued" | "in_progress" | "completed" | "failed"): VideoAnswer {
+  const error = state === "failed" ? { code: "moderation_blocked", message: "no" } : undefined;
+  return {
+    kind: "seen",
+    retryAfterMs: undefined,
+    sighting: { state, progress: 50, completedAtMs: undefined, expiresAtMs: undefined, error },
+  };
+}
+
+/** Fates: `works`, `fails`, `stalls` (never ends), `vanishes` (unknown to the provider), `unreachable`. */
+export function fatefulProvider(clock: FakeClock): AskProvider {
+  return async (task) => {
+    await Promise.resolve();
+    const ageMs = clock.now - task.createdAtMs;
+    switch (task.upstreamId.split("-")[0]) {
+      case "works":
+        return seen(ageMs < 90_000 ? "queued" : ageMs < 200_000 ? "in_progress" : "completed");
+      case "fails":
+        return seen(ageMs < 150_000 ? "in_progress" : "failed");
+      case "stalls":
+        return seen("in_progress");
+      case "vanishes":
+        return { kind: "unknown" };
+      default:
+        throw new Error("connection refused");
+    }
+  };
+}
