@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import { ChaosWorld, type Happening } from "./chaos_world.ts";
+
+const index = fc.nat({ max: 7 });
+
+const fate = fc.oneof(
+  { weight: 10, arbitrary: fc.constant("answered" as const) },
+  { weight: 1, arbitrary: fc.constant("fails" as const) },
+  { weight: 2, arbitrary: fc.constant("answer_lost" as const) },
+  { weight: 2, arbitrary: fc.constant("denied" as const) },
+  { weight: 1, arbitrary: fc.constant("silent" as const) },
+);
+
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant("reserve" as const),
+      teller: index,
+      account: index,
+      amount: fc.nat({ max: 700 }),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant("settle" as const),
+      which: index,
+      percent: fc.constantFrom(0, 1, 50, 100, 100, 150, 1000),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("release" as const), which: index }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("credit" as const),
+      account: index,
+      amount: fc.integer({ min: 1, max: 500 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom("index" as const, "heartbeat" as const),
+      teller: index,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), teller: index }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("open" as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("reap" as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("wait" as const),
+      ms: fc.constantFrom(20, 600, 1_500, 6_000, 61_000),
+    }),
+  },
+  {
+    weight: 16,
+    arbitrary: fc.record({
+      do: fc.constant("pass" as const),
+      which: index,
+      count: fc.integer({ min: 1, max: 12 }),
+      fate,
+    }),
+  },
+);
+
+Deno.test("tellers that crash, sleep, lose answers and are reaped never lose or make money", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(happening, { minLength: 20, maxLength: 300, size: "max" }),
+      async (program) => {
+        using kv = await Deno.openKv(":memory:");
+        await new ChaosWorld(kv).play(program);
+      },
+    ),
+    { numRuns: Number(Deno.env.get("CHAOS_RUNS") ?? "40") },
+  );
+});

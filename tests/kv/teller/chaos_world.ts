@@ -1,0 +1,286 @@
+/**
+ * Several tellers on one store, played call by call: who comes next at the store, what becomes of the answer, who dies
+ * and when the clock moves are all decided by the test.
+ */
+import type { AccountId, RequestId } from "../../../core/ids.ts";
+import type { Receipt } from "../../../core/receipt.ts";
+import { credit } from "../../../kv/ledger.ts";
+import { reapExpiredInstances } from "../../../kv/reaper.ts";
+import { readReceipt } from "../../../kv/receipts.ts";
+import { openTeller, type Reservation, type Teller } from "../../../kv/teller/mod.ts";
+import { verifyStore } from "../../../kv/verify.ts";
+import { setImmediate } from "node:timers";
+import { assert, assertEquals } from "@std/assert";
+import { ManualTime } from "../../support/manual_time.ts";
+import { draftOf, newAccount } from "../../support/money_world.ts";
+import { type Fate, Turnstile, type WaitingCall } from "../../support/turnstile_kv.ts";
+
+/** One thing that happens. Numbers pick among what is there, modulo its count. */
+export type Happening =
+  | {
+    readonly do: "reserve";
+    readonly teller: number;
+    readonly account: number;
+    readonly amount: number;
+  }
+  | { readonly do: "settle"; readonly which: number; readonly percent: number }
+  | { readonly do: "release"; readonly which: number }
+  | { readonly do: "credit"; readonly account: number; readonly amount: number }
+  | { readonly do: "index" | "heartbeat" | "crash"; readonly teller: number }
+  | { readonly do: "open" | "reap" }
+  | { readonly do: "wait"; readonly ms: number }
+  | { readonly do: "pass"; readonly which: number; readonly count: number; readonly fate: Fate };
+
+interface Process {
+  readonly client: string;
+  teller: Teller | undefined;
+  alive: boolean;
+}
+
+interface Open {
+  readonly process: Process;
+  readonly reservation: Reservation;
+}
+
+interface Settled {
+  readonly requestId: RequestId;
+  readonly accountId: AccountId;
+  readonly price: bigint;
+  receipt?: Receipt;
+}
+
+export class ChaosWorld {
+  readonly #kv: Deno.Kv;
+  readonly #turnstile: Turnstile;
+  readonly #time = new ManualTime();
+  readonly #accounts: AccountId[] = Array.from({ length: 3 }, newAccount);
+  readonly #processes: Process[] = [];
+  readonly #open: Open[] = [];
+  readonly #settled: Settled[] = [];
+  readonly #errors: unknown[] = [];
+  #credits = 0;
+  #underWay = 0;
+
+  constructor(kv: Deno.Kv) {
+    this.#kv = kv;
+    this.#turnstile = new Turnstile(kv);
+  }
+
+  /** Runs the program, then brings everything to rest and checks that the money is right. */
+  async play(program: readonly Happening[]): Promise<void> {
+    for (const accountId of this.#accounts) {
+      await this.#credit(this.#kv, accountId, 1_000n);
+    }
+    this.#openTeller();
+    this.#openTeller();
+    await this.#passAll();
+    for (const happening of program) {
+      this.#happen(happening);
+      await this.#breathe();
+      if (happening.do === "pass") await this.#pass(happening);
+    }
+    await this.#calm();
+    await this.#check();
+  }
+
+  /** Lets continuations run, as far as they get without the store. */
+  async #breathe(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #track<T>(promise: Promise<T>, process?: Process): Promise<T | undefined> {
+    this.#underWay++;
+    const done = () => {
+      if (!process || process.alive) this.#underWay--;
+    };
+    return promise.then((value) => {
+      done();
+      return value;
+    }, (error) => {
+      done();
+      const expected = error instanceof Error &&
+        (error.name === "StoreDown" || error.name === "StoreTimeoutError" ||
+          error.message.includes("does not answer"));
+      if (!expected) this.#errors.push(error);
+      return undefined;
+    });
+  }
+
+  #openTeller(): void {
+    if (this.#processes.length >= 5) return;
+    const client = `teller${this.#processes.length}`;
+    const process: Process = { client, teller: undefined, alive: true };
+    this.#processes.push(process);
+    const opening = openTeller(this.#turnstile.client(client), {
+      clock: this.#time,
+      timer: { start: (run, ms) => this.#time.start(() => process.alive && run(), ms) },
+      random: () => 0.5,
+      ttlMs: 60_000,
+    });
+    this.#track(opening, process).then((teller) => process.teller = teller);
+  }
+
+  #pick(at: number): Process | undefined {
+    const ready = this.#processes.filter(({ alive, teller }) => alive && teller);
+    return ready[at % Math.max(1, ready.length)];
+  }
+
+  #happen(happening: Happening): void {
+    switch (happening.do) {
+      case "reserve":
+        return this.#reserve(happening.teller, happening.account, BigInt(happening.amount));
+      case "settle":
+        return this.#settle(happening.which, BigInt(happening.percent));
+      case "release": {
+        const [open] = this.#take(happening.which);
+        if (open) open.process.teller?.release(open.reservation);
+        return;
+      }
+      case "credit": {
+        const accountId = this.#accounts[happening.account % this.#accounts.length];
+        const kv = this.#turnstile.client("operator");
+        if (accountId) this.#track(this.#credit(kv, accountId, BigInt(happening.amount)));
+        return;
+      }
+      case "open":
+        return this.#openTeller();
+      case "index":
+      case "heartbeat": {
+        const process = this.#pick(happening.teller);
+        const teller = process?.teller;
+        if (!process || !teller) return;
+        this.#track(
+          happening.do === "index" ? teller.indexOnce().then(() => {}) : teller.heartbeat(),
+          process,
+        );
+        return;
+      }
+      case "crash":
+        return this.#crash(happening.teller);
+      case "reap": {
+        const kv = this.#turnstile.client(`reaper${this.#underWay}`);
+        this.#track(reapExpiredInstances(kv, this.#time.nowMs()));
+        return;
+      }
+      case "wait":
+        return this.#time.advance(happening.ms);
+      case "pass":
+        return;
+    }
+  }
+
+  #reserve(at: number, account: number, amount: bigint): void {
+    const process = this.#pick(at);
+    const accountId = this.#accounts[account % this.#accounts.length];
+    if (!process?.teller || !accountId) return;
+    const result = process.teller.reserve(accountId, amount);
+    const keep = (result: Awaited<ReturnType<Teller["reserve"]>> | undefined) => {
+      if (result?.ok) this.#open.push({ process, reservation: result.reservation });
+    };
+    if ("then" in result) this.#track(result, process).then(keep);
+    else keep(result);
+  }
+
+  #take(which: number): Open[] {
+    const ready = this.#open.filter(({ process }) => process.alive);
+    const open = ready[which % Math.max(1, ready.length)];
+    if (!open) return [];
+    return this.#open.splice(this.#open.indexOf(open), 1);
+  }
+
+  #settle(which: number, percent: bigint): void {
+    const [open] = this.#take(which);
+    if (!open?.process.teller) return;
+    const price = open.reservation.amountMicroVnd * percent / 100n;
+    const draft = draftOf(price);
+    const settled: Settled = {
+      requestId: draft.requestId,
+      accountId: open.reservation.accountId,
+      price,
+    };
+    this.#settled.push(settled);
+    this.#track(open.process.teller.settle(open.reservation, draft), open.process)
+      .then((receipt) => {
+        if (receipt) settled.receipt = receipt;
+      });
+  }
+
+  async #credit(kv: Deno.Kv, accountId: AccountId, amountMicroVnd: bigint): Promise<void> {
+    await credit(kv, {
+      accountId,
+      amountMicroVnd,
+      kind: "topup",
+      operationId: `credit:${this.#credits++}`,
+      reason: "chaos",
+      atMs: this.#time.nowMs(),
+    });
+  }
+
+  /** The process vanishes at whatever await it is; what it sent may still land. */
+  #crash(at: number): void {
+    const process = this.#pick(at);
+    if (!process) return;
+    this.#turnstile.kill(process.client);
+    process.alive = false;
+  }
+
+  async #pass({ which, count, fate }: Extract<Happening, { do: "pass" }>): Promise<void> {
+    for (let passed = 0; passed < count; passed++) {
+      const { waiting } = this.#turnstile;
+      const call = waiting[which % Math.max(1, waiting.length)];
+      if (!call) return;
+      // A bad fate strikes once, not the whole row of calls.
+      await call.pass(passed === 0 ? fate : "answered");
+      await this.#breathe();
+    }
+  }
+
+  /** The store is well again and time goes on: everyone who lives comes to rest. */
+  async #calm(): Promise<void> {
+    for (let round = 0; round < 400; round++) {
+      await this.#passAll();
+      this.#time.advance(250);
+      await this.#breathe();
+      if (round > 100 && this.#turnstile.waiting.length === 0 && this.#underWay === 0) break;
+    }
+    for (const process of this.#processes) {
+      process.alive = false;
+      this.#turnstile.kill(process.client);
+    }
+    this.#time.advance(120_000);
+    const report = await reapExpiredInstances(this.#kv, this.#time.nowMs());
+    assertEquals(report.unfinished, []);
+  }
+
+  async #passAll(): Promise<void> {
+    const next = (): WaitingCall | undefined => this.#turnstile.waiting[0];
+    for (let call = next(); call; call = next()) {
+      await call.pass("answered");
+      await this.#breathe();
+    }
+  }
+
+  async #check(): Promise<void> {
+    assertEquals(this.#errors, []);
+    const report = await verifyStore(this.#kv);
+    assertEquals(report.problems, []);
+    assertEquals(report.moving, []);
+    assertEquals(report.leasedMicroVnd, 0n);
+    assertEquals(report.availableMicroVnd, report.ledgerMicroVnd - report.chargedMicroVnd);
+    for (const prefix of ["lease", "settled", "indexer"]) {
+      const rows = await Array.fromAsync(this.#kv.list({ prefix: [prefix] }));
+      assertEquals(rows.map(({ key }) => key), [], `rows left under ${prefix}`);
+    }
+    let stored = 0;
+    for (const settled of this.#settled) {
+      const receipt = await readReceipt(this.#kv, settled.requestId);
+      if (settled.receipt) assertEquals(receipt, settled.receipt, "a settled call's receipt");
+      if (!receipt) continue;
+      stored++;
+      assertEquals(receipt.accountId, settled.accountId);
+      assertEquals(receipt.costMicroVnd + receipt.shortfallMicroVnd, settled.price);
+    }
+    assertEquals(report.receipts, stored, "no receipt without a call");
+    assert(stored <= this.#settled.length);
+  }
+}

@@ -1,0 +1,78 @@
+/** Drafts and small stores for tests about money. */
+import { type AccountId, type ApiKeyId, newId, type RequestId } from "../../core/ids.ts";
+import { credit } from "../../kv/ledger.ts";
+import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/teller/mod.ts";
+
+const startMs = Date.UTC(2026, 10, 20);
+
+export const testKeyId: ApiKeyId = newId("apiKey", startMs);
+
+/** A plain finished chat call. */
+export function draftOf(
+  priceMicroVnd: bigint,
+  some: Partial<ReceiptDraft> = {},
+): ReceiptDraft {
+  return {
+    requestId: newId("request", startMs),
+    keyId: testKeyId,
+    kind: "chat",
+    model: "some-model",
+    style: "chat",
+    route: "sandbox/some-model",
+    startedAtMs: startMs,
+    latencyMs: 10,
+    status: 200,
+    stream: false,
+    outcome: priceMicroVnd > 0n ? "completed" : "failed",
+    usage: { input: 3, cacheRead: 2, cacheWrite: 1, output: 4, reasoning: 1 },
+    estimated: false,
+    units: 1,
+    price: { unit: "request", perUnitMicroVnd: priceMicroVnd },
+    priceMicroVnd,
+    attempts: [],
+    ...some,
+  };
+}
+
+export function newAccount(): AccountId {
+  return newId("account", startMs);
+}
+
+export function newRequestId(): RequestId {
+  return newId("request", startMs);
+}
+
+let operations = 0;
+
+/** Puts money into a wallet. */
+export async function topUp(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  amountMicroVnd: bigint,
+): Promise<void> {
+  const result = await credit(kv, {
+    accountId,
+    amountMicroVnd,
+    kind: "topup",
+    operationId: `test:${operations++}`,
+    reason: "test",
+    atMs: startMs,
+  });
+  if (result.status !== "applied") throw new Error(result.status);
+}
+
+/** Reserves, whichever way the teller answers. */
+export async function reserve(
+  teller: Teller,
+  accountId: AccountId,
+  amountMicroVnd: bigint,
+): Promise<ReserveResult> {
+  return await teller.reserve(accountId, amountMicroVnd);
+}
+
+/** Reserves; fails the test if refused. */
+export async function mustReserve(teller: Teller, accountId: AccountId, amountMicroVnd: bigint) {
+  const result = await reserve(teller, accountId, amountMicroVnd);
+  if (!result.ok) throw new Error(`refused: ${result.reason}`);
+  return result.reservation;
+}
