@@ -26,7 +26,7 @@ interface Walk {
 }
 
 function example(schema: Json | undefined, walk: Walk, name: string, depth: number): Json {
-  if (!isJsonObject(schema) || depth > maxDepth || walk.nodesLeft-- <= 0) {
+  if (walk.nodesLeft-- <= 0 || !isJsonObject(schema) || depth > maxDepth) {
     return schema === true ? name : null;
   }
   const target = resolve(schema, walk);
