@@ -62,6 +62,13 @@ export class SseFrame {
     return decoder.decode(this.payload.subarray(this.payloadStart, this.payloadEnd));
   }
 
+  /** Whether there is a payload that is more than white space. */
+  get hasPayload(): boolean {
+    let at = this.payloadStart;
+    while (at < this.payloadEnd && this.payload[at]! <= 0x20) at++;
+    return at < this.payloadEnd;
+  }
+
   /** Whether the payload is exactly this ASCII text, white space at its ends aside. */
   payloadIs(text: string): boolean {
     let from = this.payloadStart;

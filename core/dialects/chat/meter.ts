@@ -44,7 +44,7 @@ export class ChatMeter implements StreamMeter {
   }
 
   read(frame: SseFrame): FrameFate {
-    if (frame.dataLines === 0 || frame.payloadStart === frame.payloadEnd) return "pass";
+    if (!frame.hasPayload) return "pass";
     if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) {
       this.reading.state = "completed";
       return "last";

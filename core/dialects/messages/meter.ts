@@ -69,7 +69,7 @@ export class MessagesMeter implements StreamMeter {
   }
 
   #typeOf(frame: SseFrame): string {
-    if (frame.payloadStart === frame.payloadEnd) return "";
+    if (!frame.hasPayload) return "";
     const cursor = this.#cursor;
     cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
     if (!cursor.enterObject()) throw new JsonScanError("Not an object");

@@ -32,7 +32,7 @@ export class ResponsesMeter implements StreamMeter {
   #itemBytes = 0;
 
   read(frame: SseFrame): FrameFate {
-    if (frame.dataLines === 0 || frame.payloadStart === frame.payloadEnd) return "pass";
+    if (!frame.hasPayload) return "pass";
     // Some servers close with the Chat style's sentinel; clients would stop reading there, so it never goes out.
     if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) return "drop";
     if (frame.event === "error") return this.#fail(parseLoosely(frame));

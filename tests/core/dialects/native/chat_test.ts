@@ -326,7 +326,7 @@ Deno.test("streams of other vendors pass untouched and end cleanly", () => {
       done,
       "stop",
     ],
-    ["empty data lines", "data:\n\n" + chatStream(text, finish("stop")) + done, "stop"],
+    ["empty data lines", "data:\n\ndata:  \n\n" + chatStream(text, finish("stop")) + done, "stop"],
     [
       "id lines",
       chatStream(text, finish("stop")).replaceAll("data:", "id: 1\ndata:") + done,
