@@ -40,7 +40,7 @@ function readFrame(frame: string): StrictEvent[] {
   const data: string[] = [];
   for (const line of frame.split("\n")) {
     if (line === "" || line.startsWith(":")) continue;
-    const field = /^(event|data): ?(.*)$/.exec(line);
+    const field = /^(event|data): ?(.*)$/s.exec(line);
     accept(field !== null, `no field: ${line.slice(0, 80)}`);
     if (field[1] === "event") name = field[2];
     else data.push(field[2] ?? "");

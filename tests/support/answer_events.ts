@@ -1,0 +1,243 @@
+/**
+ * Random answers for property tests, and the events of a stream that tells the same answer: text in random pieces,
+ * parallel calls interleaved, ends as soon as a decoder would know them.
+ */
+import fc from "fast-check";
+import type {
+  Answer,
+  AnswerBlock,
+  ReasoningProof,
+  Stop,
+  StreamEvent,
+} from "../../core/dialects/conversation.ts";
+import type { TokenUsage } from "../../core/money/token_usage.ts";
+
+const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });
+const word = fc.stringMatching(/^[a-z_]{1,12}$/);
+
+const proof: fc.Arbitrary<ReasoningProof> = fc.oneof(
+  fc.record({
+    kind: fc.constant("signature" as const),
+    signer: fc.constant("messages"),
+    signature: fc.base64String({ minLength: 4, maxLength: 40 }),
+  }, { noNullPrototype: true }),
+  fc.record({
+    kind: fc.constant("item" as const),
+    signer: fc.constant("responses"),
+    id: fc.constant("rs_1"),
+    encryptedContent: fc.base64String({ minLength: 4, maxLength: 40 }),
+  }, { noNullPrototype: true }),
+);
+
+const jsonArguments = fc.dictionary(word, fc.oneof(text, fc.integer(), fc.boolean()), {
+  maxKeys: 4,
+}).map((value) => JSON.stringify(value));
+
+const blocks: fc.Arbitrary<AnswerBlock>[] = [
+  text.map((value): AnswerBlock => ({ type: "text", path: "", text: value })),
+  fc.tuple(fc.oneof(text, fc.constant("")), fc.option(proof, { nil: undefined })).map(
+    ([value, found]): AnswerBlock => ({
+      type: "reasoning",
+      path: "",
+      text: value,
+      ...(found === undefined ? {} : { proof: found }),
+    }),
+  ),
+  fc.tuple(word, fc.oneof(jsonArguments, fc.constant(""))).map(([name, value]): AnswerBlock => ({
+    type: "tool_call",
+    path: "",
+    id: "",
+    name,
+    input: { kind: "json_text", text: value },
+  })),
+];
+
+const usage: fc.Arbitrary<TokenUsage> = fc.record({
+  input: fc.nat(10_000),
+  cacheRead: fc.nat(10_000),
+  cacheWrite: fc.nat(10_000),
+  output: fc.integer({ min: 100, max: 10_000 }),
+  reasoning: fc.nat(100),
+}, { noNullPrototype: true });
+
+/** A whole answer; calls have ids of their own, and the stop reason fits the blocks. */
+export const arbitraryAnswer: fc.Arbitrary<Answer> = fc.record({
+  blocks: fc.array(fc.oneof(...blocks), { maxLength: 8 }),
+  usage: fc.option(usage, { nil: undefined }),
+  cut: fc.boolean(),
+}, { noNullPrototype: true }).map(({ blocks, usage, cut }) => {
+  const named = blocks.map((block, i) =>
+    block.type === "tool_call" ? { ...block, id: `call_${i}` } : block
+  );
+  const calls = named.some((block) => block.type === "tool_call");
+  const stop: Stop = { reason: cut ? "length" : calls ? "tool_calls" : "end" };
+  return { blocks: named, stop, ...(usage === undefined ? {} : { usage }) };
+});
+
+/**
+ * The events of one block, its text cut at `cuts`. A block that says nothing has no events.
+ */
+function eventsOf(block: AnswerBlock, number: number, cuts: readonly number[]): StreamEvent[] {
+  const pieces = (value: string, type: "text" | "reasoning" | "arguments"): StreamEvent[] =>
+    cutAt(value, cuts).map((piece) => ({ type, block: number, json: JSON.stringify(piece) }));
+  switch (block.type) {
+    case "text":
+      return [...pieces(block.text, "text"), { type: "block_end", block: number }];
+    case "reasoning": {
+      if (block.text === "" && block.proof === undefined) return [];
+      const proof: StreamEvent[] = block.proof === undefined
+        ? []
+        : [{ type: "reasoning_proof", block: number, proof: block.proof }];
+      const end: StreamEvent = { type: "block_end", block: number };
+      return [...pieces(block.text, "reasoning"), ...proof, end];
+    }
+    case "tool_call": {
+      const { id, name, input } = block;
+      const args = input.kind === "object" ? JSON.stringify(input.value) : input.text;
+      return [
+        { type: "call", block: number, id, name },
+        ...pieces(args, "arguments"),
+        { type: "block_end", block: number },
+      ];
+    }
+    case "foreign":
+      return [{ type: "foreign", block: number, kind: block.kind }, {
+        type: "block_end",
+        block: number,
+      }];
+  }
+}
+
+function cutAt(value: string, cuts: readonly number[]): string[] {
+  const places = [...new Set(cuts.map((cut) => cut % (value.length + 1)))].sort((a, b) => a - b);
+  const pieces: string[] = [];
+  let from = 0;
+  for (const place of [...places, value.length]) {
+    if (place > from) pieces.push(value.slice(from, place));
+    from = Math.max(from, place);
+  }
+  return pieces;
+}
+
+/**
+ * A stream that tells `answer`. Runs of neighbouring calls are interleaved by `choices`: each picks which open call
+ * gets its next event.
+ */
+export function eventsOfAnswer(
+  answer: Answer,
+  cuts: readonly number[],
+  choices: readonly number[],
+): StreamEvent[] {
+  const events: StreamEvent[] = [{ type: "start", id: "upstream_1" }];
+  let picks = 0;
+  const lanes: StreamEvent[][] = [];
+  const flush = () => {
+    while (lanes.length > 0) {
+      const at = (choices[picks++ % Math.max(choices.length, 1)] ?? 0) % lanes.length;
+      const next = lanes[at]?.shift();
+      if (next !== undefined) events.push(next);
+      if (lanes[at]?.length === 0) lanes.splice(at, 1);
+    }
+  };
+  answer.blocks.forEach((block, number) => {
+    const own = eventsOf(block, number, cuts);
+    const isCall = block.type === "tool_call";
+    if (!isCall) flush();
+    // A call begins before the next one does; only what follows may interleave.
+    if (isCall) events.push(...own.splice(0, 1));
+    lanes.push(own);
+    if (!isCall) flush();
+  });
+  flush();
+  if (answer.usage !== undefined) events.push({ type: "usage", usage: answer.usage });
+  events.push({ type: "stop", stop: answer.stop }, { type: "end" });
+  return events;
+}
+
+/** What a list of events adds up to, for comparison with a whole answer. Foreign blocks and paths are left out. */
+export interface ToldAnswer {
+  readonly blocks: readonly unknown[];
+  readonly stop: Stop | undefined;
+  readonly usage: TokenUsage | undefined;
+  readonly ended: boolean;
+  readonly error: string | undefined;
+}
+
+/** Adds up the events of a stream. */
+export function answerOfEvents(events: readonly StreamEvent[]): ToldAnswer {
+  const open = new Map<number, ToldBlock>();
+  const told = { stop: undefined, usage: undefined, ended: false, error: undefined } as {
+    stop: Stop | undefined;
+    usage: TokenUsage | undefined;
+    ended: boolean;
+    error: string | undefined;
+  };
+  for (const event of events) {
+    if ("block" in event) addToBlock(open, event);
+    else if (event.type === "stop") told.stop = event.stop;
+    else if (event.type === "usage") told.usage = event.usage;
+    else if (event.type === "end") told.ended = true;
+    else if (event.type === "error") told.error = event.error.message;
+  }
+  const blocks = [...open.entries()].sort(([a], [b]) => a - b).map(([, block]) => block);
+  return { ...told, blocks: blocks.filter((block) => block.type !== "foreign") };
+}
+
+interface ToldBlock {
+  type: string;
+  text: string;
+  [more: string]: unknown;
+}
+
+function addToBlock(
+  open: Map<number, ToldBlock>,
+  event: Extract<StreamEvent, { readonly block: number }>,
+): void {
+  if (event.type === "block_end") return;
+  const types = { arguments: "call", reasoning_proof: "reasoning", citation: "text" } as const;
+  const type = event.type in types ? types[event.type as keyof typeof types] : event.type;
+  let block = open.get(event.block);
+  if (block === undefined) {
+    block = { type, text: "" };
+    open.set(event.block, block);
+  }
+  if ("json" in event) block.text += JSON.parse(event.json);
+  if (event.type === "reasoning_proof") block["proof"] = event.proof;
+  if (event.type === "citation") {
+    block["citations"] = [
+      ...(Array.isArray(block["citations"]) ? block["citations"] : []),
+      event.citation,
+    ];
+  }
+  if (event.type === "call") {
+    Object.assign(block, { id: event.id, name: event.name, custom: event.custom === true });
+  }
+}
+
+/** A whole answer in the same form. */
+export function toldAnswer(answer: Answer): ToldAnswer {
+  const blocks = answer.blocks.flatMap((block): ToldBlock[] => {
+    switch (block.type) {
+      case "text":
+        return [{
+          type: block.refusal === true ? "refusal" : "text",
+          text: block.text,
+          ...(block.citations === undefined ? {} : { citations: block.citations }),
+        }];
+      case "reasoning":
+        return [{
+          type: "reasoning",
+          text: block.text,
+          ...(block.proof === undefined ? {} : { proof: block.proof }),
+        }];
+      case "tool_call": {
+        const { id, name, input } = block;
+        const text = input.kind === "object" ? JSON.stringify(input.value) : input.text;
+        return [{ type: "call", text, id, name, custom: input.kind === "text" }];
+      }
+      case "foreign":
+        return [];
+    }
+  });
+  return { blocks, stop: answer.stop, usage: answer.usage, ended: true, error: undefined };
+}
