@@ -9,6 +9,8 @@ export interface ChildOptions {
   readonly core: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
+  /** Its complaints are of no interest. */
+  readonly isQuiet?: boolean;
 }
 
 let pinning: boolean | undefined;
@@ -29,13 +31,13 @@ export function denoCommand(file: string, ...args: readonly string[]): string[] 
   return [Deno.execPath(), "run", "--no-check", "--allow-all", fromFileUrl(file), ...args];
 }
 
-function spawn({ command, core, environment = {}, directory }: ChildOptions, stdout: "piped") {
+function spawn({ command, core, environment = {}, directory, isQuiet }: ChildOptions) {
   const [name = "", ...args] = canPin() ? ["taskset", "-c", String(core), ...command] : command;
   return new Deno.Command(name, {
     args,
     env: { ...environment },
-    stdout,
-    stderr: "inherit",
+    stdout: "piped",
+    stderr: isQuiet === true ? "null" : "inherit",
     ...(directory === undefined ? {} : { cwd: directory }),
   }).spawn();
 }
@@ -43,33 +45,37 @@ function spawn({ command, core, environment = {}, directory }: ChildOptions, std
 /** A server of the benchmark. */
 export class Server implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
-  readonly port: number;
+  /** What its `ready` pattern matched. */
+  readonly match: readonly string[];
   /** From the start of the process to its `ready` line. */
   readonly readyMs: number;
 
-  private constructor(child: Deno.ChildProcess, port: number, readyMs: number) {
+  private constructor(child: Deno.ChildProcess, match: readonly string[], readyMs: number) {
     this.#child = child;
-    this.port = port;
+    this.match = match;
     this.readyMs = readyMs;
   }
 
-  /** Starts it and waits for a line with its port, found by `portPattern`. */
-  static async start(options: ChildOptions, portPattern = /ready (\d+)/): Promise<Server> {
+  /** Starts it and waits until its output matches `pattern`, whose first group is the port. */
+  static async start(options: ChildOptions, pattern = /ready (\d+)/): Promise<Server> {
     const startedMs = performance.now();
-    const child = spawn(options, "piped");
-    const lines = child.stdout.pipeThrough(new TextDecoderStream());
-    const port = Promise.withResolvers<number>();
+    const child = spawn(options);
+    const ready = Promise.withResolvers<readonly string[]>();
     (async () => {
       let text = "";
-      for await (const piece of lines) {
-        if (text.length > 100_000) continue;
-        text += piece;
-        const match = portPattern.exec(text);
-        if (match) port.resolve(Number(match[1]));
+      for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+        // Read to the end, or the child would block; kept only until it is ready.
+        if (text.length < 100_000) text += piece;
+        const match = pattern.exec(text);
+        if (match) ready.resolve(match);
       }
-      port.reject(new Error(`Ended before it was ready: ${options.command.join(" ")}\n${text}`));
+      ready.reject(new Error(`Ended before it was ready: ${options.command.join(" ")}\n${text}`));
     })();
-    return new Server(child, await port.promise, performance.now() - startedMs);
+    return new Server(child, await ready.promise, performance.now() - startedMs);
+  }
+
+  get port(): number {
+    return Number(this.match[1]);
   }
 
   /** `taskset` replaces itself by the program, so this is the program's own id. */
@@ -77,19 +83,31 @@ export class Server implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Asks it to stop, and ends it if it does not within five seconds. */
+  async stop(): Promise<void> {
+    this.#kill("SIGTERM");
+    const timer = setTimeout(() => this.#kill("SIGKILL"), 5_000);
+    await this.#child.status;
+    clearTimeout(timer);
+  }
+
+  #kill(signal: Deno.Signal): void {
     try {
-      this.#child.kill("SIGKILL");
+      this.#child.kill(signal);
     } catch {
       // Ended already.
     }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#kill("SIGKILL");
     await this.#child.status;
   }
 }
 
 /** Runs a program to its end and returns what it printed. */
 export async function output(options: ChildOptions): Promise<string> {
-  const child = spawn(options, "piped");
+  const child = spawn(options);
   const { success, stdout } = await child.output();
   const text = new TextDecoder().decode(stdout);
   if (!success) throw new Error(`Failed: ${options.command.join(" ")}\n${text}`);

@@ -8,14 +8,15 @@ const permissions = ["net", "env", "read", "write", "sys=hostname"].map((name) =
   `--allow-${name}`
 );
 
-function gatewayCommand(...args: readonly string[]): string[] {
+/** `deno task start` and `deno task admin`, with the permissions they have there. */
+export function gatewayCommand(...args: readonly string[]): string[] {
   const config = fromFileUrl("../deno.json");
   const main = fromFileUrl("../main.ts");
   return [Deno.execPath(), "run", "--no-check", "--config", config, ...permissions, main, ...args];
 }
 
 /** Every scenario as a model; its only route speaks the Chat style, so that the Messages style is converted. */
-function configuration(upstreamPort: number): string {
+export function configuration(upstreamPort: number): string {
   const price = { unit: "token", vndPerMtok: 8_300 };
   return JSON.stringify({
     defaultModel: "bench-json",
@@ -50,6 +51,7 @@ export class BenchGateway implements AsyncDisposable {
       PORT: "0",
       GATEWAY_CONFIG: `${directory}/gateway.json`,
       GATEWAY_KV: `${directory}/gateway.sqlite3`,
+      GATEWAY_DRAIN_MS: "0",
       BENCH_PROVIDER_KEY: "bench",
     };
     Deno.writeTextFileSync(`${directory}/gateway.json`, configuration(upstreamPort));
@@ -79,14 +81,13 @@ export class BenchGateway implements AsyncDisposable {
     return `${this.#directory}/gateway.sqlite3`;
   }
 
-  async start(): Promise<Server> {
+  async start(): Promise<void> {
     this.#server = await Server.start({
       command: gatewayCommand(),
       core: cores.measured,
       environment: this.#environment,
       directory: this.#directory,
     }, /listening on \S+:(\d+)/);
-    return this.#server;
   }
 
   get target(): Target {
@@ -99,7 +100,7 @@ export class BenchGateway implements AsyncDisposable {
   }
 
   async stop(): Promise<void> {
-    await this.#server?.[Symbol.asyncDispose]();
+    await this.#server?.stop();
     this.#server = undefined;
   }
 

@@ -1,0 +1,68 @@
+/**
+ * Fills a store the way years of business would: `grow_store.ts <store file> <receipts>`. 1,000 wallets, 10,000 keys.
+ * Receipts go through the teller, so that they are what the gateway writes.
+ */
+import { systemClock } from "../core/clock.ts";
+import { type AccountId, newId } from "../core/ids.ts";
+import { newMasterKey, readMasterKeys } from "../core/keys/seal.ts";
+import { fromVnd } from "../core/money/micro_vnd.ts";
+import { createAccount } from "../kv/accounts.ts";
+import { createApiKey } from "../kv/api_keys.ts";
+import { credit } from "../kv/ledger.ts";
+import { openTeller, type Teller } from "../kv/teller/mod.ts";
+import { print } from "./print.ts";
+import { receiptDraft } from "./receipt_draft.ts";
+
+const wallets = 1_000;
+const keysPerWallet = 10;
+const inFlight = 256;
+
+async function makeAccounts(kv: Deno.Kv): Promise<AccountId[]> {
+  // Nobody will read these keys, so their master key is thrown away.
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const accounts: AccountId[] = [];
+  for (let at = 0; at < wallets; at++) {
+    const nowMs = Date.now();
+    const account = await createAccount(kv, { nowMs, email: `grown-${at}@example.invalid` });
+    accounts.push(account.id);
+    await credit(kv, {
+      accountId: account.id,
+      amountMicroVnd: fromVnd(1_000_000_000),
+      kind: "demo",
+      operationId: `grow:${at}`,
+      reason: "bench",
+      atMs: nowMs,
+    });
+    for (let key = 0; key < keysPerWallet; key++) {
+      await createApiKey(kv, masterKeys, account.id, { name: `key ${key}`, nowMs });
+    }
+  }
+  return accounts;
+}
+
+async function makeReceipts(
+  teller: Teller,
+  accounts: readonly AccountId[],
+  count: number,
+): Promise<void> {
+  const keyId = newId("apiKey", Date.now());
+  let made = 0;
+  await Promise.all(Array.from({ length: inFlight }, async () => {
+    while (made < count) {
+      const accountId = accounts[made++ % accounts.length];
+      if (accountId === undefined) return;
+      const draft = receiptDraft(keyId);
+      const reserved = await teller.reserve(accountId, draft.priceMicroVnd);
+      if (!reserved.ok) throw new Error(`refused: ${reserved.reason}`);
+      await teller.settle(reserved.reservation, draft);
+      if (made % 100_000 === 0) print(`  ${made} receipts`);
+    }
+  }));
+}
+
+const [path = "", receipts = "0"] = Deno.args;
+using kv = await Deno.openKv(path);
+const accounts = await makeAccounts(kv);
+const teller = await openTeller(kv, { clock: systemClock });
+await makeReceipts(teller, accounts, Number(receipts));
+await teller.close();

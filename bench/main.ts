@@ -1,0 +1,78 @@
+/**
+ * Where we stand: the goals of `docs/performance.md`, measured side by side in one run.
+ *
+ * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE]`
+ *
+ * Linux. Everything runs on loopback and in temporary folders.
+ */
+import { callRows } from "./call_rows.ts";
+import { coldStartRows } from "./cold_start.ts";
+import { growthRows } from "./growth.ts";
+import { efforts } from "./measure.ts";
+import { print } from "./print.ts";
+import { printReport, type Row, verdictOf } from "./report.ts";
+import { roundTripRows } from "./round_trips.ts";
+import { openSetting } from "./setting.ts";
+import { streamRows } from "./stream_rows.ts";
+import { tellerRows } from "./teller_rows.ts";
+
+interface Choice {
+  readonly isQuick: boolean;
+  readonly only: ReadonlySet<number> | undefined;
+  readonly growthReceipts: number;
+  readonly jsonFile: string | undefined;
+}
+
+const usage = "deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE]";
+
+function readChoice(args: readonly string[]): Choice | undefined {
+  let choice: Choice = {
+    isQuick: false,
+    only: undefined,
+    growthReceipts: 0,
+    jsonFile: undefined,
+  };
+  for (const arg of args) {
+    const [name, value = ""] = arg.split("=", 2);
+    if (arg === "--") continue;
+    else if (arg === "quick") choice = { ...choice, isQuick: true };
+    else if (name === "--only") choice = { ...choice, only: new Set(value.split(",").map(Number)) };
+    else if (name === "--growth") choice = { ...choice, growthReceipts: Number(value) };
+    else if (name === "--json") choice = { ...choice, jsonFile: value };
+    else return undefined;
+  }
+  return choice;
+}
+
+async function measureAll(choice: Choice): Promise<Row[]> {
+  const effort = choice.isQuick ? efforts.quick : efforts.full;
+  const wants = (...goals: readonly number[]) =>
+    choice.only === undefined || goals.some((goal) => choice.only?.has(goal));
+  const rows: Row[] = [];
+  if (wants(1, 2, 3, 4, 5, 6, 9, 10)) {
+    await using setting = await openSetting();
+    if (wants(1, 2, 9)) rows.push(...await callRows(setting, effort));
+    if (wants(3, 4, 5, 6, 10)) rows.push(...await streamRows(setting, effort));
+  }
+  if (wants(7)) rows.push(...await tellerRows(effort));
+  if (wants(8)) rows.push(...await roundTripRows());
+  if (wants(11)) rows.push(...await growthRows(effort, choice.growthReceipts));
+  if (wants(12)) rows.push(...await coldStartRows(effort));
+  return rows.filter(({ goal }) => wants(goal)).toSorted((a, b) => a.goal - b.goal);
+}
+
+const choice = readChoice(Deno.args);
+if (choice === undefined) {
+  print(`Usage: ${usage}`);
+  Deno.exit(2);
+}
+print(
+  `Deno ${Deno.version.deno}, ${navigator.hardwareConcurrency} cores; CPU is user + system time`,
+);
+const rows = await measureAll(choice);
+printReport(rows);
+if (choice.jsonFile !== undefined) {
+  const results = rows.map((row) => ({ ...row, verdict: verdictOf(row) }));
+  await Deno.writeTextFile(choice.jsonFile, JSON.stringify(results, null, 2) + "\n");
+}
+Deno.exit(rows.some((row) => verdictOf(row) === "missed") ? 1 : 0);

@@ -1,0 +1,34 @@
+/** The receipt of a usual call. */
+import { type ApiKeyId, newId } from "../core/ids.ts";
+import type { ReceiptDraft } from "../kv/teller/mod.ts";
+
+export function receiptDraft(keyId: ApiKeyId): ReceiptDraft {
+  const nowMs = Date.now();
+  const ratePerToken = 8_300n;
+  return {
+    requestId: newId("request", nowMs),
+    keyId,
+    kind: "chat",
+    model: "premium-1",
+    style: "messages",
+    route: "provider/premium-1/messages",
+    startedAtMs: nowMs,
+    latencyMs: 1_234,
+    firstOutputMs: 321,
+    status: 200,
+    stream: true,
+    outcome: "completed",
+    usage: { input: 1_200, cacheRead: 0, cacheWrite: 0, output: 340, reasoning: 0 },
+    estimated: false,
+    units: 1,
+    price: {
+      unit: "token",
+      inputMicroVnd: ratePerToken,
+      outputMicroVnd: ratePerToken,
+      cacheReadMicroVnd: ratePerToken,
+      cacheWriteMicroVnd: ratePerToken,
+    },
+    priceMicroVnd: 1_540n * ratePerToken,
+    attempts: [{ route: "provider/premium-1/messages", outcome: "ok", ms: 1_230 }],
+  };
+}

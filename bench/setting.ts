@@ -1,0 +1,41 @@
+/** The servers of one run. */
+import { cores, denoCommand, Server } from "./child.ts";
+import { BenchGateway } from "./gateway.ts";
+import type { Target } from "./load_job.ts";
+import { startPortkey } from "./portkey.ts";
+
+export interface Setting extends AsyncDisposable {
+  readonly mock: Server;
+  readonly raw: Target;
+  readonly gateway: BenchGateway;
+  readonly portkey: Target | undefined;
+}
+
+function targetOf(server: Server): Target {
+  return { url: `http://127.0.0.1:${server.port}`, headers: [], pid: server.pid };
+}
+
+export async function openSetting(): Promise<Setting> {
+  await using stack = new AsyncDisposableStack();
+  const mock = stack.use(
+    await Server.start({ command: denoCommand("mock_upstream.ts"), core: cores.around }),
+  );
+  const raw = stack.use(
+    await Server.start({
+      command: denoCommand("raw_pipe.ts", String(mock.port)),
+      core: cores.measured,
+    }),
+  );
+  const gateway = stack.use(await BenchGateway.prepare(mock.port));
+  await gateway.start();
+  const portkey = await startPortkey(mock.port);
+  if (portkey !== undefined) stack.use(portkey.server);
+  const all = stack.move();
+  return {
+    mock,
+    raw: targetOf(raw),
+    gateway,
+    portkey: portkey?.target,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}

@@ -1,0 +1,117 @@
+/** Goals 3 to 6 and 10: streams. */
+import { residentBytes } from "./process_stats.ts";
+import { type Effort, inTurns, type JobShape, runJob } from "./measure.ts";
+import type { Row } from "./report.ts";
+import type { Setting } from "./setting.ts";
+
+const burst: JobShape = {
+  path: "/v1/chat/completions",
+  scenario: "bench-burst",
+  connections: 16,
+  promptBytes: 860,
+  mode: "repeat",
+};
+const paced: JobShape = { ...burst, scenario: "bench-paced", connections: 50 };
+const first: JobShape = { ...burst, scenario: "bench-first", connections: 1 };
+const converted = (shape: JobShape): JobShape => ({ ...shape, path: "/v1/messages" });
+
+export async function streamRows(setting: Setting, effort: Effort): Promise<Row[]> {
+  const pace = await threeWays(setting, effort, paced);
+  const speed = await threeWays(setting, effort, burst);
+  const bars = {
+    same: [{ firstStep: 1.9, goal: 1.4 }, { firstStep: 0.5, goal: 1 }],
+    converted: [{ firstStep: 2.3, goal: 1.5 }, { firstStep: 0.45, goal: 1 }],
+  } as const;
+  const rows: Row[] = [];
+  for (
+    const [goal, kind, name] of [[3, "same", "same style"], [4, "converted", "converted"]] as const
+  ) {
+    const [paceBar, speedBar] = bars[kind];
+    rows.push({
+      goal,
+      measure: `stream, ${name}: CPU per paced event / raw`,
+      seen: `${pace[kind].cpuMicrosPerEvent.toFixed(1)} µs; raw ${
+        pace.raw.cpuMicrosPerEvent.toFixed(1)
+      } µs`,
+      value: pace[kind].cpuMicrosPerEvent / pace.raw.cpuMicrosPerEvent,
+      bar: { ...paceBar, better: "less", unit: "×" },
+    }, {
+      goal,
+      measure: `stream, ${name}: burst events per second / raw`,
+      seen: `${Math.round(speed[kind].eventsPerSecond)}/s; raw ${
+        Math.round(speed.raw.eventsPerSecond)
+      }/s`,
+      value: speed[kind].eventsPerSecond / speed.raw.eventsPerSecond,
+      bar: { ...speedBar, better: "more", unit: "×" },
+    });
+  }
+  rows.push(await firstByteRow(setting, effort));
+  rows.push(...await heldRows(setting, effort));
+  rows.push(await leaveRow(setting));
+  return rows;
+}
+
+function threeWays(setting: Setting, effort: Effort, shape: JobShape) {
+  const { target } = setting.gateway;
+  return inTurns(effort, {
+    raw: { target: setting.raw, shape },
+    same: { target, shape },
+    converted: { target, shape: converted(shape) },
+  });
+}
+
+async function firstByteRow(setting: Setting, effort: Effort): Promise<Row> {
+  const { raw, gateway } = await inTurns(effort, {
+    raw: { target: setting.raw, shape: first },
+    gateway: { target: setting.gateway.target, shape: first },
+  });
+  return {
+    goal: 5,
+    measure: "first byte added over raw, one connection, p50",
+    seen: `${gateway.firstByteP50Ms.toFixed(3)} ms; raw ${raw.firstByteP50Ms.toFixed(3)} ms`,
+    value: gateway.firstByteP50Ms - raw.firstByteP50Ms,
+    bar: { firstStep: 0.1, goal: 0, better: "less", unit: " ms" },
+  };
+}
+
+/** On a fresh process: memory that earlier load has left behind would hide what a stream costs. */
+async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
+  await setting.gateway.stop();
+  await setting.gateway.start();
+  const { target } = setting.gateway;
+  const connections = effort.heldStreams;
+  await runJob({ ...paced, target, seconds: 1, warmSeconds: 0 });
+  const restBytes = residentBytes(target.pid);
+  const shape: JobShape = { ...burst, scenario: "bench-slow", connections, mode: "hold" };
+  const held = await runJob({ ...shape, target, seconds: 8, warmSeconds: 0 });
+  const perStreamKb = (held.peakResidentBytes - restBytes) / connections / 1_000;
+  const seen = `${connections} streams, ${(restBytes / 1e6).toFixed(0)} → ` +
+    `${(held.peakResidentBytes / 1e6).toFixed(0)} MB`;
+  return [{
+    goal: 6,
+    measure: "open slow streams: memory of one",
+    seen,
+    value: perStreamKb,
+    bar: { firstStep: 85, goal: 70, better: "less", unit: " KB" },
+  }, {
+    goal: 6,
+    measure: "open slow streams: event delay p99",
+    seen: `p50 ${held.delayP50Ms.toFixed(2)} ms, ${held.calls} of ${connections} whole`,
+    value: held.delayP99Ms,
+    bar: { firstStep: 15, goal: 7, better: "less", unit: " ms" },
+  }];
+}
+
+async function leaveRow({ gateway: { target }, mock }: Setting): Promise<Row> {
+  const shape: JobShape = { ...burst, scenario: "bench-endless", connections: 20, mode: "leave" };
+  const { leftMs } = await runJob({ ...shape, target, seconds: 2, warmSeconds: 0 });
+  const control = await fetch(`http://127.0.0.1:${mock.port}/control`);
+  const { runningStreams, lastLeftMs } = await control.json();
+  return {
+    goal: 10,
+    measure: "client gone → upstream closed",
+    seen: `20 streams, ${runningStreams} still running`,
+    value: runningStreams > 0 ? Infinity : lastLeftMs - leftMs,
+    bar: { firstStep: 200, goal: 50, better: "less", unit: " ms" },
+  };
+}
