@@ -5,6 +5,7 @@ import type { Transport, UpstreamRequest } from "../transport.ts";
 import { answerChat } from "./chat/endpoint.ts";
 import type { Delay } from "./delay.ts";
 import { SandboxExchange } from "./exchange.ts";
+import { createMediaSandbox, type MediaSandbox } from "./media.ts";
 import { answerCountTokens, answerMessages } from "./messages/endpoint.ts";
 import type { Reply } from "./reply.ts";
 import { SandboxRefusal } from "./request.ts";
@@ -37,7 +38,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
 ];
 
 /**
- * A provider in this process: answers every chat style natively and deterministically, without a network. A fresh
+ * A provider in this process: answers every style natively and deterministically, without a network. A fresh
  * install works with it at once, and customers integrate against it without spending. What it can do is described
  * in docs/sandbox.md.
  *
@@ -61,12 +62,15 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
  * ```
  */
 export function createSandboxTransport(options: SandboxOptions): Transport {
+  const media = createMediaSandbox();
   return {
-    open: (request) => new SandboxExchange(replyTo(request, options), options.delay),
+    open: (request) => new SandboxExchange(replyTo(request, options, media), options.delay),
   };
 }
 
-function replyTo(request: UpstreamRequest, options: SandboxOptions): Reply {
+function replyTo(request: UpstreamRequest, options: SandboxOptions, media: MediaSandbox): Reply {
+  const mediaReply = media(request, options.clock.nowMs());
+  if (mediaReply !== undefined) return mediaReply;
   const path = new URL(request.url).pathname;
   const found = endpoints.find(([end]) => path.endsWith(end));
   if (found === undefined) return vendorError("chat", 404, "There is nothing at this address.");
