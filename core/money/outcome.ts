@@ -56,12 +56,17 @@ export function chargeForChat(end: ChatEnd): Charge {
   if (free) {
     return { priceMicroVnd: 0n, usage: end.reported ?? noTokens, estimated: false, units: 0 };
   }
-  const estimated = end.reported === undefined;
-  const usage = end.reported ?? {
-    ...noTokens,
-    input: end.estimatedInputTokens,
-    output: Math.ceil(end.outputBytes / bytesPerOutputToken),
-  };
+  const counted = Math.ceil(end.outputBytes / bytesPerOutputToken);
+  const reported = end.reported;
+  // A stream that ended early has reported its prompt, but of its output only the first few tokens.
+  const cutShort = end.outcome !== "completed" && reported !== undefined &&
+    reported.output < counted;
+  const estimated = reported === undefined || cutShort;
+  const usage = reported === undefined
+    ? { ...noTokens, input: end.estimatedInputTokens, output: counted }
+    : cutShort
+    ? { ...reported, output: counted }
+    : reported;
   const priceMicroVnd = end.price.unit === "token"
     ? costOfTokens(end.price, usage)
     : costOfUnits(end.price, 1);
