@@ -3,12 +3,9 @@ import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../dialects/answer_reading.ts";
 import type { PipeContext, Style } from "../dialects/contract.ts";
-import {
-  convertAnswer,
-  convertRequest,
-  createConvertingPipe,
-  decodeProviderError,
-} from "../dialects/convert.ts";
+import { convertAnswer, convertRequest } from "../dialects/convert.ts";
+import { createConvertingPipe } from "../dialects/converting_pipe.ts";
+import { decodeProviderError } from "../dialects/errors.ts";
 import { createNativePipe } from "../dialects/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";

@@ -27,8 +27,10 @@ export function errorResponse(
   if (known.retryAfterSeconds !== undefined) {
     headers.push(["retry-after", String(known.retryAfterSeconds)]);
   }
+  // The two vendors say "overloaded" with different statuses, and each SDK knows its own.
+  const status = known.status === 529 && style === "chat" ? 503 : known.status;
   return new Response(JSON.stringify(errorBody(known, style, requestId)), {
-    status: known.status,
+    status,
     headers,
   });
 }

@@ -5,7 +5,8 @@ import type { Deadlines } from "../../core/deadlines.ts";
 import { invariant } from "../../core/assert.ts";
 import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
 import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
-import { createSandboxTransport } from "../../core/upstream/sandbox/mod.ts";
+import { timerDelay } from "../../core/upstream/sandbox/delay.ts";
+import { createSandboxTransport } from "../../core/upstream/sandbox/transport.ts";
 import type { Transport } from "../../core/upstream/transport.ts";
 import { denoConnect } from "../upstream/deno_connect.ts";
 
@@ -20,7 +21,7 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
   const closers: (() => void)[] = [];
   for (const [name, provider] of Object.entries(catalog.providers)) {
     if (provider.kind === "sandbox") {
-      transports.set(name, createSandboxTransport({ clock }));
+      transports.set(name, createSandboxTransport({ clock, delay: timerDelay() }));
     } else if (provider.driver === "fetch") {
       const client = Deno.createHttpClient({});
       transports.set(

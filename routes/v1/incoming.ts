@@ -59,7 +59,16 @@ export function requireJson(request: Request): void {
   );
 }
 
-const knownVersions: ReadonlySet<string> = new Set(["2023-06-01", "2023-01-01"]);
+/** Versions of the Messages style that exist today, by the SDKs that send them. */
+const knownVersions: ReadonlySet<string> = new Set(["2023-01-01", "2023-06-01", "2026-10-21"]);
+
+function isKnownVersion(name: string, version: string): boolean {
+  if (knownVersions.has(version)) return true;
+  // Official SDKs move on without us: under the vendor's own name any date since the first version passes, and the
+  // provider judges it. Our own name has only the versions we know.
+  return name === "anthropic-version" && /^20\d\d-\d\d-\d\d$/.test(version) &&
+    version > "2023-01-01";
+}
 
 /**
  * Checks the version header of the Messages style; optional, under either name (design section 8).
@@ -69,7 +78,7 @@ const knownVersions: ReadonlySet<string> = new Set(["2023-06-01", "2023-01-01"])
 export function checkVersion(headers: Headers): void {
   for (const name of ["compat-version", "anthropic-version"]) {
     const version = headers.get(name);
-    if (version !== null && !knownVersions.has(version)) {
+    if (version !== null && !isKnownVersion(name, version)) {
       throw new GatewayError("invalid_request", `${name}: unknown version; use 2023-06-01`, {
         param: name,
       });

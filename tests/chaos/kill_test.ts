@@ -1,0 +1,181 @@
+import { assert, assertEquals } from "@std/assert";
+import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+
+/** What one client saw of its stream. */
+interface Seen {
+  readonly requestId: string;
+  readonly complete: boolean;
+}
+
+async function stream(gateway: StartedGateway, i: number): Promise<Seen | undefined> {
+  let requestId: string | undefined;
+  let text = "";
+  try {
+    const response = await fetch(`${gateway.address}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${gateway.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "general-01",
+        max_tokens: 200,
+        stream: true,
+        messages: [{
+          role: "user",
+          content: `[[sandbox:pace ${1 + i % 7}]] call number ${i}: tell me of rivers`,
+        }],
+      }),
+    });
+    requestId = response.headers.get("x-request-id") ?? undefined;
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
+  } catch {
+    // The server was killed under us.
+  }
+  return requestId === undefined
+    ? undefined
+    : { requestId, complete: text.includes("data: [DONE]") };
+}
+
+/** Keeps `inFlight` streams going until the server dies. */
+async function load(gateway: StartedGateway, inFlight: number): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  let started = 0;
+  let alive = true;
+  const client = async () => {
+    while (alive && started < 5_000) {
+      const result = await stream(gateway, started++);
+      if (result === undefined) alive = false;
+      else {
+        seen.push(result);
+        if (!result.complete) alive = false;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, client));
+  return seen;
+}
+
+Deno.test(
+  "kill -9 under 64 streams: every answer that was seen complete has its receipt, and the money adds up",
+  {
+    sanitizeOps: false,
+    sanitizeResources: false,
+  },
+  async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gateway-kill-" });
+    try {
+      const all: Seen[] = [];
+      for (const aliveMs of [700, 1_100]) {
+        const gateway = await startGateway({ folder });
+        const running = load(gateway, 64);
+        await new Promise((resolve) => setTimeout(resolve, aliveMs));
+        await gateway.end("SIGKILL");
+        all.push(...await running);
+      }
+      const complete = all.filter((seen) => seen.complete);
+      assert(complete.length > 64, `only ${complete.length} streams ended before the kills`);
+
+      await using gateway = await startGateway({ folder });
+      const verified = await gateway.admin("verify");
+      assertEquals(verified.code, 0, verified.output);
+      const exported = (await gateway.admin("export")).output;
+      const missing = complete.filter(({ requestId }) => !exported.includes(requestId));
+      assertEquals(missing, []);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+Deno.test(
+  "SIGTERM: running streams end by themselves, everything is settled, the process exits 0",
+  {
+    sanitizeOps: false,
+    sanitizeResources: false,
+  },
+  async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gateway-term-" });
+    try {
+      const gateway = await startGateway({ folder });
+      const running = Promise.all(Array.from({ length: 16 }, (_, i) => stream(gateway, i * 7 + 6)));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const code = await gateway.end("SIGTERM");
+      assertEquals(code, 0);
+      const seen = await running;
+      assertEquals(seen.filter((one) => one?.complete).length, 16);
+      await using again = await startGateway({ folder });
+      const verified = await again.admin("verify");
+      assertEquals(verified.code, 0, verified.output);
+      assertEquals(JSON.parse(verified.output).leasedVnd, "0");
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+Deno.test(
+  "SIGTERM with a stream that will not end: it gets an error event of its style within the deadline",
+  {
+    sanitizeOps: false,
+    sanitizeResources: false,
+  },
+  async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gateway-term-" });
+    try {
+      const gateway = await startGateway({ folder, env: { GATEWAY_DRAIN_MS: "200" } });
+      const response = await fetch(`${gateway.address}/v1/messages`, {
+        method: "POST",
+        headers: { "x-api-key": gateway.key, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "premium-1",
+          max_tokens: 400,
+          stream: true,
+          messages: [{
+            role: "user",
+            content: "[[sandbox:stall-after 3]] tell me of rivers and of the sea",
+          }],
+        }),
+      });
+      const reading = response.text();
+      const code = await gateway.end("SIGTERM");
+      assertEquals(code, 0);
+      const text = await reading;
+      assert(text.includes("event: error"), text);
+      assert(!text.includes("message_stop"), text);
+      await using again = await startGateway({ folder });
+      const verified = await again.admin("verify");
+      assertEquals(verified.code, 0, verified.output);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+Deno.test(
+  "200 calls at once on a wallet that affords exactly 50: 50 succeed, 150 get 402, nothing is left",
+  {
+    sanitizeOps: false,
+    sanitizeResources: false,
+  },
+  async () => {
+    await using gateway = await startGateway();
+    const { id } = JSON.parse((await gateway.admin("account", "create")).output);
+    const { key } = JSON.parse((await gateway.admin("key", "create", id)).output);
+    await gateway.admin("credit", id, String(50 * 230), "--reason", "exactly fifty calls");
+    const statuses = await Promise.all(Array.from({ length: 200 }, async (_, i) => {
+      const response = await fetch(`${gateway.address}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "low-cost-01",
+          max_tokens: 5,
+          messages: [{ role: "user", content: `call ${i}` }],
+        }),
+      });
+      await response.body?.cancel();
+      return response.status;
+    }));
+    assertEquals(statuses.filter((status) => status === 200).length, 50);
+    assertEquals(statuses.filter((status) => status === 402).length, 150);
+    assertEquals(JSON.parse((await gateway.admin("account", "show", id)).output).balanceVnd, "0");
+    assertEquals((await gateway.admin("verify")).code, 0);
+  },
+);
