@@ -1,0 +1,157 @@
+/**
+ * The strict clients of the three styles behind one face, and what of an answer must be the same whichever way it came.
+ */
+import { assert } from "@std/assert";
+import type { PipeContext, Style } from "../../core/dialects/contract.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import {
+  readChatAnswer,
+  readChatStream,
+  type StrictCompletion,
+} from "../support/strict_client_chat.ts";
+import {
+  readMessagesAnswer,
+  readMessagesStream,
+  type StrictMessage,
+} from "../support/strict_client_messages.ts";
+import {
+  readResponsesAnswer,
+  readResponsesStream,
+  type StrictResponse,
+} from "../support/strict_client_responses.ts";
+
+export const context: PipeContext = {
+  clientModel: "premium-chat",
+  requestId: "req_0abc",
+  clientWantsUsage: true,
+  nowSeconds: 1_700_000_000,
+};
+
+/** What a client holds in the end. */
+export type Outcome =
+  | { readonly kind: "answer"; readonly answer: JsonObject }
+  | { readonly kind: "error"; readonly text: string };
+
+/** Reads a stream as a strict client of `style` does. */
+export function readStream(style: Style, bytes: Uint8Array): Outcome {
+  const outcome = outcomeOf(style, bytes);
+  if (outcome.kind === "error") return { kind: "error", text: outcome.text };
+  return { kind: "answer", answer: plain(outcome.answer) };
+}
+
+function outcomeOf(
+  style: Style,
+  bytes: Uint8Array,
+):
+  | { readonly kind: "error"; readonly text: string }
+  | {
+    readonly kind: "answer";
+    readonly answer: StrictMessage | StrictCompletion | StrictResponse;
+  } {
+  switch (style) {
+    case "messages": {
+      const outcome = readMessagesStream(bytes);
+      return outcome.kind === "error" ? outcome : { kind: "answer", answer: outcome.message };
+    }
+    case "chat": {
+      const outcome = readChatStream(bytes, context.clientWantsUsage);
+      return outcome.kind === "error" ? outcome : { kind: "answer", answer: outcome.completion };
+    }
+    case "responses": {
+      const outcome = readResponsesStream(bytes);
+      return outcome.kind === "error" ? outcome : { kind: "answer", answer: outcome.response };
+    }
+  }
+}
+
+/** Reads a whole answer as a strict client of `style` does. */
+export function readWhole(style: Style, body: JsonObject): JsonObject {
+  const read = {
+    messages: readMessagesAnswer,
+    chat: readChatAnswer,
+    responses: readResponsesAnswer,
+  };
+  return plain(read[style](body));
+}
+
+function plain(value: unknown): JsonObject {
+  const json: Json = JSON.parse(JSON.stringify(value));
+  assert(isJsonObject(json));
+  return json;
+}
+
+/**
+ * The part of an answer that a stream tells as well as a whole answer does. Left out: members that only one of the two
+ * forms has at the vendor itself.
+ */
+export function essence(style: Style, answer: JsonObject): JsonObject {
+  switch (style) {
+    case "messages": {
+      const { id, model, content, stop_reason, stop_sequence, stop_details, usage } = answer;
+      const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } =
+        isJsonObject(usage) ? usage : {};
+      const counts = {
+        input_tokens,
+        cache_creation_input_tokens,
+        cache_read_input_tokens,
+        output_tokens,
+      };
+      return { id, model, content, stop_reason, stop_sequence, stop_details, usage: counts };
+    }
+    case "chat": {
+      const { id, model, created, usage, choices } = answer;
+      return { id, model, created, usage, choices: list(choices).map(choiceEssence) };
+    }
+    case "responses":
+      return { ...answer, output: list(answer["output"]).map(compactArguments) };
+  }
+}
+
+/** Vendors space streamed arguments as they like; what they mean is the same. */
+function compactArguments(call: JsonObject): JsonObject {
+  const text = call["arguments"];
+  if (typeof text !== "string") return call;
+  try {
+    return { ...call, arguments: JSON.stringify(JSON.parse(text)) };
+  } catch {
+    return call;
+  }
+}
+
+function compactCall(call: JsonObject): JsonObject {
+  const inner = call["function"];
+  return isJsonObject(inner) ? { ...call, function: compactArguments(inner) } : call;
+}
+
+function choiceEssence(choice: JsonObject): JsonObject {
+  const message = isJsonObject(choice["message"]) ? choice["message"] : {};
+  const { content, refusal, tool_calls, reasoning_content, annotations } = message;
+  return {
+    finish_reason: choice["finish_reason"],
+    content: content === "" ? null : content,
+    refusal: refusal ?? null,
+    tool_calls: list(tool_calls).map(compactCall),
+    annotations: annotations ?? [],
+    reasoning_content: reasoning_content ?? "",
+    reasoning_details: mergeDetails(list(message["reasoning_details"])),
+  };
+}
+
+/** Pieces of one detail have one index; a client joins their texts and keeps the proof. */
+function mergeDetails(details: readonly JsonObject[]): JsonObject[] {
+  const merged: JsonObject[] = [];
+  for (const detail of details) {
+    const earlier = merged.find((other) => other["index"] === detail["index"]);
+    if (earlier === undefined) merged.push({ ...detail });
+    else {
+      Object.assign(earlier, detail, {
+        text: String(earlier["text"] ?? "") + String(detail["text"] ?? ""),
+      });
+    }
+  }
+  return merged;
+}
+
+export function list(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}

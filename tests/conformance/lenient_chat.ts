@@ -1,0 +1,75 @@
+/**
+ * The content of a recorded Chat stream as one answer, whatever its server got wrong: what a patient human would read
+ * out of it. Only for comparison.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { list } from "./clients.ts";
+
+/** Adds up the first choice of a stream. */
+export function wholeChatAnswer(stream: Uint8Array): JsonObject {
+  const message: JsonObject = { role: "assistant", content: null, refusal: null };
+  const answer: JsonObject = { object: "chat.completion" };
+  const calls: Call[] = [];
+  let finish: Json = null;
+  for (const chunk of chunks(stream)) {
+    for (const key of ["id", "model", "created", "service_tier"]) {
+      if (chunk[key]) answer[key] = chunk[key];
+    }
+    if (isJsonObject(chunk["usage"])) answer["usage"] = chunk["usage"];
+    const choice = list(chunk["choices"]).find((one) => (one["index"] ?? 0) === 0);
+    if (choice === undefined) continue;
+    const delta = isJsonObject(choice["delta"]) ? choice["delta"] : {};
+    for (const key of ["content", "refusal", "reasoning_content", "reasoning"]) {
+      if (typeof delta[key] === "string") message[key] = `${message[key] ?? ""}${delta[key]}`;
+    }
+    addDetails(message, list(delta["reasoning_details"]));
+    for (const piece of list(delta["tool_calls"])) addCall(calls, piece);
+    if (typeof choice["finish_reason"] === "string") finish = choice["finish_reason"];
+  }
+  if (calls.length > 0) message["tool_calls"] = calls.map(({ index: _, ...call }) => ({ ...call }));
+  return { ...answer, choices: [{ index: 0, message, finish_reason: finish }] };
+}
+
+function chunks(stream: Uint8Array): JsonObject[] {
+  return new TextDecoder().decode(stream).split("\n").flatMap((line) => {
+    if (!line.startsWith("data: {")) return [];
+    const value: Json = JSON.parse(line.slice(6));
+    return isJsonObject(value) ? [value] : [];
+  });
+}
+
+interface Call extends JsonObject {
+  index: Json;
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+}
+
+function addCall(calls: Call[], piece: JsonObject): void {
+  const inner = isJsonObject(piece["function"]) ? piece["function"] : {};
+  const args = typeof inner["arguments"] === "string" ? inner["arguments"] : "";
+  const open = calls.find((call) => call.index === piece["index"]);
+  if (open !== undefined) {
+    open.function.arguments += args;
+    return;
+  }
+  calls.push({
+    index: piece["index"] ?? null,
+    id: String(piece["id"] ?? ""),
+    type: "function",
+    function: { name: String(inner["name"] ?? ""), arguments: args },
+  });
+}
+
+/** Details of one index are one: texts joined, the proof kept. */
+function addDetails(message: JsonObject, details: readonly JsonObject[]): void {
+  for (const detail of details) {
+    const known = list(message["reasoning_details"]);
+    const earlier = known.find((one) => one["index"] === detail["index"]);
+    if (earlier === undefined) message["reasoning_details"] = [...known, { ...detail }];
+    else {
+      const text = `${earlier["text"] ?? ""}${detail["text"] ?? ""}`;
+      Object.assign(earlier, detail, { text });
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Every recorded request converts to every other style, and the vendor of that style would accept it; or it is
+ * refused, for the reason written down here.
+ */
+import { assert, assertEquals } from "@std/assert";
+import type { RouteFacts, Style } from "../../core/dialects/contract.ts";
+import { convertRequest } from "../../core/dialects/convert.ts";
+import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import { describeRecordings, otherStyles } from "./recordings.ts";
+
+/** Requests that are right, but only at the server they were sent to: their own vendor's schema refuses them. */
+const ofOtherServers: Record<string, string> = {
+  "chat/deepseek-reasoning-parallel-tools": "messages[3].reasoning_content",
+  "chat/deepseek-reasoning-stream": "thinking",
+  "chat/openrouter-claude-reasoning-stream": "reasoning",
+};
+
+/** No chat call at all. */
+const notCalls: Record<string, string> = {
+  "messages/count-tokens-tools": "a count_tokens request has no max_tokens",
+};
+
+/** Requests that another style cannot carry: the field that the refusal names. */
+const refused: Record<string, string> = {
+  "chat/n-2-tools-stream": "n",
+};
+
+/** Routes of each style that differ from its defaults in ways that change the body. */
+const routes: Record<Style, RouteFacts[]> = {
+  messages: [
+    {},
+    { thinking: "budget", efforts: [], mid_system: true },
+    { thinking: "none", structured: "tool", sampling: "fixed", cache_marks: "none" },
+    { structured: "none", strict_tools: false, tool_choice_required: false },
+  ],
+  chat: [
+    {},
+    { max_tokens_field: "max_tokens", text_parts: false, tool_id: "alnum9", efforts: [] },
+    { system_role: "developer", cache_marks: "breakpoint", sampling: "fixed" },
+    { structured: "json_object", custom_tools: true, effort_with_tools: "none" },
+    { structured: "none", parallel_flag: false, tool_choice_required: false, stop_max: 0 },
+  ],
+  responses: [
+    {},
+    { efforts: [], custom_tools: false, system_role: "developer" },
+    { cache_marks: "breakpoint", sampling: "fixed", structured: "json_object" },
+  ],
+};
+
+describeRecordings("recorded requests", (recordings) => {
+  for (const { name, style, status, request } of recordings) {
+    if (request === undefined || status !== 200 || name in notCalls) continue;
+
+    Deno.test(`${name}: the strict schema of its own style agrees with the vendor`, () => {
+      const refusal = validateRequest(style, request);
+      const expected = ofOtherServers[name];
+      if (expected === undefined) assertEquals(refusal, undefined);
+      else assert(refusal?.includes(`'${expected}'`), `${refusal} should name ${expected}`);
+    });
+
+    for (const to of otherStyles(style)) {
+      Deno.test(`${name}: converts to what a ${to} vendor accepts`, () => {
+        for (const facts of routes[to]) {
+          const options = { facts, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+          const conversion = convertRequest(style, to, request, options);
+          const field = refused[name];
+          if (field !== undefined) {
+            assert(!conversion.ok && conversion.error.param === field);
+            continue;
+          }
+          if (!conversion.ok) throw conversion.error;
+          const { body } = conversion.request;
+          const told = JSON.stringify({ facts, body });
+          assertEquals(validateRequest(to, body), undefined, told);
+        }
+      });
+    }
+  }
+});
