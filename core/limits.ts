@@ -295,4 +295,20 @@ export const limits = {
   videoSweepRows: 10_000,
   /** How long past its deadline an open task must be before the sweep thinks that its poll was lost. */
   videoSweepGraceMs: 10 * 60_000,
+  /** Ledger lines of one account read for a statement: one top-up a day for fifty years. */
+  statementLines: 20_000,
+  /** Days of usage read at once: a year would be a thousand rows per key and model. */
+  usageDays: 92,
+  /** Receipts looked at for one page when a filter fits few of them: about a quarter of a second of reading. */
+  receiptScanRows: 5_000,
+  /** Receipts on one page of the dashboard. */
+  receiptsPerPage: 50,
+  /** A whole image answer: ten pictures of some 4 MB as base64. */
+  imageAnswerBytes: 64 * 1024 * 1024,
+  /** Text of one speech call, which has one price: the largest bound among providers. */
+  speechInputChars: 40_000,
+  /** What a provider answers to a submit or a poll of a video: a small object. */
+  videoAnswerBytes: 1024 * 1024,
+  /** Redirects followed from a provider to the store that holds a finished video. */
+  videoContentRedirects: 3,
 } as const;

@@ -1,0 +1,57 @@
+/** Mails about top-ups and invoices, added to the commit that they tell about. */
+import type { Invoice } from "../core/topup/invoice.ts";
+import type { Account } from "./accounts.ts";
+import type { CreditedTransfer } from "./bank_matching.ts";
+import { addMail } from "./mail.ts";
+
+/** "Your money has arrived." The id is that of the transfer: one mail each, however often the commit is tried. */
+export function mailCredited(
+  operation: Deno.AtomicOperation,
+  { account, event, order, atMs }: CreditedTransfer,
+): void {
+  if (account.email === undefined) return;
+  const job = {
+    kind: "topup_credited" as const,
+    to: account.email,
+    locale: account.locale ?? "vi",
+    amountMicroVnd: event.amountMicroVnd,
+    ...(order !== undefined && { orderCode: order.code }),
+  };
+  addMail(operation, job, { nowMs: atMs, id: `topup:${event.source}:${event.id}` });
+}
+
+/** "Your invoice is ready", to the address on the invoice. */
+export function mailInvoiceSent(
+  operation: Deno.AtomicOperation,
+  invoice: Invoice,
+  account: Account | undefined,
+  nowMs: number,
+): void {
+  if (invoice.issued === undefined) return;
+  const [code] = invoice.basis.kind === "orders" ? invoice.basis.codes : [];
+  const job = {
+    kind: "invoice_issued" as const,
+    to: invoice.buyer.email,
+    locale: account?.locale ?? "vi",
+    invoiceNumber: invoice.issued.number,
+    ...(code !== undefined && { orderCode: code }),
+  };
+  addMail(operation, job, { nowMs, id: `invoice:${invoice.id}` });
+}
+
+/** "Your request needs a correction", to the customer, who alone can mend it. */
+export function mailInvoiceRejected(
+  operation: Deno.AtomicOperation,
+  invoice: Invoice,
+  account: Account | undefined,
+  nowMs: number,
+): void {
+  if (account?.email === undefined) return;
+  const job = {
+    kind: "invoice_rejected" as const,
+    to: account.email,
+    locale: account.locale ?? "vi",
+    reason: invoice.rejectedReason ?? "",
+  };
+  addMail(operation, job, { nowMs, id: `invoice-rejected:${invoice.id}` });
+}

@@ -1,0 +1,209 @@
+/** `/invoices`: requests for VAT invoices, their states and files. */
+import { type Context, Hono } from "hono";
+import { parseId } from "../../core/ids.ts";
+import {
+  type BuyerForm,
+  type BuyerProblem,
+  type Invoice,
+  readBuyerForm,
+} from "../../core/topup/invoice.ts";
+import { parseOrderCode } from "../../core/topup/order_code.ts";
+import type { TopupSettings } from "../../core/topup/settings.ts";
+import { vatRateAt } from "../../core/topup/vat.ts";
+import {
+  getInvoice,
+  getInvoiceProfile,
+  invoiceOfOrder,
+  listAccountInvoices,
+  requestInvoice,
+} from "../../kv/invoices.ts";
+import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../kv/topups.ts";
+import { Card, Notice } from "./components/mod.ts";
+import type { PageDeps } from "./deps.ts";
+import { notFoundPage } from "./error_pages.tsx";
+import { readForm } from "./form_data.ts";
+import { formatMoney } from "./format.ts";
+import { requireAccount } from "./identify.ts";
+import { blankForm, InvoiceForm, postedBuyer } from "./invoices_form.tsx";
+import { invoiceTexts } from "./invoices_texts.ts";
+import {
+  fileResponse,
+  InvoiceFacts,
+  InvoiceFiles,
+  OpenOrders,
+  Requests,
+} from "./invoices_views.tsx";
+import { renderPage } from "./layout.tsx";
+import type { DashboardEnv } from "./visitor.ts";
+
+/** What the invoice pages need. */
+export interface InvoiceDeps extends PageDeps {
+  readonly topup: TopupSettings;
+}
+
+type PageContext = Context<DashboardEnv>;
+
+/** Paid orders looked at for ones without an invoice, and requests shown. */
+const shownOrders = 50;
+const shownInvoices = 50;
+
+async function uninvoicedOrders(c: PageContext, deps: InvoiceDeps): Promise<TopupOrder[]> {
+  const { account } = c.get("signedIn");
+  const orders = await listTopupOrders(deps.kv, account.id, { count: shownOrders });
+  const paid = orders.filter(({ state }) => state === "paid");
+  const holders = await Promise.all(paid.map(({ code }) => invoiceOfOrder(deps.kv, code)));
+  return paid.filter((_, at) => holders[at] === undefined || holders[at].released);
+}
+
+async function listPage(c: PageContext, deps: InvoiceDeps) {
+  const { locale } = c.get("visitor");
+  const t = invoiceTexts[locale];
+  const [open, mine] = await Promise.all([
+    uninvoicedOrders(c, deps),
+    listAccountInvoices(deps.kv, c.get("signedIn").account.id, shownInvoices),
+  ]);
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead, section: "invoices" },
+    <>
+      {deps.topup.vatRates.length === 0
+        ? <Notice tone="info">{t.off}</Notice>
+        : (
+          <Card title={t.open}>
+            <OpenOrders orders={open} locale={locale} />
+          </Card>
+        )}
+      <Card title={t.mine}>
+        <Requests invoices={mine} locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+/** A paid order of the visitor, named by a code from outside. */
+async function ownPaidOrder(
+  c: PageContext,
+  deps: InvoiceDeps,
+  code: string,
+): Promise<TopupOrder | undefined> {
+  const parsed = parseOrderCode(code);
+  if (parsed === undefined) return undefined;
+  const { value } = await getTopupOrder(deps.kv, parsed);
+  const isMine = value?.accountId === c.get("signedIn").account.id && value.state === "paid";
+  return isMine ? value : undefined;
+}
+
+async function newPage(c: PageContext, deps: InvoiceDeps) {
+  const order = await ownPaidOrder(c, deps, c.req.query("order") ?? "");
+  if (order === undefined || deps.topup.vatRates.length === 0) return await notFoundPage(c);
+  const { account } = c.get("signedIn");
+  const profile = await getInvoiceProfile(deps.kv, account.id);
+  return await formPage(c, order, { form: blankForm(profile, account.email) });
+}
+
+async function formPage(
+  c: PageContext,
+  order: TopupOrder,
+  state: {
+    readonly form: BuyerForm;
+    readonly note?: string;
+    readonly problems?: readonly BuyerProblem[];
+    readonly refused?: string;
+  },
+) {
+  const visitor = c.get("visitor");
+  const t = invoiceTexts[visitor.locale];
+  const failed = state.refused !== undefined || (state.problems?.length ?? 0) > 0;
+  const amount = formatMoney(order.receivedMicroVnd, visitor.locale);
+  return await renderPage(
+    c,
+    {
+      title: t.newTitle,
+      lead: t.newLead(order.code, amount),
+      section: "invoices",
+      status: failed ? 400 : 200,
+    },
+    <>
+      {state.refused !== undefined && <Notice tone="danger">{state.refused}</Notice>}
+      <InvoiceForm
+        visitor={visitor}
+        order={order}
+        form={state.form}
+        note={state.note ?? ""}
+        problems={state.problems ?? []}
+      />
+    </>,
+  );
+}
+
+async function sendRequest(c: PageContext, deps: InvoiceDeps) {
+  const posted = await readForm(c);
+  const order = await ownPaidOrder(c, deps, posted.text("order"));
+  const nowMs = deps.clock.nowMs();
+  const rate = vatRateAt(deps.topup.vatRates, nowMs);
+  if (order === undefined || rate === undefined) return await notFoundPage(c);
+  const form = postedBuyer(posted);
+  const note = posted.text("note").slice(0, 500);
+  const read = readBuyerForm(form);
+  if (!read.ok) return await formPage(c, order, { form, note, problems: read.problems });
+  const made = await requestInvoice(deps.kv, {
+    accountId: order.accountId,
+    codes: [order.code],
+    buyer: read.buyer,
+    note,
+    rate,
+    itemName: deps.topup.invoiceItemName,
+    nowMs,
+  });
+  if (made.ok) return c.redirect(`/invoices/${made.invoice.id}`, 303);
+  const refused = invoiceTexts[c.get("visitor").locale].refused[made.why];
+  return await formPage(c, order, { form, note, refused });
+}
+
+/** The invoice of the path, if it is the visitor's own. */
+async function ownInvoice(c: PageContext, deps: InvoiceDeps): Promise<Invoice | undefined> {
+  const id = parseId("invoice", c.req.param("id") ?? "");
+  if (id === undefined) return undefined;
+  const { value } = await getInvoice(deps.kv, id);
+  return value?.accountId === c.get("signedIn").account.id ? value : undefined;
+}
+
+async function invoicePage(c: PageContext, deps: InvoiceDeps) {
+  const invoice = await ownInvoice(c, deps);
+  if (invoice === undefined) return await notFoundPage(c);
+  const { locale } = c.get("visitor");
+  const t = invoiceTexts[locale];
+  const [code] = invoice.basis.kind === "orders" ? invoice.basis.codes : [];
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.details(invoice.id), section: "invoices" },
+    <>
+      {invoice.rejectedReason !== undefined && (
+        <Notice tone="warning" title={t.states[invoice.state]}>
+          <p>{t.reason}: {invoice.rejectedReason}</p>
+          {code !== undefined && <a href={`/invoices/new?order=${code}`}>{t.askAgain}</a>}
+        </Notice>
+      )}
+      <InvoiceFacts invoice={invoice} locale={locale} />
+      <Card title={t.files}>
+        <InvoiceFiles invoice={invoice} base="/invoices" locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+async function download(c: PageContext, deps: InvoiceDeps) {
+  const invoice = await ownInvoice(c, deps);
+  return invoice === undefined ? await notFoundPage(c) : await fileResponse(c, deps.kv, invoice);
+}
+
+/** The invoice pages. */
+export function createInvoicePages(deps: InvoiceDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/invoices", requireAccount, (c) => listPage(c, deps));
+  app.get("/invoices/new", requireAccount, (c) => newPage(c, deps));
+  app.post("/invoices", requireAccount, (c) => sendRequest(c, deps));
+  app.get("/invoices/:id", requireAccount, (c) => invoicePage(c, deps));
+  app.get("/invoices/:id/files/:fileId", requireAccount, (c) => download(c, deps));
+  return app;
+}

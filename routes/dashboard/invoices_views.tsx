@@ -1,0 +1,210 @@
+/** Parts of the invoice pages; some are also used on the operator's. */
+import type { Context } from "hono";
+import { microVndPerVnd } from "../../core/money/micro_vnd.ts";
+import type { Invoice, InvoiceState } from "../../core/topup/invoice.ts";
+import { formatVatRate } from "../../core/topup/vat.ts";
+import { readInvoiceFile } from "../../kv/invoice_files.ts";
+import type { TopupOrder } from "../../kv/topups.ts";
+import {
+  Badge,
+  type BadgeTone,
+  Card,
+  Empty,
+  Icon,
+  Money,
+  TableFrame,
+  Time,
+} from "./components/mod.ts";
+import { notFoundPage } from "./error_pages.tsx";
+import { formatMoney } from "./format.ts";
+import type { Locale } from "./i18n.ts";
+import { invoiceTexts } from "./invoices_texts.ts";
+import type { DashboardEnv } from "./visitor.ts";
+
+const tones: Readonly<Record<InvoiceState, BadgeTone>> = {
+  requested: "busy",
+  exported: "busy",
+  issued: "good",
+  sent: "good",
+  rejected: "bad",
+  replaced: "neutral",
+};
+
+export function InvoiceBadge({ state, locale }: { state: InvoiceState; locale: Locale }) {
+  return <Badge tone={tones[state]}>{invoiceTexts[locale].states[state]}</Badge>;
+}
+
+/** Paid orders that an invoice can be asked for. */
+export function OpenOrders({ orders, locale }: { orders: readonly TopupOrder[]; locale: Locale }) {
+  const t = invoiceTexts[locale];
+  if (orders.length === 0) {
+    return (
+      <Empty title={t.noneOpen}>
+        <p>{t.noneOpenText}</p>
+      </Empty>
+    );
+  }
+  return (
+    <TableFrame label={t.open}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t.code}</th>
+            <th scope="col">{t.day}</th>
+            <th scope="col" class="number">{t.received}</th>
+            <th scope="col">
+              <span class="visually-hidden">{t.request}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {orders.map((order) => (
+            <tr>
+              <td>
+                <code>{order.code}</code>
+              </td>
+              <td>
+                <Time atMs={order.paidAtMs ?? order.createdAtMs} locale={locale} dateOnly />
+              </td>
+              <td class="number">
+                <Money microVnd={order.receivedMicroVnd} locale={locale} />
+              </td>
+              <td>
+                <a
+                  href={`/invoices/new?order=${order.code}`}
+                  aria-label={`${t.request}: ${order.code}`}
+                >
+                  {t.request}
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+/** Requests with their states. */
+export function Requests({ invoices, locale }: { invoices: readonly Invoice[]; locale: Locale }) {
+  const t = invoiceTexts[locale];
+  if (invoices.length === 0) {
+    return (
+      <Empty title={t.noneMine}>
+        <p>{t.noneMineText}</p>
+      </Empty>
+    );
+  }
+  return (
+    <TableFrame label={t.mine}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t.day}</th>
+            <th scope="col">{t.code}</th>
+            <th scope="col">{t.buyer}</th>
+            <th scope="col" class="number">{t.total}</th>
+            <th scope="col">{t.state}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {invoices.map((invoice) => (
+            <tr>
+              <td class="nowrap">
+                <a href={`/invoices/${invoice.id}`}>
+                  <Time atMs={invoice.requestedAtMs} locale={locale} dateOnly />
+                </a>
+              </td>
+              <td>{basisText(invoice)}</td>
+              <td>{invoice.buyer.legalName}</td>
+              <td class="number">
+                <Money microVnd={vnd(invoice.grossVnd)} locale={locale} />
+              </td>
+              <td>
+                <InvoiceBadge state={invoice.state} locale={locale} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+/** Whole đồng as µVND, to be shown. */
+export function vnd(wholeVnd: bigint): bigint {
+  return microVndPerVnd * wholeVnd;
+}
+
+function basisText(invoice: Invoice): string {
+  return invoice.basis.kind === "orders" ? invoice.basis.codes.join(" ") : invoice.basis.month;
+}
+
+/** Everything that is or will be printed. Also used on the operator's page. */
+export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Locale }) {
+  const t = invoiceTexts[locale];
+  const { buyer, issued } = invoice;
+  const facts: [string, string | undefined][] = [
+    [t.code, basisText(invoice)],
+    [t.legalName, buyer.legalName],
+    [t.taxCode, buyer.taxCode],
+    [t.address, buyer.address],
+    [t.email, buyer.email],
+    [t.phone, buyer.phone],
+    [t.net, formatMoney(vnd(invoice.netVnd), locale)],
+    [t.vat(formatVatRate(invoice.rate)), formatMoney(vnd(invoice.vatVnd), locale)],
+    [t.total, `${formatMoney(vnd(invoice.grossVnd), locale)} (${invoice.amountInWords})`],
+    [t.series, issued?.series],
+    [t.number, issued?.number],
+    [t.issuedOn, issued?.date],
+    [t.lookup, issued?.lookupCode],
+    [t.authority, issued?.authorityCode],
+    [t.replaces, invoice.replaces],
+    [t.note, invoice.note === "" ? undefined : invoice.note],
+  ];
+  return (
+    <Card title={<InvoiceBadge state={invoice.state} locale={locale} />}>
+      <dl class="facts">
+        {facts.filter(([, value]) => value !== undefined).map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+export function InvoiceFiles({ invoice, base, locale }: {
+  invoice: Invoice;
+  /** Path before the id: the customer's or the operator's. */
+  base: string;
+  locale: Locale;
+}) {
+  if (invoice.files.length === 0) return <p class="muted">{invoiceTexts[locale].noFiles}</p>;
+  return (
+    <ul>
+      {invoice.files.map((file) => (
+        <li>
+          <a href={`${base}/${invoice.id}/files/${file.fileId}`} download={file.name}>
+            <Icon name="download" /> {file.name}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The file of the path as a download: never shown inside a page of ours. */
+export async function fileResponse(c: Context<DashboardEnv>, kv: Deno.Kv, invoice: Invoice) {
+  const file = invoice.files.find(({ fileId }) => fileId === c.req.param("fileId"));
+  const bytes = file === undefined ? undefined : await readInvoiceFile(kv, invoice.id, file);
+  if (file === undefined || bytes === undefined) return await notFoundPage(c);
+  const extension = file.type === "application/pdf" ? "pdf" : "xml";
+  return c.body(bytes, 200, {
+    "content-type": file.type,
+    "content-disposition": `attachment; filename="${invoice.id}.${extension}"; ` +
+      `filename*=UTF-8''${encodeURIComponent(file.name)}`,
+  });
+}

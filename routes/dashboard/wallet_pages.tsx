@@ -1,0 +1,276 @@
+/** `/wallet`: balance, top-up orders, statement, low-balance mail. */
+import { type Context, Hono } from "hono";
+import { limits } from "../../core/limits.ts";
+import { formatVnd, fromVnd, microVndPerVnd } from "../../core/money/micro_vnd.ts";
+import { parseOrderCode } from "../../core/topup/order_code.ts";
+import type { TopupSettings } from "../../core/topup/settings.ts";
+import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
+import { updateAccount } from "../../kv/accounts.ts";
+import { countTry, type RateRule } from "../../kv/rate_limits.ts";
+import { vietnamDay } from "../../kv/rollups.ts";
+import { readStatement, type Statement } from "../../kv/statement.ts";
+import type { Teller } from "../../kv/teller/mod.ts";
+import {
+  cancelTopupOrder,
+  createTopupOrder,
+  getTopupOrder,
+  listTopupOrders,
+  listTopupPayments,
+  type TopupOrder,
+} from "../../kv/topups.ts";
+import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "./components/mod.ts";
+import type { PageDeps } from "./deps.ts";
+import { notFoundPage } from "./error_pages.tsx";
+import { readForm } from "./form_data.ts";
+import { formatMoney } from "./format.ts";
+import { requireAccount } from "./identify.ts";
+import { renderPage } from "./layout.tsx";
+import { parseDay } from "./usage/days.ts";
+import type { DashboardEnv } from "./visitor.ts";
+import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
+import { statementCsv, StatementTable } from "./wallet_statement.tsx";
+import { walletTexts } from "./wallet_texts.ts";
+import { OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
+
+/** What the wallet pages need. */
+export interface WalletDeps extends PageDeps {
+  readonly teller: Pick<Teller, "balance">;
+  readonly topup: TopupSettings;
+}
+
+type PageContext = Context<DashboardEnv>;
+
+/** An order costs us little, but a flood of them would hide the real ones from staff. */
+const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: 3_600_000 };
+const shownOrders = 20;
+
+async function walletPage(
+  c: PageContext,
+  deps: WalletDeps,
+  message?: {
+    readonly amountError?: string;
+    readonly markError?: string;
+    readonly saved?: boolean;
+  },
+) {
+  const visitor = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = walletTexts[visitor.locale];
+  const nowMs = deps.clock.nowMs();
+  const today = vietnamDay(nowMs);
+  const [balance, orders, statement] = await Promise.all([
+    deps.teller.balance(account.id),
+    listTopupOrders(deps.kv, account.id, { count: shownOrders }),
+    readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
+  ]);
+  const mark = account.lowBalanceMicroVnd;
+  const failed = message?.amountError !== undefined || message?.markError !== undefined;
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead, section: "wallet", status: failed ? 400 : 200 },
+    <>
+      {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
+      <WalletFigures balance={balance} locale={visitor.locale} />
+      {deps.topup.receivingAccounts.length === 0
+        ? <Notice tone="warning">{t.off}</Notice>
+        : <TopUpCard visitor={visitor} error={message?.amountError} />}
+      <Card title={t.orders}>
+        <OrderTable orders={orders} nowMs={nowMs} locale={visitor.locale} />
+      </Card>
+      <Card title={t.statement} actions={<a href="/wallet/statement">{t.allMovements}</a>}>
+        <StatementTable statement={newest(statement, 10)} locale={visitor.locale} />
+      </Card>
+      <Card title={t.warn}>
+        <p>{t.warnText}</p>
+        <PostForm visitor={visitor} action="/wallet/low-balance" class="inline-form">
+          <TextField
+            name="mark"
+            label={t.warnField}
+            inputmode="numeric"
+            value={mark === undefined ? "" : formatVnd(mark)}
+            error={message?.markError}
+          />
+          <SubmitButton tone="plain">{t.save}</SubmitButton>
+        </PostForm>
+      </Card>
+    </>,
+  );
+}
+
+/** The last lines of a statement, with the opening balance that then holds. */
+function newest(statement: Statement, count: number): Statement {
+  const lines = statement.lines.slice(-count);
+  const before = statement.lines.at(-count - 1);
+  return before === undefined
+    ? statement
+    : { ...statement, lines, openingMicroVnd: before.balanceMicroVnd };
+}
+
+async function makeOrder(c: PageContext, deps: WalletDeps) {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = walletTexts[locale];
+  const [to] = deps.topup.receivingAccounts;
+  if (to === undefined) return await walletPage(c, deps);
+  const badAmount = t.badAmount(
+    formatMoney(limits.topupMinMicroVnd, locale),
+    formatMoney(limits.topupMaxMicroVnd, locale),
+  );
+  const amountMicroVnd = parseWrittenAmount((await readForm(c)).text("amount"));
+  if (amountMicroVnd === undefined) return await walletPage(c, deps, { amountError: badAmount });
+  const nowMs = deps.clock.nowMs();
+  const verdict = await countTry(deps.kv, orderRule, account.id, nowMs);
+  if (!verdict.allowed) return await walletPage(c, deps, { amountError: t.tooFast });
+  const made = await createTopupOrder(deps.kv, {
+    accountId: account.id,
+    amountMicroVnd,
+    to,
+    nowMs,
+    randomBytes: (into) => crypto.getRandomValues(into),
+  });
+  if (made.ok) return c.redirect(`/wallet/orders/${made.order.code}`, 303);
+  const amountError = made.why === "amount" ? badAmount : t.tooMany;
+  return await walletPage(c, deps, { amountError });
+}
+
+/** The order of the path, if it is the visitor's own. Somebody else's looks like none at all. */
+async function ownOrder(c: PageContext, deps: WalletDeps): Promise<TopupOrder | undefined> {
+  const code = parseOrderCode(c.req.param("code") ?? "");
+  if (code === undefined) return undefined;
+  const { value } = await getTopupOrder(deps.kv, code);
+  return value?.accountId === c.get("signedIn").account.id ? value : undefined;
+}
+
+async function viewOf(order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
+  const [payments, balance] = await Promise.all([
+    listTopupPayments(deps.kv, order.code),
+    deps.teller.balance(order.accountId),
+  ]);
+  return {
+    order,
+    payments,
+    balanceMicroVnd: balance.totalMicroVnd,
+    nowMs: deps.clock.nowMs(),
+    invoices: deps.topup.vatRates.length > 0,
+  };
+}
+
+async function orderPage(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return await notFoundPage(c);
+  const visitor = c.get("visitor");
+  const view = await viewOf(order, deps);
+  return await renderPage(
+    c,
+    { title: walletTexts[visitor.locale].order(order.code), section: "wallet" },
+    <OrderPanel view={view} visitor={visitor} />,
+  );
+}
+
+/** The part of the page that changes; 204 while it has not, so that nothing flickers and nothing is read out again. */
+async function orderPanel(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return c.body(null, 404);
+  if (c.req.query("seen") === orderMark(order, deps.clock.nowMs())) return c.body(null, 204);
+  return await c.html(<OrderPanel view={await viewOf(order, deps)} visitor={c.get("visitor")} />);
+}
+
+async function cancelOrder(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return await notFoundPage(c);
+  const { code, accountId } = order;
+  await cancelTopupOrder(deps.kv, { code, accountId, nowMs: deps.clock.nowMs() });
+  return c.redirect(`/wallet/orders/${code}`, 303);
+}
+
+interface ReadStatement {
+  readonly statement: Statement;
+  readonly balanceMicroVnd: bigint;
+}
+
+/** Ledger, usage and balance are read one after the other: read again when a call came in between. */
+async function statementOf(c: PageContext, deps: WalletDeps): Promise<ReadStatement> {
+  const { account } = c.get("signedIn");
+  const today = vietnamDay(deps.clock.nowMs());
+  const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
+  const toDay = parseDay(c.req.query("to")) ?? today;
+  for (let attempt = 1;; attempt++) {
+    const statement = await readStatement(deps.kv, account.id, { fromDay, toDay });
+    const { totalMicroVnd } = await deps.teller.balance(account.id);
+    const matches = toDay < today || statement.closingMicroVnd === totalMicroVnd;
+    if (matches || attempt === 3) return { statement, balanceMicroVnd: totalMicroVnd };
+  }
+}
+
+async function statementPage(c: PageContext, deps: WalletDeps) {
+  const { locale } = c.get("visitor");
+  const t = walletTexts[locale];
+  const { statement, balanceMicroVnd } = await statementOf(c, deps);
+  const { fromDay, toDay } = statement;
+  const isOpen = toDay >= vietnamDay(deps.clock.nowMs());
+  const csv = `/wallet/statement.csv?from=${fromDay}&to=${toDay}`;
+  return await renderPage(
+    c,
+    {
+      title: t.statement,
+      lead: t.statementLead,
+      section: "wallet",
+      actions: (
+        <a href={csv} role="button" class="outline secondary small" download>
+          <Icon name="download" /> {t.csv}
+        </a>
+      ),
+    },
+    <Card>
+      <form method="get" class="inline-form">
+        <TextField name="from" label={t.from} type="date" value={fromDay} />
+        <TextField name="to" label={t.to} type="date" value={toDay} />
+        <SubmitButton tone="plain">{t.show}</SubmitButton>
+      </form>
+      {isOpen && statement.closingMicroVnd !== balanceMicroVnd && (
+        <Notice tone="info">{t.moving}</Notice>
+      )}
+      <StatementTable statement={statement} locale={locale} />
+    </Card>,
+  );
+}
+
+async function statementDownload(c: PageContext, deps: WalletDeps) {
+  const { statement } = await statementOf(c, deps);
+  const name = `statement-${statement.fromDay}-${statement.toDay}.csv`;
+  return c.body(statementCsv(statement, c.get("visitor").locale), 200, {
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": `attachment; filename="${name}"`,
+  });
+}
+
+async function setLowBalance(c: PageContext, deps: WalletDeps) {
+  const t = walletTexts[c.get("visitor").locale];
+  const typed = (await readForm(c)).text("mark");
+  const mark = typed === "" ? 0n : parseWrittenAmount(typed);
+  const isWrong = mark === undefined || mark < 0n || mark % microVndPerVnd !== 0n ||
+    mark > fromVnd(1_000_000_000);
+  if (isWrong) return await walletPage(c, deps, { markError: t.badMark });
+  const { account } = c.get("signedIn");
+  // A new mark may be warned about anew.
+  const changed = await updateAccount(deps.kv, account.id, {
+    lowBalanceMicroVnd: mark === 0n ? undefined : mark,
+    lowBalanceMailedAtMs: undefined,
+  });
+  if (changed !== undefined) c.set("signedIn", { ...c.get("signedIn"), account: changed });
+  return await walletPage(c, deps, { saved: true });
+}
+
+/** The wallet pages. */
+export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/wallet", requireAccount, (c) => walletPage(c, deps));
+  app.post("/wallet/orders", requireAccount, (c) => makeOrder(c, deps));
+  app.get("/wallet/orders/:code", requireAccount, (c) => orderPage(c, deps));
+  app.get("/wallet/orders/:code/panel", requireAccount, (c) => orderPanel(c, deps));
+  app.post("/wallet/orders/:code/cancel", requireAccount, (c) => cancelOrder(c, deps));
+  app.get("/wallet/statement", requireAccount, (c) => statementPage(c, deps));
+  app.get("/wallet/statement.csv", requireAccount, (c) => statementDownload(c, deps));
+  app.post("/wallet/low-balance", requireAccount, (c) => setLowBalance(c, deps));
+  return app;
+}

@@ -1,0 +1,114 @@
+/** The statement of a wallet, as a table and as CSV. */
+import { csvFile } from "../../core/topup/csv.ts";
+import { vietnamDateTime } from "../../core/topup/bank_time.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import type { Statement, StatementLine } from "../../kv/statement.ts";
+import { Empty, Money, Notice, TableFrame } from "./components/mod.ts";
+import { formatCount } from "./format.ts";
+import type { Locale } from "./i18n.ts";
+import { walletTexts } from "./wallet_texts.ts";
+
+function changeOf(line: StatementLine): bigint {
+  return line.kind === "ledger" ? line.entry.amountMicroVnd : -line.costMicroVnd;
+}
+
+function detailOf(line: StatementLine, locale: Locale): string {
+  return line.kind === "ledger"
+    ? line.entry.reason
+    : walletTexts[locale].callsOf(formatCount(line.calls, locale));
+}
+
+/** The lines of a period, newest first, between its two balances. */
+export function StatementTable({ statement, locale }: { statement: Statement; locale: Locale }) {
+  const t = walletTexts[locale];
+  if (statement.lines.length === 0) {
+    return (
+      <Empty title={t.noMoves}>
+        <p>{t.noMovesText}</p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      {statement.truncated && <Notice tone="warning">{t.truncated}</Notice>}
+      <TableFrame label={t.statement}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t.day}</th>
+              <th scope="col">{t.kind}</th>
+              <th scope="col">{t.detail}</th>
+              <th scope="col" class="number">{t.change}</th>
+              <th scope="col" class="number">{t.after}</th>
+            </tr>
+          </thead>
+          <tbody>
+            <EdgeRow
+              day={statement.toDay}
+              name={t.closing}
+              microVnd={statement.closingMicroVnd}
+              locale={locale}
+            />
+            {statement.lines.toReversed().map((line) => (
+              <tr>
+                <td class="nowrap">{line.day}</td>
+                <td>{t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"]}</td>
+                <td>{detailOf(line, locale)}</td>
+                <td class="number">
+                  <Money microVnd={changeOf(line)} locale={locale} />
+                </td>
+                <td class="number">
+                  <Money microVnd={line.balanceMicroVnd} locale={locale} />
+                </td>
+              </tr>
+            ))}
+            <EdgeRow
+              day={statement.fromDay}
+              name={t.opening}
+              microVnd={statement.openingMicroVnd}
+              locale={locale}
+            />
+          </tbody>
+        </table>
+      </TableFrame>
+    </>
+  );
+}
+
+function EdgeRow({ day, name, microVnd, locale }: {
+  day: string;
+  name: string;
+  microVnd: bigint;
+  locale: Locale;
+}) {
+  return (
+    <tr>
+      <td class="nowrap">{day}</td>
+      <th scope="row" colspan={3}>{name}</th>
+      <td class="number">
+        <strong>
+          <Money microVnd={microVnd} locale={locale} />
+        </strong>
+      </td>
+    </tr>
+  );
+}
+
+/** The same as a file, oldest first. Sums are exact decimals in VND. */
+export function statementCsv(statement: Statement, locale: Locale): string {
+  const t = walletTexts[locale];
+  const rows = statement.lines.map((line) => [
+    line.kind === "ledger" ? vietnamDateTime(line.entry.atMs) : line.day,
+    t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"],
+    detailOf(line, locale),
+    line.kind === "ledger" ? line.entry.ledgerId : "",
+    formatVnd(changeOf(line)),
+    formatVnd(line.balanceMicroVnd),
+  ]);
+  return csvFile([
+    [t.day, t.kind, t.detail, "id", `${t.change} (VND)`, `${t.after} (VND)`],
+    [statement.fromDay, t.opening, "", "", "", formatVnd(statement.openingMicroVnd)],
+    ...rows,
+    [statement.toDay, t.closing, "", "", "", formatVnd(statement.closingMicroVnd)],
+  ]);
+}
