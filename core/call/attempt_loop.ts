@@ -55,7 +55,7 @@ export function isRouteFault(error: GatewayError): boolean {
 }
 
 /** Of several failures the client gets the one that says most: a rate limit over an outage. */
-function moreTelling(former: GatewayError | undefined, error: GatewayError): GatewayError {
+export function moreTelling(former: GatewayError | undefined, error: GatewayError): GatewayError {
   if (former === undefined || former.code !== "rate_limit_exceeded") return error;
   if (error.code !== "rate_limit_exceeded") return former;
   const soonest = Math.min(

@@ -1,31 +1,19 @@
 /** Reads `POST /v1/images/generations` and `/v1/images/edits`, as JSON or as a form (spec section 4). */
-import { type JsonBody, parseJsonBody } from "../call/json_body.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { fieldsOfBody, type MediaBody, readMediaBody } from "../media/body.ts";
 import {
   booleanField,
-  fieldsOfForm,
-  fieldsOfJson,
   type MediaFields,
+  modelField,
   referenceCount,
   referenceField,
   textField,
   wholeNumberField,
 } from "../media/fields.ts";
-import { type FormPart, multipartBoundary, readForm } from "../media/multipart.ts";
 import type { MediaReference } from "../media/reference.ts";
 
 export type ImageEndpoint = "generations" | "edits";
-
-/** The body as it came, kept so that it can go on unchanged. */
-export type ImageBody =
-  | { readonly kind: "json"; readonly json: JsonBody }
-  | {
-    readonly kind: "form";
-    readonly bytes: Uint8Array;
-    readonly boundary: string;
-    readonly parts: readonly FormPart[];
-  };
 
 export interface ImageRequest {
   readonly endpoint: ImageEndpoint;
@@ -36,7 +24,7 @@ export interface ImageRequest {
   /** In the order of {@linkcode referenceFields}, then of the request. Only on edits. */
   readonly references: readonly MediaReference[];
   readonly mask: MediaReference | undefined;
-  readonly body: ImageBody;
+  readonly body: MediaBody;
 }
 
 /** Where a reference may stand: the four names of the spec, and the SDK's list of its JSON form. */
@@ -52,26 +40,6 @@ function refuse(field: string, why: string): never {
   throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
 }
 
-function readBody(bytes: Uint8Array, contentType: string): ImageBody {
-  const boundary = multipartBoundary(contentType);
-  if (boundary !== undefined) {
-    return { kind: "form", bytes, boundary, parts: readForm(bytes, boundary) };
-  }
-  if (!/^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) {
-    throw new GatewayError(
-      "unsupported_media_type",
-      "The content type must be application/json or multipart/form-data",
-      { param: "content-type" },
-    );
-  }
-  return { kind: "json", json: parseJsonBody(bytes) };
-}
-
-/** The fields of a body, whatever its form. */
-export function fieldsOfBody(body: ImageBody): MediaFields {
-  return body.kind === "json" ? fieldsOfJson(body.json.value) : fieldsOfForm(body.parts);
-}
-
 /**
  * Reads an image request. What is not checked here goes to the provider as it is.
  *
@@ -82,13 +50,9 @@ export function readImageRequest(
   bytes: Uint8Array,
   contentType: string,
 ): ImageRequest {
-  const body = readBody(bytes, contentType);
+  const body = readMediaBody(bytes, contentType);
   const fields = fieldsOfBody(body);
-  const model = textField(fields, "model");
-  if (model === undefined || model === "") refuse("model", "is required");
-  if (model.length > limits.modelNameChars) {
-    refuse("model", `must be at most ${limits.modelNameChars} characters`);
-  }
+  const model = modelField(fields);
   checkPrompt(fields);
   checkSize(fields);
   checkPartialImages(fields);

@@ -1,6 +1,7 @@
 /** The fields of a media request, the same whether they came as JSON or as a form. */
 import { GatewayError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { limits } from "../limits.ts";
 import { type FormPart, partText } from "./multipart.ts";
 import { type MediaReference, readFile, readReference } from "./reference.ts";
 
@@ -62,6 +63,20 @@ export function textField(fields: MediaFields, field: string): string | undefine
   if (value.kind === "text") return value.text;
   if (value.kind === "json" && typeof value.value === "string") return value.value;
   refuse(field, "must be a string");
+}
+
+/**
+ * The name of the model, which every request must have.
+ *
+ * @throws {GatewayError} `invalid_request` that names the field
+ */
+export function modelField(fields: MediaFields): string {
+  const model = textField(fields, "model");
+  if (model === undefined || model === "") refuse("model", "is required");
+  if (model.length > limits.modelNameChars) {
+    refuse("model", `must be at most ${limits.modelNameChars} characters`);
+  }
+  return model;
 }
 
 /**

@@ -1,0 +1,39 @@
+/** Bodies of media requests: JSON or a form, kept as they came so that they can go on unchanged. */
+import { type JsonBody, parseJsonBody } from "../call/json_body.ts";
+import { GatewayError } from "../errors.ts";
+import { fieldsOfForm, fieldsOfJson, type MediaFields } from "./fields.ts";
+import { type FormPart, multipartBoundary, readForm } from "./multipart.ts";
+
+export type MediaBody =
+  | { readonly kind: "json"; readonly json: JsonBody }
+  | {
+    readonly kind: "form";
+    readonly bytes: Uint8Array;
+    readonly boundary: string;
+    readonly parts: readonly FormPart[];
+  };
+
+/**
+ * Reads a body by its content type.
+ *
+ * @throws {GatewayError} `unsupported_media_type`, `invalid_json` or `invalid_request`
+ */
+export function readMediaBody(bytes: Uint8Array, contentType: string): MediaBody {
+  const boundary = multipartBoundary(contentType);
+  if (boundary !== undefined) {
+    return { kind: "form", bytes, boundary, parts: readForm(bytes, boundary) };
+  }
+  if (!/^\s*application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) {
+    throw new GatewayError(
+      "unsupported_media_type",
+      "The content type must be application/json or multipart/form-data",
+      { param: "content-type" },
+    );
+  }
+  return { kind: "json", json: parseJsonBody(bytes) };
+}
+
+/** The fields of a body, whatever its form. */
+export function fieldsOfBody(body: MediaBody): MediaFields {
+  return body.kind === "json" ? fieldsOfJson(body.json.value) : fieldsOfForm(body.parts);
+}
