@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { openControl } from "../../kv/control.ts";
+import { reapExpiredInstances } from "../../kv/reaper.ts";
 import { openStore } from "../../kv/store.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { loadMasterKeys } from "../server/master_keys.ts";
@@ -119,6 +120,7 @@ async function send(config: Config, command: Command): Promise<Response> {
   if (!opened.ok) return await callAdminSocket(adminSocketPath(config), command.path, init);
   using store = opened.store;
   const control = await openControl(store.kv, systemClock);
+  await reapExpiredInstances(store.kv, systemClock.nowMs(), { all: config.store.kind === "file" });
   const teller = await openTeller(store.kv, { clock: systemClock });
   try {
     const app = createAdminApp({

@@ -44,7 +44,8 @@ export async function assemble(
   const clock = systemClock;
   const deadlines = new Deadlines({ clock });
   // What dead instances left behind goes back to its wallets before anyone asks for a balance.
-  await reapExpiredInstances(kv, clock.nowMs());
+  // Whoever holds a local file is alone on it: everything else in it is dead, whatever its time.
+  await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
   const control = await openControl(kv, clock);
   const teller = await openTeller(kv, { clock });
   const transports = openTransports(config.catalog, clock, deadlines);
