@@ -16,6 +16,8 @@ import type {
 import { invalid } from "./fields.ts";
 import { Notes } from "./notes.ts";
 
+const begin: TextBlock = { type: "text", text: "Begin.", path: "messages" };
+
 /** What stands in for the result of a call that was never answered. */
 const noResult = "[no result]";
 
@@ -40,7 +42,14 @@ export function arrange(conversation: Conversation): Conversation {
   const turns = mergeTurns(withSystemAfterResults(withoutEmptyText(conversation.turns)));
   const pairing = new Pairing(conversation.from === "messages", notes);
   const paired = mergeTurns(pairing.pair(turns));
-  if (paired.length === 0) invalid(listName(conversation), "at least one message with content");
+  if (paired.length === 0) {
+    if (conversation.system.length === 0) {
+      invalid(listName(conversation), "at least one message with content is required");
+    }
+    // Only instructions: some vendors answer them, others want a user's word first.
+    notes.add(listName(conversation));
+    paired.push({ role: "user", path: listName(conversation), blocks: [begin] });
+  }
   return { ...conversation, turns: paired, notes: notes.list() };
 }
 

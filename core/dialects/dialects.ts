@@ -3,15 +3,15 @@ import { chatDialect } from "./chat/dialect.ts";
 import type { Style } from "./contract.ts";
 import type { Dialect } from "./dialect.ts";
 import { messagesDialect } from "./messages/dialect.ts";
-import { invariant } from "../assert.ts";
+import { responsesDialect } from "./responses/dialect.ts";
 
-const dialects: Readonly<Partial<Record<Style, Dialect>>> = {
+const dialects: Readonly<Record<Style, Dialect>> = {
   messages: messagesDialect,
   chat: chatDialect,
+  responses: responsesDialect,
 };
 
+/** The dialect of a style. */
 export function dialectOf(style: Style): Dialect {
-  const dialect = dialects[style];
-  invariant(dialect !== undefined, `there is a dialect for ${style}`);
-  return dialect;
+  return dialects[style];
 }

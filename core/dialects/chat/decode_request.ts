@@ -48,6 +48,7 @@ const known = new Set([
   "response_format",
   "reasoning_effort",
   "reasoning",
+  "thinking",
   "user",
   "safety_identifier",
   "service_tier",
@@ -127,7 +128,11 @@ function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
   if (word !== undefined) {
     return { effort: oneOf(word, efforts, "reasoning_effort"), path: "reasoning_effort" };
   }
-  // The form that aggregators give to the same wish.
+  return decodeReasoningObject(body) ?? decodeThinking(body);
+}
+
+/** The form that aggregators give to the same wish. */
+function decodeReasoningObject(body: JsonObject): ReasoningWish | undefined {
   const reasoning = optionalObject(body, "reasoning", "reasoning");
   if (reasoning === undefined) return undefined;
   const effort = optionalString(reasoning, "effort", "reasoning.effort");
@@ -138,6 +143,18 @@ function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
   if (budgetTokens !== undefined) return { mode: "on", budgetTokens, path: "reasoning" };
   if (reasoning.enabled === false) return { mode: "off", path: "reasoning" };
   return reasoning.enabled === true ? { mode: "adaptive", path: "reasoning" } : undefined;
+}
+
+/** The form that several other vendors of this style give to it. */
+function decodeThinking(body: JsonObject): ReasoningWish | undefined {
+  const path = "thinking";
+  const thinking = optionalObject(body, path, path);
+  if (thinking?.type === "disabled") return { mode: "off", path };
+  if (thinking?.type !== "enabled") return undefined;
+  const budgetTokens = optionalCount(thinking, "budget_tokens", `${path}.budget_tokens`, 1);
+  return budgetTokens === undefined
+    ? { mode: "adaptive", path }
+    : { mode: "on", budgetTokens, path };
 }
 
 function decodeFormat(body: JsonObject): OutputFormat | undefined {

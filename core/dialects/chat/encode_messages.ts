@@ -143,7 +143,10 @@ class MessageWriter {
   /** Many servers refuse parts in assistant messages: its texts become one string, as the model wrote them. */
   #assistantText(block: Block): string {
     if (block.type === "text") return block.text;
-    if (block.type === "foreign") return renderForeign(block, this.#notes) ?? "";
+    if (block.type === "foreign") {
+      const rendered = renderForeign(block, this.#notes);
+      return rendered === undefined ? "" : `${rendered}\n\n`;
+    }
     // Vendors that take images from the assistant do not exist; none of the styles sends one.
     this.#notes.add(block.path);
     return "";

@@ -33,7 +33,7 @@ export function replayReasoning(
       if (blocks.length === 0 && !hasCalls) return undefined;
       return {
         field: facts.reasoning_replay,
-        value: blocks.map((block) => block.text).join("\n\n"),
+        value: blocks.map((block) => block.text).filter((text) => text !== "").join("\n\n"),
       };
     }
     case "details": {
