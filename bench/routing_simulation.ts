@@ -174,7 +174,7 @@ function healthPolicy(model: Model, now: () => number, random: () => number): Po
   const router = new LiveRouter({
     catalog: {
       models: [model],
-      providers: { simulated: { kind: "sandbox" } },
+      providers: { simulated: { kind: "sandbox", strict: false } },
       listRate: 1,
       defaultModel: model,
       find: () => model,

@@ -15,6 +15,8 @@ const envName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
 
 const sandboxProvider = z.strictObject({
   kind: z.literal("sandbox").describe("The built-in provider: deterministic, free, no network."),
+  strict: z.boolean().default(false)
+    .describe("Refuse what the real vendors would refuse, in their words."),
 });
 
 const httpProvider = z.strictObject({

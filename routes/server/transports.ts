@@ -3,6 +3,7 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import { invariant } from "../../core/assert.ts";
+import { validateRequest } from "../../core/dialects/strict/mod.ts";
 import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
 import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
 import { timerDelay } from "../../core/upstream/sandbox/delay.ts";
@@ -21,7 +22,14 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
   const closers: (() => void)[] = [];
   for (const [name, provider] of Object.entries(catalog.providers)) {
     if (provider.kind === "sandbox") {
-      transports.set(name, createSandboxTransport({ clock, delay: timerDelay() }));
+      transports.set(
+        name,
+        createSandboxTransport({
+          clock,
+          delay: timerDelay(),
+          ...(provider.strict ? { validate: validateRequest } : {}),
+        }),
+      );
     } else if (provider.driver === "fetch") {
       const client = Deno.createHttpClient({});
       transports.set(
