@@ -25,7 +25,7 @@ import { readForm } from "./form_data.ts";
 import { formatMoney } from "./format.ts";
 import { requireAccount } from "./identify.ts";
 import { renderPage } from "./layout.tsx";
-import { parseDay } from "./usage/days.ts";
+import { parseDay } from "../usage_api/days.ts";
 import type { DashboardEnv } from "./visitor.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { statementCsv, StatementTable } from "./wallet_statement.tsx";

@@ -1,0 +1,229 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { parseCsv } from "../../../core/topup/csv.ts";
+import { readTopupSettings, type TopupSettings } from "../../../core/topup/settings.ts";
+import { parseOrderCode } from "../../../core/topup/order_code.ts";
+import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
+import { type Account, getAccount } from "../../../kv/accounts.ts";
+import { credit } from "../../../kv/ledger.ts";
+import { listTopupOrders } from "../../../kv/topups.ts";
+import { fromVnd } from "../../../core/money/micro_vnd.ts";
+import { createWalletPages, type WalletDeps } from "../../../routes/dashboard/wallet_pages.tsx";
+import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";
+import {
+  notice,
+  receivingAccount,
+  type TopupWorld,
+  topupWorld,
+} from "../../support/topup_world.ts";
+
+export function topupSettings(change: Partial<TopupSettings> = {}): TopupSettings {
+  const read = readTopupSettings({ GATEWAY_VAT_RATES: "2025-07-01=8,2027-01-01=10" });
+  assert(read.ok);
+  return { ...read.settings, receivingAccounts: [receivingAccount], ...change };
+}
+
+interface Walleted {
+  readonly world: TopupWorld;
+  readonly teller: Teller;
+  readonly ann: Account;
+  readonly browser: PageVisitor;
+  as(account: Account | undefined, locale?: "vi" | "en"): Promise<PageVisitor>;
+}
+
+async function walleted(
+  run: (walleted: Walleted) => Promise<void>,
+  change: Partial<TopupSettings> = {},
+): Promise<void> {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const clock = { nowMs: () => world.nowMs, monotonicMs: () => world.nowMs };
+  const teller = await openTeller(kv, { clock });
+  const deps: WalletDeps = {
+    kv,
+    clock,
+    baseUrl: "https://gateway.example",
+    operators: [],
+    sandbox: false,
+    teller,
+    topup: topupSettings(change),
+  };
+  try {
+    const app = pageApp(deps, createWalletPages(deps));
+    const ann = await world.customer("ann");
+    const as: Walleted["as"] = (account, locale) => visit(app, deps, account, locale);
+    await run({ world, teller, ann, as, browser: await as(ann) });
+  } finally {
+    await teller.close();
+  }
+}
+
+Deno.test("an order is made, shown with its QR code, and turns to paid on the open page", () =>
+  walleted(async ({ world, ann, browser }) => {
+    const made = await browser.post("/wallet/orders", { amount: "200.000" });
+    assertEquals(made.status, 303);
+    const code = parseOrderCode(made.location?.split("/").at(-1) ?? "");
+    assert(code !== undefined);
+    const page = await browser.get(made.location!);
+    assertEquals(page.status, 200);
+    assertStringIncludes(page.text, "<svg");
+    for (const shown of [receivingAccount.account, receivingAccount.holder, "MB Bank", code]) {
+      assertStringIncludes(page.text, shown);
+    }
+    for (const copied of [code, "200000", receivingAccount.account]) {
+      assertStringIncludes(page.text, `data-copy="${copied}"`);
+    }
+    const poll = /hx-get="([^"]+)"/.exec(page.text)?.[1]?.replaceAll("&amp;", "&");
+    assert(poll !== undefined);
+    assertEquals((await browser.get(poll)).status, 204);
+
+    await world.intake.take(notice(code), "{}");
+    const changed = await browser.get(poll);
+    assertEquals(changed.status, 200);
+    assertStringIncludes(changed.text, "₫200,000 have arrived");
+    assertStringIncludes(changed.text, "Your balance is now ₫200,000");
+    assert(!changed.text.includes("hx-get") && !changed.text.includes("<html"));
+    assertStringIncludes(changed.text, `/invoices/new?order=${code}`);
+    assertEquals(await world.balanceVnd(ann.id), 200_000);
+  }));
+
+Deno.test("an expired order hides its QR code and still turns to paid", () =>
+  walleted(async ({ world, ann, browser }) => {
+    const order = await world.order(ann);
+    world.nowMs += 3_600_000;
+    const page = await browser.get(`/wallet/orders/${order.code}`);
+    assert(!page.text.includes('class="qr"'));
+    assertStringIncludes(page.text, "every 15s");
+    await world.intake.take(notice(order.code), "{}");
+    assertStringIncludes((await browser.get(`/wallet/orders/${order.code}`)).text, "have arrived");
+  }));
+
+Deno.test("sums that are wrong are refused with the reason, beside the field", () =>
+  walleted(async ({ world, ann, browser }) => {
+    for (
+      const amount of ["", "0", "9999", "abc", "-50000", "1e9", "10000.5", "499000001", "0x99999"]
+    ) {
+      const page = await browser.post("/wallet/orders", { amount });
+      assertEquals(page.status, 400, amount);
+      assertStringIncludes(page.text, 'id="amount-error"');
+    }
+    assertEquals(await listTopupOrders(world.kv, ann.id, { count: 10 }), []);
+  }));
+
+Deno.test("orders are limited per hour", () =>
+  walleted(async ({ world, ann, browser }) => {
+    for (let count = 0; count < 30; count++) {
+      const made = await browser.post("/wallet/orders", { amount: "10000" });
+      if (made.status === 303) await browser.post(`${made.location}/cancel`);
+    }
+    const refused = await browser.post("/wallet/orders", { amount: "10000" });
+    assertEquals(refused.status, 400);
+    assertStringIncludes(refused.text, "Too many orders");
+    assertEquals((await listTopupOrders(world.kv, ann.id, { count: 100 })).length, 30);
+  }));
+
+Deno.test("somebody else's order looks like none, on every path", () =>
+  walleted(async ({ world, ann, as }) => {
+    const order = await world.order(ann);
+    const bob = await as(await world.customer("bob"));
+    assertEquals((await bob.get(`/wallet/orders/${order.code}`)).status, 404);
+    assertEquals((await bob.get(`/wallet/orders/${order.code}/panel`)).status, 404);
+    assertEquals((await bob.post(`/wallet/orders/${order.code}/cancel`)).status, 404);
+    assertEquals((await listTopupOrders(world.kv, ann.id, { count: 1 }))[0]?.state, "pending");
+    for (const code of ["ST7K2M9QXJ", "ST", "..%2f..", "%00"]) {
+      assertEquals((await bob.get(`/wallet/orders/${code}`)).status, 404, code);
+    }
+  }));
+
+Deno.test("without a session every page sends to the sign-in; without the token nothing is changed", () =>
+  walleted(async ({ world, ann, as, browser }) => {
+    const order = await world.order(ann);
+    const stranger = await as(undefined);
+    const paths = [
+      "/wallet",
+      "/wallet/statement",
+      "/wallet/statement.csv",
+      `/wallet/orders/${order.code}`,
+    ];
+    for (const path of paths) {
+      const page = await stranger.get(path);
+      assertEquals(page.status, 303, path);
+      assertMatch(page.location ?? "", /^\/sign-in/);
+    }
+    for (
+      const path of ["/wallet/orders", `/wallet/orders/${order.code}/cancel`, "/wallet/low-balance"]
+    ) {
+      assertEquals((await browser.postForged(path, { amount: "10000", mark: "1" })).status, 403);
+    }
+    assertEquals((await listTopupOrders(world.kv, ann.id, { count: 9 })).length, 1);
+  }));
+
+Deno.test("with no receiving account the page says so and makes no order", () =>
+  walleted(async ({ world, ann, browser }) => {
+    assertStringIncludes((await browser.get("/wallet")).text, "not set up here yet");
+    await browser.post("/wallet/orders", { amount: "200000" });
+    assertEquals(await listTopupOrders(world.kv, ann.id, { count: 9 }), []);
+  }, { receivingAccounts: [] }));
+
+Deno.test("the statement adds up to the balance, line by line and as CSV", () =>
+  walleted(async ({ world, teller, ann, browser }) => {
+    const day = 86_400_000;
+    world.nowMs -= 40 * day;
+    await world.intake.take(notice((await world.order(ann)).code, { amountVnd: 1_000_000 }), "{}");
+    world.nowMs += 40 * day;
+    await world.intake.take(
+      notice((await world.order(ann)).code, { amountVnd: 350_001, at: "2026-11-20 14:00:00" }),
+      "{}",
+    );
+    await credit(world.kv, {
+      accountId: ann.id,
+      amountMicroVnd: 1_245_000n,
+      kind: "refund",
+      operationId: "refund:video_1",
+      reason: "=cmd|' /C calc'!A0",
+      atMs: world.nowMs,
+    });
+    const { totalMicroVnd } = await teller.balance(ann.id);
+    assertEquals(totalMicroVnd, fromVnd(1_350_001) + 1_245_000n);
+
+    const page = await browser.get("/wallet/statement");
+    assertStringIncludes(page.text, `value="${totalMicroVnd}"`);
+    assertStringIncludes(page.text, `value="${fromVnd(1_000_000)}"`);
+    const csv = await browser.get("/wallet/statement.csv?from=2026-01-01&to=2026-11-20");
+    assertEquals(csv.headers.get("content-type"), "text/csv; charset=utf-8");
+    assertMatch(csv.headers.get("content-disposition") ?? "", /^attachment/);
+    const rows = parseCsv(csv.text).slice(1);
+    const micro = (text: string) => BigInt(Math.round(Number(text) * 1_000_000));
+    const [opening, closing] = [rows[0]!, rows.at(-1)!];
+    const changes = rows.slice(1, -1).map((row) => micro(row[4]!));
+    const sum = changes.reduce((total, change) => total + change, micro(opening[5]!));
+    assertEquals([changes.length, sum, micro(closing[5]!)], [3, totalMicroVnd, totalMicroVnd]);
+    assertStringIncludes(csv.text, "'=cmd");
+  }));
+
+Deno.test("the low-balance mark is kept, shown, cleared, and refused when it is no sum", () =>
+  walleted(async ({ world, ann, browser }) => {
+    const mark = async () => (await getAccount(world.kv, ann.id))?.lowBalanceMicroVnd;
+    assertStringIncludes(
+      (await browser.post("/wallet/low-balance", { mark: "50.000" })).text,
+      "Saved.",
+    );
+    assertEquals(await mark(), fromVnd(50_000));
+    assertEquals((await browser.post("/wallet/low-balance", { mark: "-5" })).status, 400);
+    assertEquals(await mark(), fromVnd(50_000));
+    await browser.post("/wallet/low-balance", { mark: "" });
+    assertEquals(await mark(), undefined);
+  }));
+
+Deno.test("the pages speak Vietnamese and let no inline style or script in", () =>
+  walleted(async ({ world, ann, as }) => {
+    const order = await world.order(ann);
+    const browser = await as(ann, "vi");
+    for (const path of ["/wallet", "/wallet/statement", `/wallet/orders/${order.code}`]) {
+      const page = await browser.get(path);
+      assertStringIncludes(page.text, '<html lang="vi"');
+      assert(!/ style=| on[a-z]+="/.test(page.text), path);
+      assert(!/<script(?![^>]* src=)/.test(page.text), path);
+      assertStringIncludes(page.headers.get("content-security-policy") ?? "", "default-src 'none'");
+    }
+    assertStringIncludes((await browser.get("/wallet")).text, "Nạp tiền");
+  }));
