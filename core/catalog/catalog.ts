@@ -2,6 +2,7 @@
 import type { Style } from "../dialects/contract.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../money/price.ts";
+import { videoModelProblems } from "../video/model_rules.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry } from "./schema.ts";
 
 export type ModelKind = "chat" | "image" | "speech" | "video";
@@ -125,7 +126,7 @@ function buildModel(entry: ModelEntry): Model {
 }
 
 function modelProblems(model: Model, path: string, file: GatewayFile): string[] {
-  const problems: string[] = [];
+  const problems = videoModelProblems(model).map((problem) => `${path}.${problem}`);
   const routeIds = new Set<string>();
   for (const route of model.routes) {
     if (!(route.provider in file.providers)) {

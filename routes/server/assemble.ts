@@ -13,6 +13,7 @@ import { openTeller } from "../../kv/teller/mod.ts";
 import { createCallLog } from "../v1/call_log.ts";
 import { CallsInFlight } from "../v1/calls_in_flight.ts";
 import type { Gateway } from "../v1/gateway.ts";
+import { openMediaServices } from "../v1/media_services.ts";
 import { openTransports } from "./transports.ts";
 
 export interface Assembled {
@@ -72,6 +73,7 @@ export async function assemble(
     availability: new Availability(clock.nowMs()),
     calls,
     log,
+    media: openMediaServices(kv, deadlines),
   };
   return {
     gateway,
@@ -81,6 +83,7 @@ export async function assemble(
       await teller.close();
       control.close();
       transports.close();
+      gateway.media.close();
       deadlines.close();
     },
   };

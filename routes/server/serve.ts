@@ -8,6 +8,7 @@ import { assemble } from "./assemble.ts";
 import { clientAddressOf } from "./client_address.ts";
 import { ensureDemoAccount } from "./demo_account.ts";
 import { loadMasterKeys } from "./master_keys.ts";
+import { registerVideoCron, startVideoWorker } from "../v1/video_worker.ts";
 import { startJobs } from "./jobs.ts";
 
 export interface ServeOptions {
@@ -62,6 +63,10 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     )
     : undefined;
   const jobs = startJobs(gateway);
+  const videoWorker = startVideoWorker(gateway);
+  registerVideoCron(gateway, signal);
+  // Resolves when the store is closed; until then hints of other tasks of this store arrive here.
+  gateway.media.wakeUp.listen();
   const app = createApp(gateway, { stopping: () => signal.aborted });
   const server = Deno.serve({
     port: config.port,
@@ -90,6 +95,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   // shutdown() stops accepting at once and resolves when all responses are out; assembled.close() makes them end.
   const stopped = server.shutdown();
   await jobs.stop();
+  await videoWorker.stop();
   await assembled.close();
   await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1_000))]);
   await admin?.stop();

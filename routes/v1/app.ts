@@ -8,6 +8,7 @@ import { serveChat } from "./chat.ts";
 import { serveCountTokens } from "./count_tokens.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
+import { mediaEndpoints } from "./media_endpoints.ts";
 import { listStyle, modelList, modelObject } from "./models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
 
@@ -56,6 +57,7 @@ const endpoints: readonly Endpoint[] = [
   { method: "POST", path: "/v1/messages/count_tokens", serve: serveCountTokens },
   { method: "GET", path: "/v1/models", serve: serveModelList },
   { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
+  ...mediaEndpoints,
 ];
 
 function pathHint(pathname: string): string {

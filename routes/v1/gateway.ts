@@ -9,6 +9,7 @@ import type { KeyDirectory } from "../../kv/key_directory.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
+import type { MediaServices } from "./media_services.ts";
 
 export interface Gateway {
   readonly config: Config;
@@ -22,4 +23,5 @@ export interface Gateway {
   readonly availability: Availability;
   readonly calls: CallsInFlight;
   readonly log: CallLog;
+  readonly media: MediaServices;
 }

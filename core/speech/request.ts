@@ -1,0 +1,39 @@
+/** Reads `POST /v1/audio/speech` (spec section 4). What is not checked here goes to the provider as it is. */
+import { type JsonBody, parseJsonBody } from "../call/json_body.ts";
+import { GatewayError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import { fieldsOfJson, modelField, textField } from "../media/fields.ts";
+
+export interface SpeechRequest {
+  readonly model: string;
+  /** The client asked for events instead of audio; they pass like any other bytes. */
+  readonly events: boolean;
+  readonly body: JsonBody;
+}
+
+/**
+ * Reads a speech request. The text is bounded, since a call has one price whatever its length.
+ *
+ * @example
+ * ```ts
+ * import { readSpeechRequest } from "./request.ts";
+ * const body = new TextEncoder().encode('{"model":"speech-1","input":"Xin chào","voice":"lan"}');
+ * if (readSpeechRequest(body).model !== "speech-1") throw new Error("not read");
+ * ```
+ *
+ * @throws {GatewayError} `invalid_request` or `invalid_json`, naming the field at fault
+ */
+export function readSpeechRequest(bytes: Uint8Array): SpeechRequest {
+  const body = parseJsonBody(bytes);
+  const fields = fieldsOfJson(body.value);
+  const model = modelField(fields);
+  const input = textField(fields, "input");
+  const refuse = (why: string): never => {
+    throw new GatewayError("invalid_request", `input: ${why}`, { param: "input" });
+  };
+  if (input === undefined || input.trim() === "") refuse("is required");
+  if ((input ?? "").length > limits.speechInputChars) {
+    refuse(`must be at most ${limits.speechInputChars} characters`);
+  }
+  return { model, events: textField(fields, "stream_format") === "sse", body };
+}

@@ -1,0 +1,59 @@
+/** The video side of the catalogue: which rules a model has, and what is wrong with how they are written. */
+import { z } from "zod";
+import type { Model } from "../catalog/catalog.ts";
+import { invariant } from "../assert.ts";
+import { videoAdapterSchema } from "./adapter.ts";
+import {
+  resolveVideoRules,
+  videoPriceProblems,
+  type VideoRules,
+  videoRulesSchema,
+} from "./rules.ts";
+
+const known = new WeakMap<Model, VideoRules>();
+
+/**
+ * The rules of a video model of the catalogue.
+ *
+ * @throws {InvariantError} if there are none: {@linkcode videoModelProblems} refuses such a model when it is read
+ */
+export function videoRulesOf(model: Model): VideoRules {
+  let rules = known.get(model);
+  if (rules === undefined) {
+    const parsed = videoRulesSchema.safeParse(model.videoRules);
+    invariant(parsed.success, `The model ${model.id} has no usable videoRules`);
+    rules = resolveVideoRules(parsed.data);
+    known.set(model, rules);
+  }
+  return rules;
+}
+
+function issuesOf(prefix: string, error: z.ZodError): string[] {
+  return [`${prefix}: ${z.prettifyError(error).replaceAll("\n", " ")}`];
+}
+
+/**
+ * Everything that is wrong with a video model: its rules, its prices for them, the adapters of its routes. One sentence
+ * each; empty for models of other kinds.
+ */
+export function videoModelProblems(model: Model): string[] {
+  if (model.kind !== "video") return [];
+  const problems: string[] = [];
+  const rules = videoRulesSchema.safeParse(model.videoRules);
+  if (!rules.success) {
+    problems.push(...issuesOf("videoRules", rules.error));
+  } else if (model.price.unit === "video") {
+    const resolved = resolveVideoRules(rules.data);
+    const found = videoPriceProblems(resolved, model.price.tiers);
+    problems.push(...found.map((problem) => `price.tiers: ${problem}`));
+  }
+  for (const [index, route] of model.routes.entries()) {
+    const written = route.facts["videoAdapter"];
+    if (written === undefined) continue;
+    const adapter = videoAdapterSchema.safeParse(written);
+    if (!adapter.success) {
+      problems.push(...issuesOf(`routes.${index}.facts.videoAdapter`, adapter.error));
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,102 @@
+/** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
+import type { CallControl } from "../../core/call/call_control.ts";
+import { isRouteFault } from "../../core/call/attempt_loop.ts";
+import {
+  type MediaAttemptsResult,
+  type MediaTry,
+  runMediaAttempts,
+} from "../../core/media/attempts.ts";
+import type { Operation } from "../../core/routing/router.ts";
+import type { AppliedPrice } from "../../core/receipt.ts";
+import type { Principal } from "../../kv/key_directory.ts";
+import { type ChosenModel, reserve } from "./admission.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Incoming } from "./incoming.ts";
+import { MediaSettlement } from "./media_settlement.ts";
+import { callHeaders } from "./response_headers.ts";
+
+export interface MediaCallInput {
+  readonly incoming: Incoming;
+  readonly principal: Principal;
+  readonly chosen: ChosenModel;
+  readonly style: "images" | "speech" | "videos";
+  readonly operation: Operation;
+  readonly stream: boolean;
+  readonly price: AppliedPrice;
+  /** The most the call can cost. */
+  readonly worstCaseMicroVnd: bigint;
+  /** Request fields that do not go on, for `x-gateway-conversion`. */
+  readonly dropped: readonly string[];
+  readonly startedAtMs: number;
+  readonly startedMonotonicMs: number;
+}
+
+/** An admitted call: the money is held, the clock runs. */
+export interface MediaCall {
+  readonly gateway: Gateway;
+  readonly input: MediaCallInput;
+  readonly control: CallControl;
+  readonly settlement: MediaSettlement;
+  /** Headers of any answer of this call. */
+  readonly headers: [string, string][];
+}
+
+/**
+ * Holds the money and begins the call. What throws before {@linkcode MediaSettlement.settle} must abandon it.
+ *
+ * @throws {GatewayError} 402 when the wallet cannot pay
+ */
+export async function beginMediaCall(gateway: Gateway, input: MediaCallInput): Promise<MediaCall> {
+  const { incoming, principal, chosen, price } = input;
+  const reservation = await reserve(gateway.teller, principal, input.worstCaseMicroVnd);
+  const control = gateway.calls.begin();
+  const settlement = new MediaSettlement(gateway, {
+    requestId: incoming.requestId,
+    principal,
+    model: chosen.model,
+    mappedFrom: chosen.mappedFrom,
+    style: input.style,
+    stream: input.stream,
+    price,
+    reservation,
+    startedAtMs: input.startedAtMs,
+    startedMonotonicMs: input.startedMonotonicMs,
+    onEnd: () => gateway.calls.end(control),
+  });
+  const headers = callHeaders({
+    requestId: incoming.requestId,
+    model: chosen.model,
+    mappedFrom: chosen.mappedFrom,
+    price,
+    dropped: input.dropped,
+  });
+  return { gateway, input, control, settlement, headers };
+}
+
+/** Tries the routes. A client that leaves ends a streaming call only: otherwise the provider works, and charges, on. */
+export async function tryRoutes<Value>(
+  call: MediaCall,
+  attempt: (try_: MediaTry) => Promise<Value>,
+): Promise<MediaAttemptsResult<Value>> {
+  const { gateway, control, input } = call;
+  const { model } = input.chosen;
+  const onGone = () => control.stop("client_gone");
+  const { signal } = input.incoming.request;
+  if (input.stream) signal.addEventListener("abort", onGone);
+  const result = await runMediaAttempts<Value>({
+    candidates: gateway.router.candidates(model, {
+      style: input.style,
+      operation: input.operation,
+    }),
+    begin: (route) => gateway.router.begin(route, input.operation),
+    attempt,
+    report: (route, outcome) => gateway.router.report(model, route, input.operation, outcome),
+    clock: gateway.clock,
+    control,
+  });
+  if (input.stream) signal.removeEventListener("abort", onGone);
+  if (result.ok || isRouteFault(result.error)) {
+    gateway.availability.note(model.id, result.ok, gateway.clock.nowMs());
+  }
+  return result;
+}

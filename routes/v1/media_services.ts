@@ -1,0 +1,38 @@
+/** What media calls need besides the rest of the gateway. */
+import type { Deadlines } from "../../core/deadlines.ts";
+import { fetchRemoteMedia, type GuardedFetchWorld } from "../../core/media/guarded_fetch.ts";
+import { imageMediaTypes } from "../../core/media/sniff.ts";
+import type { UpstreamBodyTools } from "../../core/media/upstream_body.ts";
+import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
+import type { Connect } from "../../core/upstream/connection.ts";
+import { createWakeUp, type WakeUp } from "../../kv/outbox_wake_up.ts";
+import { guardedConnect } from "../upstream/guarded_connect.ts";
+
+export interface MediaServices {
+  /** Reaches public addresses only: for what clients name by URL, and for files that providers keep elsewhere. */
+  readonly remote: GuardedFetchWorld;
+  readonly tools: UpstreamBodyTools;
+  /** Wakes outbox workers when a row was written. */
+  readonly wakeUp: WakeUp;
+  close(): void;
+}
+
+/** Opens them. `connect` is replaced in tests only. */
+export function openMediaServices(
+  kv: Deno.Kv,
+  deadlines: Deadlines,
+  connect: Connect = guardedConnect(),
+): MediaServices {
+  const transport = createHttp1Transport({ connect, deadlines, idleConnectionsPerOrigin: 0 });
+  const remote: GuardedFetchWorld = { transport, deadlines };
+  return {
+    remote,
+    tools: {
+      fetchImage: (url, field) =>
+        fetchRemoteMedia(remote, url, { field, accepts: imageMediaTypes }),
+      newBoundary: () => crypto.randomUUID().replaceAll("-", ""),
+    },
+    wakeUp: createWakeUp(kv),
+    close: () => transport.close(),
+  };
+}

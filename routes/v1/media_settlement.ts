@@ -1,0 +1,107 @@
+/** The end of a media call: debited and written down exactly once, or its hold given back. */
+import type { Model, Route } from "../../core/catalog/catalog.ts";
+import type { RequestId } from "../../core/ids.ts";
+import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
+import type { Principal } from "../../kv/key_directory.ts";
+import type { Attachment, Reservation } from "../../kv/teller/mod.ts";
+import type { Gateway } from "./gateway.ts";
+
+export interface MediaSettlementInput {
+  readonly requestId: RequestId;
+  readonly principal: Principal;
+  readonly model: Model;
+  readonly mappedFrom: string | undefined;
+  /** Style of the endpoint, as receipts name it. */
+  readonly style: "images" | "speech" | "videos";
+  readonly stream: boolean;
+  readonly price: AppliedPrice;
+  readonly reservation: Reservation;
+  readonly startedAtMs: number;
+  readonly startedMonotonicMs: number;
+  /** Called once when the call is over, whatever happened. */
+  readonly onEnd: () => void;
+}
+
+export interface MediaEnd {
+  readonly outcome: Outcome;
+  readonly status: number;
+  readonly units: number;
+  readonly priceMicroVnd: bigint;
+  readonly route: Route | undefined;
+  readonly attempts: readonly Attempt[];
+}
+
+const kindOfStyle = { images: "image", speech: "speech", videos: "video" } as const;
+
+export class MediaSettlement {
+  readonly input: MediaSettlementInput;
+  readonly #gateway: Gateway;
+  #firstOutputMs: number | undefined;
+  #ended = false;
+
+  constructor(gateway: Gateway, input: MediaSettlementInput) {
+    this.#gateway = gateway;
+    this.input = input;
+  }
+
+  #elapsedMs(): number {
+    return Math.round(this.#gateway.clock.monotonicMs() - this.input.startedMonotonicMs);
+  }
+
+  /** Notes the moment at which output began. */
+  firstOutput(): void {
+    this.#firstOutputMs = this.#elapsedMs();
+  }
+
+  /** Debits and writes the receipt, with rows of the caller if any; resolves when all are durable. */
+  async settle(end: MediaEnd, attach?: Attachment): Promise<Receipt> {
+    const { requestId, principal, model, mappedFrom, style, stream, price } = this.input;
+    this.#ended = true;
+    try {
+      const receipt = await this.#gateway.teller.settle(this.input.reservation, {
+        requestId,
+        keyId: principal.key.id,
+        kind: kindOfStyle[style],
+        model: model.id,
+        ...(mappedFrom === undefined ? {} : { mappedFrom }),
+        style,
+        ...(end.route === undefined ? {} : { route: end.route.id }),
+        startedAtMs: this.input.startedAtMs,
+        latencyMs: this.#elapsedMs(),
+        ...(this.#firstOutputMs === undefined ? {} : { firstOutputMs: this.#firstOutputMs }),
+        status: end.status,
+        stream,
+        outcome: end.outcome,
+        estimated: false,
+        units: end.units,
+        price,
+        priceMicroVnd: end.priceMicroVnd,
+        attempts: end.attempts,
+      }, attach);
+      this.#gateway.log.call(receipt);
+      return receipt;
+    } finally {
+      this.input.onEnd();
+    }
+  }
+
+  /** No route gave anything: a receipt of 0. */
+  async settleFailed(status: number, attempts: readonly Attempt[]): Promise<void> {
+    await this.settle({
+      outcome: "failed",
+      status,
+      units: 0,
+      priceMicroVnd: 0n,
+      route: undefined,
+      attempts,
+    });
+  }
+
+  /** The call ended before a provider was asked: the hold goes back. */
+  abandon(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#gateway.teller.release(this.input.reservation);
+    this.input.onEnd();
+  }
+}

@@ -1,0 +1,62 @@
+/** Polls of video tasks beside the calls: a worker in this process, and a sweeper that cron may call anywhere. */
+import { startOutboxWorker } from "../../kv/outbox_worker.ts";
+import {
+  pollDueTasks,
+  sweepOverdueVideos,
+  videoPolls,
+  videoPollWork,
+  type VideoPollWorld,
+} from "../../kv/videos.ts";
+import type { Gateway } from "./gateway.ts";
+import { askProviderOf } from "./video_upstream.ts";
+
+function pollWorld(gateway: Gateway): VideoPollWorld {
+  return {
+    kv: gateway.kv,
+    clock: gateway.clock,
+    random: Math.random,
+    ask: askProviderOf(gateway),
+    onFailure: ({ id, attempt, fate, error }) =>
+      gateway.log.event("warn", "video poll failed", {
+        video_id: id,
+        attempt,
+        fate,
+        error: error instanceof Error ? error.name : "unknown",
+      }),
+  };
+}
+
+/** Starts the worker of this process. `stop` waits for the polls in flight. */
+export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
+  const worker = startOutboxWorker(pollWorld(gateway), videoPollWork(pollWorld(gateway)));
+  const remove = gateway.media.wakeUp.add(videoPolls.name, worker);
+  return {
+    async stop() {
+      remove();
+      await worker.stop();
+    },
+  };
+}
+
+/** Registers {@linkcode sweepVideos} with the platform's cron, where there is one. Ends with `signal`. */
+export function registerVideoCron(gateway: Gateway, signal: AbortSignal): void {
+  // Undefined where the runtime was started without its flag; the worker and its polls do not need it.
+  if (typeof Deno.cron !== "function") return;
+  const backoffSchedule = [1_000, 10_000];
+  Deno.cron("sweep videos", "* * * * *", { signal, backoffSchedule }, () => sweepVideos(gateway))
+    .catch((error: unknown) =>
+      gateway.log.event("error", "cron failed", {
+        error: error instanceof Error ? error.name : "unknown",
+      })
+    );
+}
+
+/**
+ * One sweep: finds tasks whose poll was lost, and runs every poll that is due. For cron, so that tasks end also where
+ * no process stays alive between requests. Several at a time do no harm.
+ */
+export async function sweepVideos(gateway: Gateway): Promise<void> {
+  const world = pollWorld(gateway);
+  await sweepOverdueVideos(world);
+  await pollDueTasks(world);
+}

@@ -1,0 +1,129 @@
+/**
+ * `POST /v1/videos` (spec section 4): the task is submitted within the request, so that no prompt is ever stored and a
+ * refusal of the provider is answered at once and costs nothing. Charge, task and first poll are one commit.
+ */
+import { GatewayError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { fieldsOfBody, readMediaBody } from "../../core/media/body.ts";
+import { modelField } from "../../core/media/fields.ts";
+import { applyPrice, costOfUnits } from "../../core/money/price.ts";
+import { attemptVideo } from "../../core/video/attempt.ts";
+import { videoRulesOf } from "../../core/video/model_rules.ts";
+import { videoObject } from "../../core/video/object.ts";
+import { readVideoRequest, type VideoRequest } from "../../core/video/request.ts";
+import type { VideoTask } from "../../core/video/task.ts";
+import { cancelRequest } from "../../core/video/upstream_requests.ts";
+import { newTaskRows, videoPolls } from "../../kv/videos.ts";
+import { chooseModel } from "./admission.ts";
+import type { Gateway } from "./gateway.ts";
+import { admitRequest, type Incoming } from "./incoming.ts";
+import { beginMediaCall, type MediaCall, tryRoutes } from "./media_call.ts";
+import { costHeaders } from "./response_headers.ts";
+import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
+
+function refuseDropped(request: VideoRequest, headers: Headers): void {
+  const [field] = request.unknownFields;
+  if (field === undefined || headers.get("x-gateway-strict") !== "true") return;
+  throw new GatewayError(
+    "conversion_refused",
+    `This endpoint does not know: ${request.unknownFields.join(", ")}. ` +
+      "Leave x-gateway-strict out to drop them",
+    { param: field },
+  );
+}
+
+/** Nobody will ever ask for this task: it was accepted, but could not be written down. */
+async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
+  const upstream = upstreamOf(gateway, task);
+  const request = upstream && cancelRequest(upstream, task.upstreamId);
+  if (upstream === undefined || request === undefined) return;
+  await smallExchange(gateway, upstream.transport, request).catch(() => {});
+}
+
+async function submit(call: MediaCall, request: VideoRequest): Promise<Response> {
+  const { gateway, input, settlement } = call;
+  const { price, chosen, principal, incoming } = input;
+  const result = await tryRoutes(call, (try_) => attemptVideo(request, gateway.media.tools, try_));
+  if (!result.ok) {
+    await settlement.settleFailed(result.error.status, result.attempts);
+    throw result.error;
+  }
+  const { route, access, attempts, value: upstreamId } = result;
+  const nowMs = gateway.clock.nowMs();
+  const priceMicroVnd = costOfUnits(price, 1);
+  const task: VideoTask = {
+    id: newId("video", nowMs),
+    accountId: principal.accountId,
+    keyId: principal.key.id,
+    requestId: incoming.requestId,
+    model: chosen.model.id,
+    route: route.id,
+    credential: credentialName(gateway, route, access.secret),
+    upstreamId,
+    state: "queued",
+    progress: 0,
+    createdAtMs: nowMs,
+    completedAtMs: undefined,
+    expiresAtMs: undefined,
+    deadlineAtMs: nowMs + videoRulesOf(chosen.model).deadlineMinutes * 60_000,
+    seconds: request.billedSeconds,
+    size: request.size,
+    error: undefined,
+    costMicroVnd: priceMicroVnd,
+    refundId: undefined,
+  };
+  const end = {
+    outcome: "completed",
+    status: 200,
+    units: 1,
+    priceMicroVnd,
+    route,
+    attempts,
+  } as const;
+  try {
+    const receipt = await settlement.settle(end, newTaskRows(task));
+    gateway.media.wakeUp.hint(videoPolls.name);
+    return Response.json(videoObject(task), {
+      headers: [...call.headers, ...costHeaders(receipt)],
+    });
+  } catch (error) {
+    await takeBack(gateway, task);
+    throw error;
+  }
+}
+
+/**
+ * Serves the creation of a task.
+ *
+ * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ */
+export async function createVideo(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const startedAtMs = gateway.clock.nowMs();
+  const startedMonotonicMs = gateway.clock.monotonicMs();
+  const { body, principal } = await admitRequest(gateway, incoming);
+  const { headers } = incoming.request;
+  const fields = fieldsOfBody(readMediaBody(body, headers.get("content-type") ?? ""));
+  const chosen = chooseModel(gateway.config.catalog, modelField(fields), "video", principal);
+  const request = readVideoRequest(fields, videoRulesOf(chosen.model), chosen.model.id);
+  refuseDropped(request, headers);
+  const price = applyPrice(chosen.model.price, request.billedSeconds);
+  const call = await beginMediaCall(gateway, {
+    incoming,
+    principal,
+    chosen,
+    style: "videos",
+    operation: "video",
+    stream: false,
+    price,
+    worstCaseMicroVnd: costOfUnits(price, 1),
+    dropped: request.unknownFields,
+    startedAtMs,
+    startedMonotonicMs,
+  });
+  try {
+    return await submit(call, request);
+  } catch (error) {
+    call.settlement.abandon();
+    throw error;
+  }
+}
