@@ -311,4 +311,12 @@ export const limits = {
   videoAnswerBytes: 1024 * 1024,
   /** Redirects followed from a provider to the store that holds a finished video. */
   videoContentRedirects: 3,
+  /** An operator shows a code once per working day and browser. */
+  secondFactorMs: 12 * 3_600_000,
+  /** Rows of one kind added up for the operator's overview: a second or two of reading. */
+  operatorScanRows: 200_000,
+  /** Bank notices read one by one for the overview. */
+  operatorScanEvents: 5_000,
+  /** How long the overview's figures are kept. */
+  operatorFiguresMs: 60_000,
 } as const;

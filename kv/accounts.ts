@@ -12,6 +12,8 @@ import {
   accountKey,
   accountPasswordKey,
   accountsPrefix,
+  invoiceProfileKey,
+  lowBalanceWatchKey,
 } from "./keys.ts";
 
 /** A sign-in at an OpenID provider that is tied to an account. */
@@ -169,6 +171,10 @@ export async function updateAccount(
     const merged = { ...entry.value, ...change };
     const account = withoutUndefined(merged);
     const operation = kv.atomic().check(entry).set(entry.key, account);
+    if ("lowBalanceMicroVnd" in change) {
+      if (account.lowBalanceMicroVnd === undefined) operation.delete(lowBalanceWatchKey(accountId));
+      else operation.set(lowBalanceWatchKey(accountId), account.lowBalanceMicroVnd);
+    }
     // Keys of a blocked account must stop everywhere.
     if ("blockedAtMs" in change) bumpKeysEpoch(operation);
     const result = await operation.commit();
@@ -202,6 +208,36 @@ export async function addIdentity(
   throw new GatewayError("overloaded", "The account is being changed by others; try again");
 }
 
+/**
+ * Gives an account another e-mail address. The caller has proven that it is theirs.
+ *
+ * @returns `taken` if another account has it, `changed_meanwhile` if the account's address is no longer `from`
+ */
+export async function changeEmail(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  change: { readonly from: string | undefined; readonly to: string },
+): Promise<"changed" | "taken" | "changed_meanwhile"> {
+  invariant(normaliseEmail(change.to) === change.to, "An e-mail address is stored normalised");
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const [entry, index] = await kv.getMany<[Account, AccountId]>([
+      accountKey(accountId),
+      accountByEmailKey(change.to),
+    ]);
+    const account = entry.value;
+    if (account === null || account.deletedAtMs !== undefined || account.email !== change.from) {
+      return "changed_meanwhile";
+    }
+    if (index.value !== null) return index.value === accountId ? "changed" : "taken";
+    const atomic = kv.atomic().check(entry).check(index)
+      .set(entry.key, { ...account, email: change.to })
+      .set(index.key, accountId);
+    if (change.from !== undefined) atomic.delete(accountByEmailKey(change.from));
+    if ((await atomic.commit()).ok) return "changed";
+  }
+  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+}
+
 /** The encoded password hash, if the account has a password. */
 export async function getPasswordHash(
   kv: Deno.Kv,
@@ -227,8 +263,8 @@ export async function setPasswordHash(
 }
 
 /**
- * Drops the person and keeps the number: e-mail address, password, identities and preferences go, the id stays
- * because ledger rows and receipts name it. The address is free for a new account at once.
+ * Drops the person and keeps the number: e-mail address, password, identities, preferences and the buyer of invoices
+ * go (invoices that exist must be kept by law), the id stays because ledger rows and receipts name it. The address is free for a new account at once.
  */
 export async function forgetPerson(
   kv: Deno.Kv,
@@ -247,7 +283,9 @@ export async function forgetPerson(
     };
     const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
       .set(entry.key, rest)
-      .delete(accountPasswordKey(accountId));
+      .delete(accountPasswordKey(accountId))
+      .delete(invoiceProfileKey(accountId))
+      .delete(lowBalanceWatchKey(accountId));
     if (account.email !== undefined) atomic.delete(accountByEmailKey(account.email));
     for (const { issuer, subject } of account.identities ?? []) {
       atomic.delete(accountByIdentityKey(issuer, subject));

@@ -19,7 +19,7 @@ export type MailGrant =
   | {
     readonly purpose: "reset_password";
     readonly accountId: AccountId;
-    /** Hash of the password hash when the mail was asked for: any change of password ends older mails. */
+    /** {@linkcode passwordMark} when the mail was sent: any change of password ends older mails. */
     readonly passwordMark: string;
   }
   | {
@@ -28,6 +28,11 @@ export type MailGrant =
     readonly oldEmail: string | undefined;
     readonly newEmail: string;
   };
+
+/** Stands for the present password without telling anything about it. */
+export function passwordMark(passwordHash: string | undefined): Promise<string> {
+  return hashSecret("password-mark", passwordHash ?? "");
+}
 
 export type MailPurpose = MailGrant["purpose"];
 export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purpose: Purpose }>;
@@ -97,8 +102,6 @@ export interface SignInFlow {
   /** Hash of a cookie of the browser that left: a stolen link back is of no use in another browser. */
   readonly browserHash: string;
   readonly next: string;
-  /** Set when a signed-in person proves who they are once more, or ties the identity to their account. */
-  readonly accountId?: AccountId;
 }
 
 /** A person needs a minute or two at the provider; ten leave room for a forgotten password there. */

@@ -1,6 +1,7 @@
 /**
  * A mail that is to be sent, as it waits in the outbox. It holds no secret that opens anything: links with tokens are
- * made when the mail is sent.
+ * made when the mail is sent. Whether an address has an account is looked up only then, too: the page that took the
+ * request does the same work for every address.
  */
 import { z } from "zod";
 import type { AccountId } from "../ids.ts";
@@ -20,9 +21,10 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     browserHash: z.string(),
     next: z.string(),
   }),
-  /** Somebody signed up with the address of an account. */
+  /** What a sign-up becomes when the address has an account. */
   z.object({ ...everyJob, kind: z.literal("already_registered") }),
-  z.object({ ...everyJob, kind: z.literal("reset_password"), accountId, passwordMark: z.string() }),
+  /** Asked for by anybody; sent only if the address has an account. */
+  z.object({ ...everyJob, kind: z.literal("reset_password") }),
   z.object({ ...everyJob, kind: z.literal("password_changed") }),
   /** To the new address. */
   z.object({

@@ -15,6 +15,7 @@ import chartScript from "./static/chart.js" with { type: "text" };
 import playgroundScript from "./static/playground.js" with { type: "text" };
 import componentsCss from "./static/components.css" with { type: "text" };
 import layoutCss from "./static/layout.css" with { type: "text" };
+import walletCss from "./static/wallet.css" with { type: "text" };
 import themeCss from "./static/theme.css" with { type: "text" };
 import favicon from "./static/favicon.svg" with { type: "text" };
 
@@ -22,7 +23,10 @@ const css = "text/css; charset=utf-8";
 const script = "text/javascript; charset=utf-8";
 
 const sources = {
-  "app.css": { type: css, text: [picoCss, themeCss, layoutCss, componentsCss].join("\n") },
+  "app.css": {
+    type: css,
+    text: [picoCss, themeCss, layoutCss, componentsCss, walletCss].join("\n"),
+  },
   "app.js": { type: script, text: appScript },
   "htmx.js": { type: script, text: htmxScript },
   "chart.css": { type: css, text: uplotCss },

@@ -1,6 +1,10 @@
 /** What the pages need of the world. */
-import type { Context } from "hono";
+import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { Control } from "../../kv/control.ts";
+import type { Teller } from "../../kv/teller/mod.ts";
+import type { SignInDeps } from "./sign_in/deps.ts";
 
 /** Enough to know who is looking. Every sub-app of the dashboard gets at least this. */
 export interface PageDeps {
@@ -12,6 +16,20 @@ export interface PageDeps {
   readonly operators: readonly string[];
   /** No real provider is configured: play money. */
   readonly sandbox: boolean;
-  /** The IP address of the caller, proxies taken into account. */
-  readonly clientAddress: (c: Context) => string;
+}
+
+/** Whether a model answers right now, by the state of its routes. */
+export type ModelStatus = "up" | "degraded" | "down";
+
+/** Everything for the pages of this folder. */
+export interface DashboardDeps extends SignInDeps {
+  readonly teller: Pick<Teller, "balance">;
+  readonly masterKeys: MasterKeys;
+  /** Told after keys were changed, so that it holds at once on this instance. */
+  readonly control: Pick<Control, "refresh">;
+  readonly catalog: Catalog;
+  /** Absent: every model counts as up. */
+  readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
+  /** The gateway's own API, for the playground: the same way that a call from outside takes. */
+  readonly dispatch: (request: Request) => Response | Promise<Response>;
 }

@@ -81,7 +81,7 @@ async function sentCsrfToken(c: Context): Promise<string | undefined> {
   const isForm = type.startsWith("application/x-www-form-urlencoded") ||
     type.startsWith("multipart/form-data");
   if (!isForm) return undefined;
-  const field = (await c.req.parseBody())["csrf"];
+  const field = (await c.req.formData()).get("csrf");
   return typeof field === "string" ? field : undefined;
 }
 

@@ -29,6 +29,8 @@ export interface Visitor {
 
 /** Hono's environment on all pages. */
 export interface DashboardEnv {
+  /** What the server tells of the connection; absent when a test calls the app without a socket. */
+  Bindings: { readonly clientAddress?: string };
   Variables: {
     visitor: Visitor;
     /** Set by {@linkcode requireAccount}; pages behind it may rely on it. */

@@ -53,6 +53,8 @@ export interface TextFieldProps extends FieldProps {
   readonly min?: string;
   readonly max?: string;
   readonly pattern?: string;
+  /** `app.js` fills the field with the token in the fragment of the address. */
+  readonly tokenFromFragment?: boolean;
   /** Turns the field into a text area of this height. */
   readonly rows?: number;
 }
@@ -103,6 +105,7 @@ export function TextField(props: TextFieldProps) {
             min={props.min}
             max={props.max}
             pattern={props.pattern}
+            data-token-from-fragment={props.tokenFromFragment === true ? "" : undefined}
           />
         )}
       <FieldNotes {...props} />

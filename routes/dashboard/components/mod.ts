@@ -1,4 +1,5 @@
 /** Everything that pages are built of. */
 export * from "./blocks.tsx";
+export * from "./chart.tsx";
 export * from "./form.tsx";
 export * from "./icons.tsx";

@@ -1,0 +1,47 @@
+/** One mail when a balance falls below the mark that the owner set; the next one only after it was above again. */
+import type { AccountId } from "../core/ids.ts";
+import { type Account, updateAccount } from "./accounts.ts";
+import { accountKey, lowBalanceWatchPrefix } from "./keys.ts";
+import { addMail } from "./mail.ts";
+
+/** What the check needs of the world. */
+export interface LowBalanceWorld {
+  readonly kv: Deno.Kv;
+  /** What an account has left, in µVND. */
+  readonly balanceOf: (accountId: AccountId) => Promise<bigint>;
+  readonly nowMs: number;
+}
+
+/** Checks every account with a mark and queues the mails. Returns how many were queued. */
+export async function warnOfLowBalances(world: LowBalanceWorld): Promise<number> {
+  let queued = 0;
+  const watches = world.kv.list<bigint>({ prefix: lowBalanceWatchPrefix() });
+  for await (const { key, value: markMicroVnd } of watches) {
+    const entry = await world.kv.get<Account>(accountKey(key[1] as AccountId));
+    if (entry.value === null) continue;
+    const { id, lowBalanceMailedAtMs } = entry.value;
+    const balanceMicroVnd = await world.balanceOf(id);
+    const isLow = balanceMicroVnd < markMicroVnd;
+    if (isLow && lowBalanceMailedAtMs === undefined) {
+      if (await queueWarning(world, entry, balanceMicroVnd)) queued++;
+    } else if (!isLow && lowBalanceMailedAtMs !== undefined) {
+      await updateAccount(world.kv, id, { lowBalanceMailedAtMs: undefined });
+    }
+  }
+  return queued;
+}
+
+/** Mark and mail in one atomic: of several instances that check at once, one sends. */
+async function queueWarning(
+  { kv, nowMs }: LowBalanceWorld,
+  entry: Deno.KvEntry<Account>,
+  balanceMicroVnd: bigint,
+): Promise<boolean> {
+  const account = entry.value;
+  if (account.email === undefined || account.blockedAtMs !== undefined) return false;
+  const warned: Account = { ...account, lowBalanceMailedAtMs: nowMs };
+  const atomic = kv.atomic().check(entry).set(entry.key, warned);
+  const { email, locale = "vi" } = account;
+  addMail(atomic, { kind: "low_balance", to: email, locale, balanceMicroVnd }, { nowMs });
+  return (await atomic.commit()).ok;
+}

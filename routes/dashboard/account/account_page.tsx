@@ -1,0 +1,263 @@
+/** `/account`: who you are, how you sign in, which browsers do, and how to leave. */
+import type { Context } from "hono";
+import type { Session } from "../../../core/accounts/session_rules.ts";
+import { formatMoney } from "../../../core/money/display.ts";
+import { formatVnd } from "../../../core/money/micro_vnd.ts";
+import { getPasswordHash } from "../../../kv/accounts.ts";
+import { listSessions } from "../../../kv/sessions.ts";
+import {
+  Badge,
+  Card,
+  Notice,
+  PostForm,
+  SubmitButton,
+  TableFrame,
+  TextField,
+  Time,
+} from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { renderPage } from "../layout.tsx";
+import { signInTexts } from "../sign_in/texts.ts";
+import type { DashboardEnv, SignedIn, Visitor } from "../visitor.ts";
+import { accountTexts } from "./texts.ts";
+
+/** What happened just before the page is shown. */
+export interface AccountPageState {
+  readonly notice?: string;
+  readonly errors?: {
+    readonly newEmail?: string;
+    readonly emailPassword?: string;
+    readonly currentPassword?: string;
+    readonly newPassword?: string;
+    readonly lowBalance?: string;
+    readonly confirmation?: string;
+  };
+}
+
+interface PartProps {
+  readonly visitor: Visitor;
+  readonly signedIn: SignedIn;
+  readonly errors: NonNullable<AccountPageState["errors"]>;
+}
+
+export async function accountPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  state: AccountPageState = {},
+): Promise<Response> {
+  const visitor = c.get("visitor");
+  const signedIn = c.get("signedIn");
+  const t = accountTexts[visitor.locale];
+  const { account } = signedIn;
+  const [hash, sessions, balance] = await Promise.all([
+    getPasswordHash(deps.kv, account.id),
+    listSessions(deps.kv, account.id, deps.clock.nowMs()),
+    deps.teller.balance(account.id),
+  ]);
+  const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
+  return await renderPage(
+    c,
+    { title: t.title, section: "account", status: state.errors === undefined ? 200 : 422 },
+    <>
+      {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
+      <Card>
+        <dl class="facts">
+          <dt>{t.email}</dt>
+          <dd>{account.email}</dd>
+          <dt>{t.accountId}</dt>
+          <dd>
+            <code>{account.id}</code>
+          </dd>
+          <dt>{t.since}</dt>
+          <dd>
+            <Time atMs={account.createdAtMs} locale={visitor.locale} dateOnly />
+          </dd>
+        </dl>
+      </Card>
+      <Sessions {...part} sessions={sessions} />
+      <div class="columns">
+        <PasswordCard {...part} hasPassword={hash !== undefined} />
+        {hash !== undefined && <EmailCard {...part} />}
+        <LowBalanceCard {...part} />
+      </div>
+      <DeletionCard {...part} balanceMicroVnd={balance.totalMicroVnd} />
+    </>,
+  );
+}
+
+function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: readonly Session[] }) {
+  const { locale } = visitor;
+  const t = accountTexts[locale];
+  return (
+    <Card
+      title={t.sessions}
+      actions={sessions.length > 1 && (
+        <PostForm visitor={visitor} action="/account/sessions/sign-out-others">
+          <SubmitButton tone="plain" small>{t.signOutOthers}</SubmitButton>
+        </PostForm>
+      )}
+    >
+      <p class="muted">{t.sessionsText}</p>
+      <TableFrame label={t.sessions}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t.device}</th>
+              <th scope="col">{t.address}</th>
+              <th scope="col">{t.signedInAt}</th>
+              <th scope="col">{t.lastSeen}</th>
+              <th scope="col">
+                <span class="visually-hidden">{t.signOutOne}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {sessions.map((session) => (
+              <tr>
+                <td>{session.device || t.unknownDevice}</td>
+                <td>{session.address}</td>
+                <td class="nowrap">
+                  <Time atMs={session.createdAtMs} locale={locale} />
+                </td>
+                <td class="nowrap">
+                  <Time atMs={session.lastSeenAtMs} locale={locale} />
+                </td>
+                <td class="table-actions">
+                  {session.id === signedIn.session.id
+                    ? <Badge tone="good">{t.here}</Badge>
+                    : (
+                      <PostForm visitor={visitor} action="/account/sessions/sign-out">
+                        <input type="hidden" name="session" value={session.id} />
+                        <button
+                          type="submit"
+                          class="outline secondary small"
+                          aria-label={t.signOutLabel(session.device || t.unknownDevice)}
+                        >
+                          {t.signOutOne}
+                        </button>
+                      </PostForm>
+                    )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+    </Card>
+  );
+}
+
+function PasswordCard({ visitor, errors, hasPassword }: PartProps & { hasPassword: boolean }) {
+  const t = accountTexts[visitor.locale];
+  if (!hasPassword) {
+    return (
+      <Card title={t.password}>
+        <p class="muted">{t.noPassword}</p>
+        <PostForm visitor={visitor} action="/account/password/link">
+          <SubmitButton tone="plain">{t.setPassword}</SubmitButton>
+        </PostForm>
+      </Card>
+    );
+  }
+  return (
+    <Card title={t.password}>
+      <p class="muted">{t.passwordText}</p>
+      <PostForm visitor={visitor} action="/account/password">
+        <TextField
+          name="currentPassword"
+          type="password"
+          label={t.currentPassword}
+          autocomplete="current-password"
+          required
+          error={errors.currentPassword}
+        />
+        <TextField
+          name="newPassword"
+          type="password"
+          label={t.newPassword}
+          autocomplete="new-password"
+          required
+          hint={signInTexts[visitor.locale].passwordHint}
+          error={errors.newPassword}
+        />
+        <SubmitButton tone="plain">{t.passwordButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function EmailCard({ visitor, errors }: PartProps) {
+  const t = accountTexts[visitor.locale];
+  return (
+    <Card title={t.email}>
+      <p class="muted">{t.emailText}</p>
+      <PostForm visitor={visitor} action="/account/email">
+        <TextField
+          name="newEmail"
+          type="email"
+          label={t.newEmail}
+          autocomplete="email"
+          required
+          error={errors.newEmail}
+        />
+        <TextField
+          name="emailPassword"
+          type="password"
+          label={t.currentPassword}
+          autocomplete="current-password"
+          required
+          error={errors.emailPassword}
+        />
+        <SubmitButton tone="plain">{t.emailButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function LowBalanceCard({ visitor, signedIn, errors }: PartProps) {
+  const t = accountTexts[visitor.locale];
+  const mark = signedIn.account.lowBalanceMicroVnd;
+  return (
+    <Card title={t.lowBalance}>
+      <p class="muted">{t.lowBalanceText}</p>
+      <PostForm visitor={visitor} action="/account/low-balance">
+        <TextField
+          name="lowBalance"
+          label={t.lowBalanceLabel}
+          value={mark === undefined ? "" : formatVnd(mark)}
+          inputmode="numeric"
+          autocomplete="off"
+          error={errors.lowBalance}
+        />
+        <SubmitButton tone="plain">{t.save}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function DeletionCard({ visitor, errors, balanceMicroVnd }: PartProps & {
+  balanceMicroVnd: bigint;
+}) {
+  const t = accountTexts[visitor.locale];
+  return (
+    <details class="card" open={errors.confirmation !== undefined}>
+      <summary>{t.deletion}</summary>
+      <p>{t.deletionText}</p>
+      {balanceMicroVnd > 0n && (
+        <Notice tone="warning">
+          {t.deletionBalance(formatMoney(balanceMicroVnd, visitor.locale))}
+        </Notice>
+      )}
+      <PostForm visitor={visitor} action="/account/delete" confirm={t.deletionConfirm}>
+        <TextField
+          name="confirmation"
+          label={t.deletionLabel}
+          autocomplete="off"
+          required
+          error={errors.confirmation}
+        />
+        <SubmitButton tone="danger">{t.deletionButton}</SubmitButton>
+      </PostForm>
+    </details>
+  );
+}

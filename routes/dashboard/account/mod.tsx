@@ -1,0 +1,94 @@
+/** `/account`. */
+import { type Context, Hono } from "hono";
+import { forgetPerson, updateAccount } from "../../../kv/accounts.ts";
+import { listApiKeys, revokeApiKey } from "../../../kv/api_keys.ts";
+import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
+import { Card } from "../components/mod.ts";
+import { createCookies } from "../cookies.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { readForm } from "../form_data.ts";
+import { requireAccount } from "../identify.ts";
+import { parseTypedVnd } from "../keys/key_form.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import { accountPage } from "./account_page.tsx";
+import { createCredentialPages } from "./credentials.tsx";
+import { accountTexts } from "./texts.ts";
+
+/** What a redirect back to the page may announce. */
+const announcements = {
+  password: "passwordChanged",
+  link: "linkSent",
+  email: "emailChanged",
+  saved: "saved",
+} as const;
+
+function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const t = accountTexts[c.get("visitor").locale];
+  const done = Object.entries(announcements).find(([name]) => name === c.req.query("done"));
+  return accountPage(c, deps, done === undefined ? {} : { notice: t[done[1]] });
+}
+
+async function setLowBalance(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const t = accountTexts[c.get("visitor").locale];
+  const typed = (await readForm(c)).text("lowBalance");
+  const mark = typed === "" ? undefined : parseTypedVnd(typed);
+  if (typed !== "" && mark === undefined) {
+    return await accountPage(c, deps, { errors: { lowBalance: t.lowBalanceWrong } });
+  }
+  await updateAccount(deps.kv, c.get("signedIn").account.id, {
+    lowBalanceMicroVnd: mark,
+    lowBalanceMailedAtMs: undefined,
+  });
+  return c.redirect("/account?done=saved", 303);
+}
+
+/** The person goes, the numbers stay. In this order, so that a crash in between leaves nothing that still opens. */
+async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const t = accountTexts[c.get("visitor").locale];
+  const { account } = c.get("signedIn");
+  const typed = (await readForm(c)).text("confirmation").toLowerCase();
+  if (typed !== (account.email ?? account.id)) {
+    return await accountPage(c, deps, { errors: { confirmation: t.deletionWrong } });
+  }
+  const nowMs = deps.clock.nowMs();
+  await forgetPerson(deps.kv, account.id, nowMs);
+  for (const key of await listApiKeys(deps.kv, account.id)) {
+    await revokeApiKey(deps.kv, account.id, key.id, nowMs);
+  }
+  await closeSessionsOf(deps.kv, account.id);
+  await deps.control.refresh();
+  createCookies(deps.baseUrl).remove(c, "session");
+  return c.redirect("/goodbye", 303);
+}
+
+function goodbyePage(c: Context<DashboardEnv>) {
+  const t = accountTexts[c.get("visitor").locale];
+  return renderPage(
+    c,
+    { title: t.deletedTitle, narrow: true },
+    <Card>
+      <p>{t.deletedText}</p>
+    </Card>,
+  );
+}
+
+export function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .use("/account/*", requireAccount)
+    .route("/", createCredentialPages(deps))
+    .get("/account", (c) => showAccount(c, deps))
+    .post("/account/low-balance", (c) => setLowBalance(c, deps))
+    .post("/account/sessions/sign-out", async (c) => {
+      const id = (await readForm(c)).text("session");
+      await closeSessionById(deps.kv, c.get("signedIn").account.id, id.slice(0, 64));
+      return c.redirect("/account", 303);
+    })
+    .post("/account/sessions/sign-out-others", async (c) => {
+      const { account, session } = c.get("signedIn");
+      await closeSessionsOf(deps.kv, account.id, session.id);
+      return c.redirect("/account", 303);
+    })
+    .post("/account/delete", (c) => deleteAccount(c, deps))
+    .get("/goodbye", goodbyePage);
+}

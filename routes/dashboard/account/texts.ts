@@ -1,0 +1,130 @@
+import { defineTexts } from "../i18n.ts";
+
+export const accountTexts = defineTexts({
+  en: {
+    title: "Account",
+    accountId: "Account number",
+    since: "Customer since",
+    saved: "Saved.",
+
+    email: "E-mail address",
+    newEmail: "New e-mail address",
+    emailText: "You sign in with this address, and mails go to it.",
+    emailButton: "Send the confirmation",
+    emailSent: (email: string) =>
+      `We have sent a mail to ${email}. The address changes when you open the link in it.`,
+    emailInvalid: "This is not an e-mail address.",
+    confirmTitle: "Confirm your new address",
+    confirmButton: "Confirm the address",
+    emailChanged: "Your e-mail address has been changed.",
+    linkDead:
+      "This link no longer works. It was used already, is too old, or belongs to another account.",
+    emailTaken: "Another account has this address.",
+
+    password: "Password",
+    currentPassword: "Your present password",
+    newPassword: "New password",
+    passwordText: "All other browsers will be signed out.",
+    passwordButton: "Change the password",
+    passwordChanged: "Your password has been changed, and all other browsers were signed out.",
+    wrongPassword: "That is not your present password.",
+    noPassword:
+      "You sign in elsewhere and have no password here. With one you can also show your keys again.",
+    setPassword: "Send me a link to set one",
+    linkSent: "We have sent you a mail with a link to set a password.",
+    tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
+
+    lowBalance: "Low balance",
+    lowBalanceText: "We send one mail when your balance falls below this mark. Empty: never.",
+    lowBalanceLabel: "Mail me below, in ₫",
+    lowBalanceWrong: "Write a whole number of đồng above 0, for example 50000.",
+    save: "Save",
+
+    sessions: "Signed-in browsers",
+    sessionsText: "Sign out any that you do not recognise, and change your password.",
+    device: "Browser",
+    unknownDevice: "unknown",
+    address: "IP address",
+    signedInAt: "Signed in",
+    lastSeen: "Last seen",
+    here: "this browser",
+    signOutOne: "Sign out",
+    signOutLabel: (device: string) => `Sign out ${device}`,
+    signOutOthers: "Sign out all others",
+
+    deletion: "Delete the account",
+    deletionText:
+      "Your e-mail address, password, sessions and settings are removed, and all keys stop working at once. The money ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
+    deletionBalance: (amount: string) =>
+      `Your wallet still holds ${amount}. Ask support for a refund before you delete the account.`,
+    deletionLabel: "Type your e-mail address to confirm",
+    deletionWrong: "That is not the address of this account.",
+    deletionButton: "Delete my account",
+    deletionConfirm: "Delete your account for good?",
+    deletedTitle: "Your account is deleted",
+    deletedText: "Goodbye, and thank you.",
+  },
+  vi: {
+    title: "Tài khoản",
+    accountId: "Số tài khoản",
+    since: "Khách hàng từ",
+    saved: "Đã lưu.",
+
+    email: "Địa chỉ e-mail",
+    newEmail: "Địa chỉ e-mail mới",
+    emailText: "Bạn đăng nhập bằng địa chỉ này, và thư được gửi đến đây.",
+    emailButton: "Gửi thư xác nhận",
+    emailSent: (email) =>
+      `Chúng tôi đã gửi thư đến ${email}. Địa chỉ được đổi khi bạn mở liên kết trong thư.`,
+    emailInvalid: "Đây không phải là địa chỉ e-mail.",
+    confirmTitle: "Xác nhận địa chỉ mới",
+    confirmButton: "Xác nhận địa chỉ",
+    emailChanged: "Địa chỉ e-mail của bạn đã được đổi.",
+    linkDead:
+      "Liên kết này không còn dùng được. Nó đã được dùng, đã quá cũ, hoặc thuộc tài khoản khác.",
+    emailTaken: "Một tài khoản khác đang dùng địa chỉ này.",
+
+    password: "Mật khẩu",
+    currentPassword: "Mật khẩu hiện tại",
+    newPassword: "Mật khẩu mới",
+    passwordText: "Mọi trình duyệt khác sẽ bị đăng xuất.",
+    passwordButton: "Đổi mật khẩu",
+    passwordChanged: "Mật khẩu đã được đổi, và mọi trình duyệt khác đã bị đăng xuất.",
+    wrongPassword: "Đây không phải mật khẩu hiện tại của bạn.",
+    noPassword:
+      "Bạn đăng nhập qua nơi khác và chưa có mật khẩu ở đây. Có mật khẩu, bạn còn xem lại được các khoá.",
+    setPassword: "Gửi tôi liên kết đặt mật khẩu",
+    linkSent: "Chúng tôi đã gửi cho bạn thư kèm liên kết đặt mật khẩu.",
+    tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
+
+    lowBalance: "Số dư thấp",
+    lowBalanceText: "Chúng tôi gửi một thư khi số dư xuống dưới mức này. Để trống: không gửi.",
+    lowBalanceLabel: "Báo khi dưới mức, ₫",
+    lowBalanceWrong: "Hãy ghi số đồng nguyên lớn hơn 0, ví dụ 50000.",
+    save: "Lưu",
+
+    sessions: "Trình duyệt đang đăng nhập",
+    sessionsText: "Hãy đăng xuất trình duyệt bạn không nhận ra, rồi đổi mật khẩu.",
+    device: "Trình duyệt",
+    unknownDevice: "không rõ",
+    address: "Địa chỉ IP",
+    signedInAt: "Đăng nhập lúc",
+    lastSeen: "Lần cuối",
+    here: "trình duyệt này",
+    signOutOne: "Đăng xuất",
+    signOutLabel: (device) => `Đăng xuất ${device}`,
+    signOutOthers: "Đăng xuất mọi trình duyệt khác",
+
+    deletion: "Xoá tài khoản",
+    deletionText:
+      "Địa chỉ e-mail, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá ngừng hoạt động ngay. Sổ tiền và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
+    deletionBalance: (amount) =>
+      `Ví của bạn còn ${amount}. Hãy yêu cầu hỗ trợ hoàn tiền trước khi xoá tài khoản.`,
+    deletionLabel: "Gõ địa chỉ e-mail của bạn để xác nhận",
+    deletionWrong: "Đây không phải địa chỉ của tài khoản này.",
+    deletionButton: "Xoá tài khoản của tôi",
+    deletionConfirm: "Xoá tài khoản vĩnh viễn?",
+    deletedTitle: "Tài khoản của bạn đã được xoá",
+    deletedText: "Tạm biệt và cảm ơn bạn.",
+  },
+});

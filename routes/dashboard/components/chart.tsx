@@ -1,0 +1,63 @@
+/** A bar per day. Drawn by `chart.js`; without script the same figures stand in the table below it. */
+import { formatMoney, formatMoneyShort } from "../format.ts";
+import { defineTexts, type Locale } from "../i18n.ts";
+import { TableFrame } from "./blocks.tsx";
+
+export interface DayBar {
+  /** `YYYY-MM-DD` */
+  readonly day: string;
+  readonly costMicroVnd: bigint;
+  readonly calls: number;
+}
+
+const texts = defineTexts({
+  en: { table: "Show as a table", day: "Day", cost: "Cost", calls: "Calls" },
+  vi: { table: "Xem dạng bảng", day: "Ngày", cost: "Chi phí", calls: "Lệnh gọi" },
+});
+
+/** The assets that a page with a chart names. */
+export const chartAssets = { scripts: ["chart.js"], styles: ["chart.css"] } as const;
+
+export function DayChart({ bars, label, locale }: {
+  bars: readonly DayBar[];
+  label: string;
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  const drawn = {
+    // Only for the height of bars; the exact sums are in the labels.
+    days: bars.map(({ day }) => Date.parse(`${day}T00:00:00Z`) / 1000),
+    values: bars.map(({ costMicroVnd }) => Number(costMicroVnd) / 1e6),
+    labels: bars.map(({ costMicroVnd }) => formatMoneyShort(costMicroVnd, locale)),
+    locale: locale === "vi" ? "vi-VN" : "en-GB",
+    cost: t.cost,
+  };
+  return (
+    <figure class="chart-figure">
+      <div class="chart" role="img" aria-label={label} data-chart={JSON.stringify(drawn)}></div>
+      <details>
+        <summary>{t.table}</summary>
+        <TableFrame label={label}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t.day}</th>
+                <th scope="col" class="number">{t.calls}</th>
+                <th scope="col" class="number">{t.cost}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {bars.filter(({ calls }) => calls > 0).map((bar) => (
+                <tr>
+                  <td>{bar.day}</td>
+                  <td class="number">{bar.calls}</td>
+                  <td class="number">{formatMoney(bar.costMicroVnd, locale)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </TableFrame>
+      </details>
+    </figure>
+  );
+}

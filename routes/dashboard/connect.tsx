@@ -1,0 +1,109 @@
+/** `/connect`: snippets to copy, each with the base address that its kind of client needs (spec section 1). */
+import { type Context, Hono } from "hono";
+import { Card, CodeBlock, CopyRow } from "./components/mod.ts";
+import { snippets } from "./connect_snippets.ts";
+import type { DashboardDeps } from "./deps.ts";
+import { defineTexts, type Locale } from "./i18n.ts";
+import { renderPage } from "./layout.tsx";
+import type { DashboardEnv } from "./visitor.ts";
+
+const texts = defineTexts({
+  en: {
+    title: "Connect",
+    lead: "Keep your SDK. Change the base address and the key, nothing else.",
+    addresses: "Base addresses",
+    messages: "Messages-style SDKs and tools",
+    chat: "Chat-Completions-style SDKs and tools",
+    why:
+      "The first adds /v1/messages itself; the second wants /v1 in the base. A wrong choice answers 404: then add or drop /v1.",
+    keyHint: "Put your key where the snippets say YOUR_KEY, best through an environment variable.",
+    makeKey: "Make a key",
+    messagesTitle: "Messages style",
+    chatTitle: "Chat Completions style",
+    toolsTitle: "Coding agents and other tools",
+    toolsText: "Most tools ask for a base address and a key. Those with environment variables:",
+    good: "Good to know",
+    facts: [
+      "Any chat model works through either style; tools, images and streaming are converted.",
+      "Answers that take long should be streamed. A call may take 15 minutes at most.",
+      "Every answer carries x-request-id: quote it, and you find the receipt under Usage.",
+    ],
+  },
+  vi: {
+    title: "Kết nối",
+    lead: "Giữ nguyên SDK. Chỉ đổi địa chỉ gốc và khoá.",
+    addresses: "Địa chỉ gốc",
+    messages: "SDK và công cụ kiểu Messages",
+    chat: "SDK và công cụ kiểu Chat Completions",
+    why:
+      "Loại đầu tự thêm /v1/messages; loại sau cần /v1 trong địa chỉ gốc. Chọn sai sẽ nhận 404: khi đó hãy thêm hoặc bỏ /v1.",
+    keyHint: "Thay YOUR_KEY bằng khoá của bạn, tốt nhất là qua biến môi trường.",
+    makeKey: "Tạo khoá",
+    messagesTitle: "Kiểu Messages",
+    chatTitle: "Kiểu Chat Completions",
+    toolsTitle: "Trợ lý lập trình và công cụ khác",
+    toolsText: "Hầu hết công cụ hỏi địa chỉ gốc và khoá. Những công cụ dùng biến môi trường:",
+    good: "Nên biết",
+    facts: [
+      "Mô hình hội thoại nào cũng gọi được qua cả hai kiểu; công cụ, hình ảnh và truyền dần được chuyển đổi.",
+      "Câu trả lời dài nên truyền dần. Một lệnh gọi kéo dài tối đa 15 phút.",
+      "Mỗi câu trả lời có x-request-id: dùng mã này để tìm biên nhận trong Mức sử dụng.",
+    ],
+  },
+});
+
+function SnippetCard({ title, list, locale }: {
+  title: string;
+  list: readonly { readonly name: string; readonly code: string }[];
+  locale: Locale;
+}) {
+  return (
+    <Card title={title}>
+      {list.map(({ name, code }) => (
+        <div class="snippet">
+          <h3>{name}</h3>
+          <CodeBlock code={code} what={`${title}: ${name}`} locale={locale} />
+        </div>
+      ))}
+    </Card>
+  );
+}
+
+function factItem(fact: string) {
+  return <li>{fact}</li>;
+}
+
+function connectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { locale } = c.get("visitor");
+  const t = texts[locale];
+  const lists = snippets(deps.baseUrl, deps.catalog.defaultModel.id);
+  return renderPage(
+    c,
+    { title: t.title, lead: t.lead, section: "connect" },
+    <>
+      <Card title={t.addresses}>
+        <CopyRow label={t.messages} value={deps.baseUrl} locale={locale} />
+        <CopyRow label={t.chat} value={`${deps.baseUrl}/v1`} locale={locale} />
+        <p class="muted">{t.why}</p>
+        <p>
+          {t.keyHint} <a href="/keys/new">{t.makeKey}</a>
+        </p>
+      </Card>
+      <div class="columns">
+        <SnippetCard title={t.messagesTitle} list={lists.messages} locale={locale} />
+        <SnippetCard title={t.chatTitle} list={lists.chat} locale={locale} />
+      </div>
+      <Card title={t.toolsTitle}>
+        <p>{t.toolsText}</p>
+        <CodeBlock code={lists.tools} what={t.toolsTitle} locale={locale} />
+      </Card>
+      <Card title={t.good}>
+        <ul>{t.facts.map(factItem)}</ul>
+      </Card>
+    </>,
+  );
+}
+
+export function createConnectPage(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>().get("/connect", (c) => connectPage(c, deps));
+}

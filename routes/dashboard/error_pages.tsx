@@ -1,0 +1,85 @@
+/** Pages for what goes wrong. */
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { GatewayError } from "../../core/errors.ts";
+import { Card } from "./components/mod.ts";
+import { defineTexts } from "./i18n.ts";
+import { renderPage } from "./layout.tsx";
+import type { DashboardEnv } from "./visitor.ts";
+
+const texts = defineTexts({
+  en: {
+    home: "Go to the start page",
+    notFound: "There is no such page",
+    notFoundText: "The address may be mistyped, or the page has moved.",
+    forbidden: "This form is no longer valid",
+    forbiddenText:
+      "You were signed out meanwhile, or the page was open for too long. Go back, reload it and try again.",
+    tooLarge: "That is too large",
+    tooLargeText: "The form you sent is larger than we accept.",
+    failed: "Something went wrong",
+    failedText: "It is our fault. Try again in a moment; if it stays, write to support.",
+    busy: "Too busy right now",
+    busyText: "Try again in a moment.",
+  },
+  vi: {
+    home: "Về trang đầu",
+    notFound: "Không có trang này",
+    notFoundText: "Có thể địa chỉ bị gõ sai, hoặc trang đã được chuyển đi.",
+    forbidden: "Biểu mẫu này không còn hiệu lực",
+    forbiddenText:
+      "Bạn đã bị đăng xuất, hoặc trang được mở quá lâu. Hãy quay lại, tải lại trang và thử lại.",
+    tooLarge: "Quá lớn",
+    tooLargeText: "Biểu mẫu bạn gửi lớn hơn mức chúng tôi nhận.",
+    failed: "Đã có lỗi xảy ra",
+    failedText:
+      "Đây là lỗi của chúng tôi. Hãy thử lại sau giây lát; nếu vẫn còn, hãy liên hệ hỗ trợ.",
+    busy: "Đang quá bận",
+    busyText: "Hãy thử lại sau giây lát.",
+  },
+});
+
+function messagePage(
+  c: Context<DashboardEnv>,
+  page: { status: ContentfulStatusCode; title: string; text: string },
+): Response | Promise<Response> {
+  const t = texts[c.get("visitor").locale];
+  return renderPage(
+    c,
+    { title: page.title, narrow: true, status: page.status },
+    <Card>
+      <p>{page.text}</p>
+      <p>
+        <a href="/">{t.home}</a>
+      </p>
+    </Card>,
+  );
+}
+
+export function notFoundPage(c: Context<DashboardEnv>): Response | Promise<Response> {
+  const t = texts[c.get("visitor").locale];
+  return messagePage(c, { status: 404, title: t.notFound, text: t.notFoundText });
+}
+
+/** A form without the right token, or from another site. */
+export function forbiddenPage(c: Context<DashboardEnv>): Response | Promise<Response> {
+  const t = texts[c.get("visitor").locale];
+  return messagePage(c, { status: 403, title: t.forbidden, text: t.forbiddenText });
+}
+
+export function tooLargePage(c: Context<DashboardEnv>): Response | Promise<Response> {
+  const t = texts[c.get("visitor").locale];
+  return messagePage(c, { status: 413, title: t.tooLarge, text: t.tooLargeText });
+}
+
+/** What a visitor sees of an exception: nothing of it, unless it was meant for them. */
+export function errorPage(error: unknown, c: Context<DashboardEnv>): Response | Promise<Response> {
+  const t = texts[c.get("visitor").locale];
+  if (error instanceof GatewayError && error.code === "overloaded") {
+    return messagePage(c, { status: 503, title: t.busy, text: t.busyText });
+  }
+  if (error instanceof GatewayError && error.status < 500) {
+    return messagePage(c, { status: 400, title: t.failed, text: error.message });
+  }
+  return messagePage(c, { status: 500, title: t.failed, text: t.failedText });
+}

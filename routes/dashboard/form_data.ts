@@ -1,0 +1,31 @@
+/** Reads posted forms. Hono keeps the parsed form, so it may be read as often as needed. */
+import type { Context } from "hono";
+import type { DashboardEnv } from "./visitor.ts";
+
+export interface PostedForm {
+  /** A single field, trimmed; empty if it is not there. */
+  text(name: string): string;
+  /** A single field just as it was typed: for passwords. */
+  exact(name: string): string;
+  /** Every value of a field that may repeat. */
+  all(name: string): string[];
+  file(name: string): File | undefined;
+}
+
+/** Reads the form of a request; anything that is no form counts as an empty one. */
+export async function readForm<Env extends DashboardEnv>(c: Context<Env>): Promise<PostedForm> {
+  const form = await c.req.formData().catch(() => new FormData());
+  const exact = (name: string): string => {
+    const value = form.get(name);
+    return typeof value === "string" ? value : "";
+  };
+  return {
+    exact,
+    text: (name) => exact(name).trim(),
+    all: (name) => form.getAll(name).filter((value) => typeof value === "string"),
+    file(name) {
+      const value = form.get(name);
+      return value instanceof File && value.size > 0 ? value : undefined;
+    },
+  };
+}

@@ -1,0 +1,230 @@
+/** `/`: what an account has and used, and what to do next. Visitors see the landing page. */
+import { type Context, Hono } from "hono";
+import type { AccountId } from "../../../core/ids.ts";
+import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
+import type { Receipt } from "../../../core/receipt.ts";
+import { listReceipts } from "../../../kv/receipts.ts";
+import { vietnamDay } from "../../../kv/rollups.ts";
+import type { Balance } from "../../../kv/teller/mod.ts";
+import { readUsage, type UsageRow } from "../../../kv/usage.ts";
+import { Card, chartAssets, DayChart, Icon, Money, Stat, Stats } from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { formatCount, formatMoney } from "../format.ts";
+import { defineTexts, type Locale } from "../i18n.ts";
+import { renderPage } from "../layout.tsx";
+import { daysBetween, shiftDay } from "../../usage_api/days.ts";
+import { ReceiptTable } from "../usage/receipt_table.tsx";
+import { totalUsage, usageBy, usageSince } from "../../usage_api/summary.ts";
+import type { DashboardEnv } from "../visitor.ts";
+import { landingPage } from "./landing.tsx";
+
+const latestCalls = 6;
+
+const texts = defineTexts({
+  en: {
+    title: "Overview",
+    balance: "Balance",
+    reserved: (amount: string) => `${amount} held by running calls`,
+    topUp: "Top up",
+    today: "Today",
+    week: "Last 7 days",
+    month: "Last 30 days",
+    calls: (count: string) => `${count} calls`,
+    perDay: "Cost per day, last 30 days",
+    latest: "Latest calls",
+    allCalls: "All calls",
+    start: "Three steps to your first answer",
+    steps: {
+      topUp: "Fill your wallet",
+      topUpText: "Scan a QR code with your banking app. From 10,000 ₫.",
+      key: "Make an API key",
+      keyText: "One key per machine or application, so that a lost one can be revoked alone.",
+      call: "Make your first call",
+      callText: "Copy a snippet for your SDK, or try a model right here.",
+    },
+    done: "done",
+  },
+  vi: {
+    title: "Tổng quan",
+    balance: "Số dư",
+    reserved: (amount) => `${amount} đang giữ cho lệnh gọi đang chạy`,
+    topUp: "Nạp tiền",
+    today: "Hôm nay",
+    week: "7 ngày qua",
+    month: "30 ngày qua",
+    calls: (count) => `${count} lệnh gọi`,
+    perDay: "Chi phí theo ngày, 30 ngày qua",
+    latest: "Lệnh gọi gần đây",
+    allCalls: "Mọi lệnh gọi",
+    start: "Ba bước đến câu trả lời đầu tiên",
+    steps: {
+      topUp: "Nạp tiền vào ví",
+      topUpText: "Quét mã QR bằng ứng dụng ngân hàng. Từ 10.000 ₫.",
+      key: "Tạo khoá API",
+      keyText: "Mỗi máy hay ứng dụng một khoá, để khi lộ chỉ phải thu hồi đúng khoá đó.",
+      call: "Thực hiện lệnh gọi đầu tiên",
+      callText: "Sao chép đoạn mã cho SDK của bạn, hoặc chạy thử ngay tại đây.",
+    },
+    done: "xong",
+  },
+});
+
+interface Overview {
+  readonly balance: Balance;
+  readonly rows: readonly UsageRow[];
+  readonly receipts: readonly Receipt[];
+  readonly keys: readonly ApiKeyRecord[];
+  readonly today: string;
+}
+
+async function loadOverview(deps: DashboardDeps, accountId: AccountId): Promise<Overview> {
+  const today = vietnamDay(deps.clock.nowMs());
+  const [balance, rows, page, keys] = await Promise.all([
+    deps.teller.balance(accountId),
+    readUsage(deps.kv, accountId, { fromDay: shiftDay(today, -29), toDay: today }),
+    listReceipts(deps.kv, accountId, { limit: latestCalls }),
+    listApiKeys(deps.kv, accountId),
+  ]);
+  return { balance, rows, receipts: page.receipts, keys, today };
+}
+
+function SpendStat({ label, rows, locale }: {
+  label: string;
+  rows: readonly UsageRow[];
+  locale: Locale;
+}) {
+  const usage = totalUsage(rows);
+  const t = texts[locale];
+  return (
+    <Stat label={label} note={t.calls(formatCount(usage.calls, locale))}>
+      <Money microVnd={usage.costMicroVnd} locale={locale} short />
+    </Stat>
+  );
+}
+
+function Step({ done, href, title, text, doneText }: {
+  done: boolean;
+  href: string;
+  title: string;
+  text: string;
+  doneText: string;
+}) {
+  return (
+    <li class={done ? "step done" : "step"}>
+      <span class="step-mark">{done && <Icon name="check" />}</span>
+      <div>
+        {done
+          ? (
+            <strong>
+              {title} <span class="visually-hidden">({doneText})</span>
+            </strong>
+          )
+          : (
+            <a href={href}>
+              <strong>{title}</strong>
+            </a>
+          )}
+        <p>{text}</p>
+      </div>
+    </li>
+  );
+}
+
+function FirstSteps({ overview, nowMs, locale }: {
+  overview: Overview;
+  nowMs: number;
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  const called = overview.receipts.length > 0;
+  return (
+    <Card title={t.start}>
+      <ol class="steps">
+        <Step
+          done={overview.balance.totalMicroVnd > 0n || called}
+          href="/wallet"
+          title={t.steps.topUp}
+          text={t.steps.topUpText}
+          doneText={t.done}
+        />
+        <Step
+          done={overview.keys.some((key) => isActive(key, nowMs))}
+          href="/keys"
+          title={t.steps.key}
+          text={t.steps.keyText}
+          doneText={t.done}
+        />
+        <Step
+          done={called}
+          href="/connect"
+          title={t.steps.call}
+          text={t.steps.callText}
+          doneText={t.done}
+        />
+      </ol>
+    </Card>
+  );
+}
+
+function Figures({ overview, locale }: { overview: Overview; locale: Locale }) {
+  const t = texts[locale];
+  const { balance, rows, today } = overview;
+  const held = balance.reservedMicroVnd === 0n
+    ? undefined
+    : t.reserved(formatMoney(balance.reservedMicroVnd, locale));
+  return (
+    <Stats>
+      <Stat label={t.balance} note={held ?? <a href="/wallet">{t.topUp}</a>}>
+        <Money microVnd={balance.totalMicroVnd} locale={locale} short />
+      </Stat>
+      <SpendStat label={t.today} rows={usageSince(rows, today)} locale={locale} />
+      <SpendStat label={t.week} rows={usageSince(rows, shiftDay(today, -6))} locale={locale} />
+      <SpendStat label={t.month} rows={rows} locale={locale} />
+    </Stats>
+  );
+}
+
+async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accountId: AccountId) {
+  const { locale } = c.get("visitor");
+  const t = texts[locale];
+  const overview = await loadOverview(deps, accountId);
+  const { rows, receipts, keys, today } = overview;
+  const perDay = new Map(usageBy(rows, (row) => row.day));
+  const bars = daysBetween(shiftDay(today, -29), today).map((day) => ({
+    day,
+    costMicroVnd: perDay.get(day)?.costMicroVnd ?? 0n,
+    calls: perDay.get(day)?.calls ?? 0,
+  }));
+  return await renderPage(
+    c,
+    { title: t.title, section: "home", ...chartAssets },
+    <>
+      <Figures overview={overview} locale={locale} />
+      {receipts.length === 0
+        ? <FirstSteps overview={overview} nowMs={deps.clock.nowMs()} locale={locale} />
+        : (
+          <>
+            <Card title={t.perDay}>
+              <DayChart bars={bars} label={t.perDay} locale={locale} />
+            </Card>
+            <Card title={t.latest} actions={<a href="/usage">{t.allCalls}</a>}>
+              <ReceiptTable
+                receipts={receipts}
+                keyNames={new Map(keys.map((key) => [key.id, key.name]))}
+                locale={locale}
+              />
+            </Card>
+          </>
+        )}
+    </>,
+  );
+}
+
+export function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>().get("/", (c) => {
+    const { signedIn } = c.get("visitor");
+    return signedIn === undefined
+      ? landingPage(c, deps)
+      : overviewPage(c, deps, signedIn.account.id);
+  });
+}

@@ -1,0 +1,226 @@
+/** One key: what it did, showing it again, its settings, rotating and revoking it. */
+import type { Context } from "hono";
+import { type ApiKeyRecord, isActive } from "../../../kv/api_keys.ts";
+import { vietnamDay } from "../../../kv/rollups.ts";
+import { readUsage } from "../../../kv/usage.ts";
+import {
+  Card,
+  chartAssets,
+  CopyButton,
+  DayChart,
+  Money,
+  Notice,
+  PostForm,
+  SelectField,
+  Stat,
+  Stats,
+  SubmitButton,
+  TextField,
+  Time,
+} from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { formatCount } from "../format.ts";
+import { renderPage } from "../layout.tsx";
+import { daysBetween, shiftDay } from "../../usage_api/days.ts";
+import { totalUsage, usageBy } from "../../usage_api/summary.ts";
+import type { DashboardEnv, Visitor } from "../visitor.ts";
+import { KeyFields } from "./key_fields.tsx";
+import { type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.ts";
+import { KeyState } from "./key_list.tsx";
+import { keyTexts } from "./texts.ts";
+
+/** What happened just before the page is shown. */
+export interface KeyDetailState {
+  /** The key in full, after the password was given. */
+  readonly secret?: string;
+  readonly passwordError?: string;
+  readonly noPassword?: boolean;
+  readonly form?: { readonly values: KeyFormValues; readonly errors: KeyFormErrors };
+  readonly saved?: boolean;
+}
+
+export async function keyDetailPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  record: ApiKeyRecord,
+  state: KeyDetailState = {},
+): Promise<Response> {
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const t = keyTexts[locale];
+  const active = isActive(record, deps.clock.nowMs());
+  const refused = state.passwordError ?? state.form;
+  const options = {
+    title: record.name,
+    section: "keys",
+    lead: (
+      <>
+        <code>{record.masked}</code> <KeyState record={record} active={active} locale={locale} />
+      </>
+    ),
+    status: refused === undefined ? 200 : 422,
+    ...chartAssets,
+  } as const;
+  return await renderPage(
+    c,
+    options,
+    <>
+      {state.saved === true && <Notice tone="success">{t.saved}</Notice>}
+      {active && <ShowKey visitor={visitor} record={record} state={state} />}
+      <KeyUsage {...await loadUsage(deps, record)} locale={locale} />
+      {active && <Settings visitor={visitor} deps={deps} record={record} state={state} />}
+      {active && (
+        <div class="columns">
+          <Rotate visitor={visitor} record={record} />
+          <Revoke visitor={visitor} record={record} />
+        </div>
+      )}
+      <p>
+        <a href="/keys">← {t.backToKeys}</a>
+      </p>
+    </>,
+  );
+}
+
+interface PartProps {
+  readonly visitor: Visitor;
+  readonly record: ApiKeyRecord;
+}
+
+function ShowKey({ visitor, record, state }: PartProps & { state: KeyDetailState }) {
+  const t = keyTexts[visitor.locale];
+  if (record.sealed === undefined) {
+    return (
+      <Card title={t.show}>
+        <p class="muted">{t.notShowable}</p>
+      </Card>
+    );
+  }
+  if (state.noPassword === true) {
+    return (
+      <Card title={t.show}>
+        <Notice tone="warning">{t.noPassword}</Notice>
+        <a href="/account">{t.setPassword}</a>
+      </Card>
+    );
+  }
+  if (state.secret !== undefined) {
+    return (
+      <Card title={t.shown}>
+        <code class="secret">{state.secret}</code>
+        <CopyButton text={state.secret} what={t.shown} locale={visitor.locale} />
+      </Card>
+    );
+  }
+  return (
+    <Card title={t.show}>
+      <p class="muted">{t.showText}</p>
+      <PostForm visitor={visitor} action={`/keys/${record.id}/show`} class="inline-form">
+        <TextField
+          name="password"
+          type="password"
+          label={t.password}
+          autocomplete="current-password"
+          required
+          error={state.passwordError}
+        />
+        <SubmitButton tone="plain">{t.showButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+async function loadUsage(deps: DashboardDeps, record: ApiKeyRecord) {
+  const today = vietnamDay(deps.clock.nowMs());
+  const range = { fromDay: shiftDay(today, -29), toDay: today };
+  const all = await readUsage(deps.kv, record.accountId, range);
+  const rows = all.filter((row) => row.keyId === record.id);
+  const perDay = new Map(usageBy(rows, (row) => row.day));
+  const bars = daysBetween(range.fromDay, range.toDay).map((day) => ({
+    day,
+    costMicroVnd: perDay.get(day)?.costMicroVnd ?? 0n,
+    calls: perDay.get(day)?.calls ?? 0,
+  }));
+  return { total: totalUsage(rows), bars };
+}
+
+type LoadedUsage = Awaited<ReturnType<typeof loadUsage>>;
+
+function KeyUsage({ total, bars, locale }: LoadedUsage & { locale: Visitor["locale"] }) {
+  const t = keyTexts[locale];
+  return (
+    <Card title={t.usage}>
+      <Stats>
+        <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
+        <Stat label={t.cost}>
+          <Money microVnd={total.costMicroVnd} locale={locale} short />
+        </Stat>
+      </Stats>
+      {total.calls > 0 && <DayChart bars={bars} label={t.usage} locale={locale} />}
+    </Card>
+  );
+}
+
+function Settings(
+  { visitor, deps, record, state }: PartProps & { deps: DashboardDeps; state: KeyDetailState },
+) {
+  const t = keyTexts[visitor.locale];
+  return (
+    <Card title={t.settings}>
+      <PostForm visitor={visitor} action={`/keys/${record.id}`}>
+        <KeyFields
+          values={state.form?.values ?? keyFormOf(record)}
+          errors={state.form?.errors ?? {}}
+          catalog={deps.catalog}
+          texts={t}
+          today={vietnamDay(deps.clock.nowMs())}
+        />
+        <SubmitButton>{t.save}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function Rotate({ visitor, record }: PartProps) {
+  const t = keyTexts[visitor.locale];
+  return (
+    <Card title={t.rotate}>
+      <p class="muted">{t.rotateText}</p>
+      {record.previous !== undefined && (
+        <p>
+          {t.graceLeft} <Time atMs={record.previous.untilMs} locale={visitor.locale} />
+        </p>
+      )}
+      <PostForm
+        visitor={visitor}
+        action={`/keys/${record.id}/rotate`}
+        confirm={t.rotateConfirm}
+        class="inline-form"
+      >
+        <SelectField
+          name="grace"
+          label={t.grace}
+          value="24"
+          options={Object.entries(t.graces).map(([value, label]) => ({ value, label }))}
+        />
+        <SubmitButton tone="plain">{t.rotateButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function Revoke({ visitor, record }: PartProps) {
+  const t = keyTexts[visitor.locale];
+  return (
+    <Card title={t.revoke}>
+      <p class="muted">{t.revokeText}</p>
+      <PostForm
+        visitor={visitor}
+        action={`/keys/${record.id}/revoke`}
+        confirm={t.revokeConfirm(record.name)}
+      >
+        <SubmitButton tone="danger">{t.revokeButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}

@@ -1,0 +1,114 @@
+/** What people type into the form of a key, checked and turned into what is stored. */
+import type { Catalog } from "../../../core/catalog/catalog.ts";
+import { isAddressRange } from "../../../core/keys/address_ranges.ts";
+import { fromVnd } from "../../../core/money/micro_vnd.ts";
+import type { ApiKeyOptions, ApiKeyRecord } from "../../../kv/api_keys.ts";
+import { vietnamDay } from "../../../kv/rollups.ts";
+import type { PostedForm } from "../form_data.ts";
+import { parseDay, shiftDay } from "../../usage_api/days.ts";
+import type { KeyTexts } from "./texts.ts";
+
+/** The fields as text, to fill the form again. */
+export interface KeyFormValues {
+  readonly name: string;
+  readonly expiry: string;
+  readonly dailyLimit: string;
+  readonly monthlyLimit: string;
+  readonly ips: string;
+  readonly models: readonly string[];
+}
+
+export type KeyFormErrors = Partial<Record<Exclude<keyof KeyFormValues, "models">, string>>;
+
+export type KeyFormResult =
+  | { readonly ok: true; readonly options: ApiKeyOptions }
+  | { readonly ok: false; readonly values: KeyFormValues; readonly errors: KeyFormErrors };
+
+export const emptyKeyForm: KeyFormValues = {
+  name: "",
+  expiry: "",
+  dailyLimit: "",
+  monthlyLimit: "",
+  ips: "",
+  models: [],
+};
+
+const mostNameChars = 60;
+const mostRanges = 50;
+/** Above any wallet; keeps the number a safe integer. */
+const mostVndDigits = 12;
+
+function wholeVnd(microVnd: bigint | undefined): string {
+  return microVnd === undefined ? "" : (microVnd / 1_000_000n).toString();
+}
+
+/** The last moment of a day in Vietnam (UTC+7). */
+function endOfDayMs(day: string): number {
+  return Date.parse(`${shiftDay(day, 1)}T00:00:00+07:00`);
+}
+
+/** The form of a key that exists. */
+export function keyFormOf(record: ApiKeyRecord): KeyFormValues {
+  return {
+    name: record.name,
+    expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
+    dailyLimit: wholeVnd(record.dailyLimitMicroVnd),
+    monthlyLimit: wholeVnd(record.monthlyLimitMicroVnd),
+    ips: record.allowedIps?.join("\n") ?? "",
+    models: record.allowedModels ?? [],
+  };
+}
+
+/**
+ * Reads an amount as people write it in either language: `100000`, `100.000`, `100,000`, `100 000 ₫`.
+ *
+ * @returns `undefined` for anything that is no whole number of VND above 0
+ */
+export function parseTypedVnd(text: string): bigint | undefined {
+  const digits = text.replace(/[\s\u00a0₫đ]/gi, "");
+  if (!/^\d+$|^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/.test(digits)) return undefined;
+  const plain = digits.replace(/[.,]/g, "");
+  if (plain.length > mostVndDigits || /^0+$/.test(plain)) return undefined;
+  return fromVnd(Number(plain));
+}
+
+/** Checks the form. Every problem is told at once. */
+export function parseKeyForm(
+  form: PostedForm,
+  context: { readonly texts: KeyTexts; readonly catalog: Catalog; readonly nowMs: number },
+): KeyFormResult {
+  const { texts: t, catalog, nowMs } = context;
+  const values: KeyFormValues = {
+    name: form.text("name"),
+    expiry: form.text("expiry"),
+    dailyLimit: form.text("dailyLimit"),
+    monthlyLimit: form.text("monthlyLimit"),
+    ips: form.text("ips"),
+    models: form.all("models").filter((id) => catalog.find(id)?.id === id),
+  };
+  const ranges = values.ips.split(/[\s,;]+/).filter((text) => text !== "");
+  const badRange = ranges.find((text) => !isAddressRange(text));
+  const day = parseDay(values.expiry);
+  const expiryOk = values.expiry === "" || (day !== undefined && endOfDayMs(day) > nowMs);
+  const daily = parseTypedVnd(values.dailyLimit);
+  const monthly = parseTypedVnd(values.monthlyLimit);
+  const errors: KeyFormErrors = {
+    ...(values.name === "" && { name: t.nameMissing }),
+    ...([...values.name].length > mostNameChars && { name: t.nameLong }),
+    ...(!expiryOk && { expiry: t.expiryWrong }),
+    ...(values.dailyLimit !== "" && daily === undefined && { dailyLimit: t.amountWrong }),
+    ...(values.monthlyLimit !== "" && monthly === undefined && { monthlyLimit: t.amountWrong }),
+    ...(ranges.length > mostRanges && { ips: t.ipMany }),
+    ...(badRange !== undefined && { ips: t.ipWrong(badRange.slice(0, 60)) }),
+  };
+  if (Object.keys(errors).length > 0) return { ok: false, values, errors };
+  const options: ApiKeyOptions = {
+    name: values.name,
+    ...(day !== undefined && { expiresAtMs: endOfDayMs(day) }),
+    ...(values.models.length > 0 && { allowedModels: values.models }),
+    ...(ranges.length > 0 && { allowedIps: ranges }),
+    ...(daily !== undefined && { dailyLimitMicroVnd: daily }),
+    ...(monthly !== undefined && { monthlyLimitMicroVnd: monthly }),
+  };
+  return { ok: true, options };
+}

@@ -1,0 +1,168 @@
+/** The list of keys, with what each of them did lately. */
+import type { Context } from "hono";
+import { limits } from "../../../core/limits.ts";
+import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
+import { listReceipts } from "../../../kv/receipts.ts";
+import { noUsage, type UsageSum, vietnamDay } from "../../../kv/rollups.ts";
+import { readUsage } from "../../../kv/usage.ts";
+import { Badge, Card, Empty, Icon, Money, Notice, TableFrame, Time } from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import type { Locale } from "../i18n.ts";
+import { renderPage } from "../layout.tsx";
+import { shiftDay } from "../../usage_api/days.ts";
+import { usageBy, usageSince } from "../../usage_api/summary.ts";
+import type { DashboardEnv } from "../visitor.ts";
+import { keyTexts } from "./texts.ts";
+
+/** How far back the last use of a key is looked for. */
+const lastUseDays = 90;
+/** Newest receipts that tell the minute of the last use; before that the day must do. */
+const recentReceipts = 100;
+
+interface ListedKey {
+  readonly record: ApiKeyRecord;
+  readonly active: boolean;
+  readonly usage: UsageSum;
+  /** To the minute if it was lately, else the start of that day. */
+  readonly lastUsed: { readonly atMs: number; readonly dateOnly: boolean } | undefined;
+}
+
+async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<ListedKey[]> {
+  const { account } = c.get("signedIn");
+  const nowMs = deps.clock.nowMs();
+  const today = vietnamDay(nowMs);
+  const [records, rows, { receipts }] = await Promise.all([
+    listApiKeys(deps.kv, account.id),
+    readUsage(deps.kv, account.id, { fromDay: shiftDay(today, 1 - lastUseDays), toDay: today }),
+    listReceipts(deps.kv, account.id, { limit: recentReceipts }),
+  ]);
+  const month = new Map(usageBy(usageSince(rows, shiftDay(today, -29)), (row) => row.keyId));
+  const lastDays = new Map<string, string>();
+  for (const { keyId, day } of rows) {
+    if (day > (lastDays.get(keyId) ?? "")) lastDays.set(keyId, day);
+  }
+  const lastTimes = new Map<string, number>();
+  for (const { keyId, startedAtMs } of receipts) {
+    lastTimes.set(keyId, Math.max(startedAtMs, lastTimes.get(keyId) ?? 0));
+  }
+  return records.reverse().map((record) => {
+    const atMs = lastTimes.get(record.id);
+    const day = lastDays.get(record.id);
+    return {
+      record,
+      active: isActive(record, nowMs),
+      usage: month.get(record.id) ?? noUsage,
+      lastUsed: atMs !== undefined
+        ? { atMs, dateOnly: false }
+        : day !== undefined
+        ? { atMs: Date.parse(`${day}T00:00:00+07:00`), dateOnly: true }
+        : undefined,
+    };
+  });
+}
+
+export function KeyState({ record, active, locale }: {
+  record: ApiKeyRecord;
+  active: boolean;
+  locale: Locale;
+}) {
+  const t = keyTexts[locale];
+  if (active) return <Badge tone="good">{t.active}</Badge>;
+  return <Badge tone="neutral">{record.revokedAtMs === undefined ? t.expired : t.revoked}</Badge>;
+}
+
+function KeyTable({ keys, label, locale }: {
+  keys: readonly ListedKey[];
+  label: string;
+  locale: Locale;
+}) {
+  const t = keyTexts[locale];
+  return (
+    <TableFrame label={label}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t.name}</th>
+            <th scope="col">{t.key}</th>
+            <th scope="col">{t.state}</th>
+            <th scope="col">{t.lastUsed}</th>
+            <th scope="col" class="number">{t.spend}</th>
+            <th scope="col">{t.created}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map(({ record, active, usage, lastUsed }) => (
+            <tr>
+              <td>
+                <a href={`/keys/${record.id}`} aria-label={t.details(record.name)}>{record.name}</a>
+              </td>
+              <td class="nowrap">
+                <code>{record.masked}</code>
+              </td>
+              <td>
+                <KeyState record={record} active={active} locale={locale} />
+              </td>
+              <td class="nowrap">
+                {lastUsed === undefined
+                  ? <span class="muted">{t.never}</span>
+                  : <Time {...lastUsed} locale={locale} />}
+              </td>
+              <td class="number">
+                <Money microVnd={usage.costMicroVnd} locale={locale} short />
+              </td>
+              <td class="nowrap">
+                <Time atMs={record.createdAtMs} locale={locale} dateOnly />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+/** `/keys`. `problem` is shown above the list. */
+export async function keyListPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  problem?: string,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const t = keyTexts[locale];
+  const keys = await loadKeys(deps, c);
+  const active = keys.filter((key) => key.active);
+  const others = keys.filter((key) => !key.active);
+  const most = limits.activeKeysPerAccount;
+  return await renderPage(
+    c,
+    {
+      title: t.title,
+      lead: t.lead,
+      section: "keys",
+      status: problem === undefined ? 200 : 422,
+      actions: (
+        <a href="/keys/new" role="button">
+          <Icon name="plus" /> {t.create}
+        </a>
+      ),
+    },
+    <>
+      {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
+      <Card title={t.count(active.length, most)}>
+        {active.length === 0
+          ? (
+            <Empty title={t.none}>
+              <p>{t.noneHint}</p>
+            </Empty>
+          )
+          : <KeyTable keys={active} label={t.title} locale={locale} />}
+      </Card>
+      {others.length > 0 && (
+        <details class="card">
+          <summary>{t.revokedKeys} ({others.length})</summary>
+          <KeyTable keys={others} label={t.revokedKeys} locale={locale} />
+        </details>
+      )}
+    </>,
+  );
+}

@@ -1,0 +1,185 @@
+/** `/keys`: making, listing, showing, changing, rotating and revoking API keys. */
+import { type Context, Hono } from "hono";
+import { parseId } from "../../../core/ids.ts";
+import { limits } from "../../../core/limits.ts";
+import { getPasswordHash } from "../../../kv/accounts.ts";
+import {
+  type ApiKeyRecord,
+  createApiKey,
+  getApiKey,
+  isActive,
+  revealApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from "../../../kv/api_keys.ts";
+import { countTry } from "../../../kv/rate_limits.ts";
+import { vietnamDay } from "../../../kv/rollups.ts";
+import { rateRules } from "../../auth/rate_rules.ts";
+import { Card, CopyButton, Notice, PostForm, SubmitButton } from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { notFoundPage } from "../error_pages.tsx";
+import { readForm } from "../form_data.ts";
+import { requireAccount } from "../identify.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import { keyDetailPage } from "./key_detail.tsx";
+import { KeyFields } from "./key_fields.tsx";
+import { emptyKeyForm, type KeyFormErrors, type KeyFormValues, parseKeyForm } from "./key_form.ts";
+import { keyListPage } from "./key_list.tsx";
+import { keyTexts } from "./texts.ts";
+
+type Page = Response | Promise<Response>;
+
+function newKeyPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  form?: { values: KeyFormValues; errors: KeyFormErrors },
+): Page {
+  const visitor = c.get("visitor");
+  const t = keyTexts[visitor.locale];
+  return renderPage(
+    c,
+    { title: t.newTitle, section: "keys", status: form === undefined ? 200 : 422 },
+    <Card>
+      <PostForm visitor={visitor} action="/keys">
+        <KeyFields
+          values={form?.values ?? emptyKeyForm}
+          errors={form?.errors ?? {}}
+          catalog={deps.catalog}
+          texts={t}
+          today={vietnamDay(deps.clock.nowMs())}
+        />
+        <div class="actions">
+          <SubmitButton>{t.createButton}</SubmitButton>
+          <a href="/keys">{t.cancel}</a>
+        </div>
+      </PostForm>
+    </Card>,
+  );
+}
+
+/** The one page that shows a fresh secret. Never stored, never sent again by a reload without asking. */
+function secretPage(
+  c: Context<DashboardEnv>,
+  shown: { title: string; record: ApiKeyRecord; secret: string },
+): Page {
+  const { locale } = c.get("visitor");
+  const t = keyTexts[locale];
+  return renderPage(
+    c,
+    { title: shown.title, lead: shown.record.name, section: "keys" },
+    <Card>
+      <Notice tone="success">{t.createdText}</Notice>
+      <code class="secret" id="secret">{shown.secret}</code>
+      <div class="actions">
+        <CopyButton text={shown.secret} what={t.key} locale={locale} />
+        <a href="/connect">{t.howToUse}</a>
+        <a href="/keys">{t.backToKeys}</a>
+      </div>
+    </Card>,
+  );
+}
+
+async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = keyTexts[locale];
+  const nowMs = deps.clock.nowMs();
+  const tries = await countTry(deps.kv, rateRules.changesByAccount, account.id, nowMs);
+  if (!tries.allowed) return await keyListPage(c, deps, t.tooMany(tries.retryAfterSeconds));
+  const form = parseKeyForm(await readForm(c), { texts: t, catalog: deps.catalog, nowMs });
+  if (!form.ok) return await newKeyPage(c, deps, form);
+  const made = await createApiKey(deps.kv, deps.masterKeys, account.id, {
+    ...form.options,
+    nowMs,
+  });
+  if (!made.ok) {
+    const problem = made.reason === "limit" ? t.full(limits.activeKeysPerAccount) : t.busy;
+    return await keyListPage(c, deps, problem);
+  }
+  return await secretPage(c, { title: t.createdTitle, ...made });
+}
+
+type KeyAction = (
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  record: ApiKeyRecord,
+) => Promise<Response>;
+
+const showKey: KeyAction = async (c, deps, record) => {
+  const { account } = c.get("signedIn");
+  const t = keyTexts[c.get("visitor").locale];
+  const nowMs = deps.clock.nowMs();
+  const tries = await countTry(deps.kv, rateRules.passwordByAccount, account.id, nowMs);
+  if (!tries.allowed) {
+    return await keyDetailPage(c, deps, record, {
+      passwordError: t.tooMany(tries.retryAfterSeconds),
+    });
+  }
+  const hash = await getPasswordHash(deps.kv, account.id);
+  if (hash === undefined) return await keyDetailPage(c, deps, record, { noPassword: true });
+  const password = (await readForm(c)).exact("password");
+  if (!await deps.passwords.verify(password, hash)) {
+    return await keyDetailPage(c, deps, record, { passwordError: t.wrongPassword });
+  }
+  const secret = await revealApiKey(deps.masterKeys, record);
+  return await keyDetailPage(c, deps, record, secret === undefined ? {} : { secret });
+};
+
+const changeKey: KeyAction = async (c, deps, record) => {
+  const nowMs = deps.clock.nowMs();
+  const texts = keyTexts[c.get("visitor").locale];
+  const form = parseKeyForm(await readForm(c), { texts, catalog: deps.catalog, nowMs });
+  if (!form.ok) return await keyDetailPage(c, deps, record, { form });
+  const changed = await updateApiKey(deps.kv, record.accountId, record.id, form.options);
+  await deps.control.refresh();
+  return await keyDetailPage(c, deps, changed ?? record, { saved: true });
+};
+
+const rotateKey: KeyAction = async (c, deps, record) => {
+  const t = keyTexts[c.get("visitor").locale];
+  const hours = (await readForm(c)).text("grace");
+  if (!(hours in t.graces)) return await keyDetailPage(c, deps, record);
+  const rotated = await rotateApiKey(deps.kv, deps.masterKeys, record.accountId, record.id, {
+    nowMs: deps.clock.nowMs(),
+    graceMs: Number(hours) * 3_600_000,
+  });
+  await deps.control.refresh();
+  if (rotated === undefined) return await keyDetailPage(c, deps, record);
+  return await secretPage(c, { title: t.rotatedTitle, ...rotated });
+};
+
+const revokeKey: KeyAction = async (c, deps, record) => {
+  await revokeApiKey(deps.kv, record.accountId, record.id, deps.clock.nowMs());
+  await deps.control.refresh();
+  return c.redirect("/keys", 303);
+};
+
+/** Runs an action on a key of the signed-in account; a key of anybody else does not exist. */
+function onKey(deps: DashboardDeps, action: KeyAction, options: { readonly active: boolean }) {
+  return async (c: Context<DashboardEnv>) => {
+    const { account } = c.get("signedIn");
+    const keyId = parseId("apiKey", c.req.param("id") ?? "");
+    const record = keyId === undefined ? undefined : await getApiKey(deps.kv, account.id, keyId);
+    if (record === undefined) return await notFoundPage(c);
+    if (options.active && !isActive(record, deps.clock.nowMs())) {
+      return c.redirect(`/keys/${record.id}`, 303);
+    }
+    return await action(c, deps, record);
+  };
+}
+
+export function createKeyPages(deps: DashboardDeps): Hono<DashboardEnv> {
+  const onActive = { active: true };
+  return new Hono<DashboardEnv>()
+    .use("/keys/*", requireAccount)
+    .get("/keys", (c) => keyListPage(c, deps))
+    .post("/keys", (c) => createKey(c, deps))
+    .get("/keys/new", (c) => newKeyPage(c, deps))
+    .get("/keys/:id", onKey(deps, keyDetailPage, { active: false }))
+    .post("/keys/:id", onKey(deps, changeKey, onActive))
+    .post("/keys/:id/show", onKey(deps, showKey, onActive))
+    .post("/keys/:id/rotate", onKey(deps, rotateKey, onActive))
+    .post("/keys/:id/revoke", onKey(deps, revokeKey, onActive));
+}

@@ -1,0 +1,183 @@
+import { defineTexts } from "../i18n.ts";
+
+export const keyTexts = defineTexts({
+  en: {
+    title: "API keys",
+    lead: "One key per machine or application. If one leaks, revoke it alone.",
+    create: "New key",
+    none: "No key yet",
+    noneHint: "Make one, and call any model with it.",
+    count: (used: number, most: number) => `${used} of ${most} active keys`,
+    full: (most: number) =>
+      `An account can have ${most} active keys. Revoke one that you no longer need, then make a new one.`,
+    busy: "Your keys were just being changed elsewhere. Please try again.",
+    revokedKeys: "Revoked and expired keys",
+
+    name: "Name",
+    key: "Key",
+    state: "State",
+    lastUsed: "Last used",
+    never: "not in 90 days",
+    spend: "Last 30 days",
+    created: "Created",
+    active: "Active",
+    revoked: "Revoked",
+    expired: "Expired",
+    details: (name: string) => `Details of ${name}`,
+
+    newTitle: "New API key",
+    nameHint: "Where it is used: “laptop”, “production server”.",
+    limits: "Limits",
+    limitsHint: "All optional. You can change them later.",
+    expiry: "Valid until",
+    expiryHint: "The end of that day, Vietnam time.",
+    dailyLimit: "Most per day, in ₫",
+    monthlyLimit: "Most per month, in ₫",
+    ips: "Allowed IP addresses",
+    ipsHint: "One address or range per line, such as 203.0.113.7 or 10.0.0.0/8. Empty: everywhere.",
+    models: "Allowed models",
+    modelsHint: "None ticked: every model.",
+    save: "Save",
+    saved: "Saved.",
+    createButton: "Create the key",
+    cancel: "Cancel",
+
+    nameMissing: "Give the key a name.",
+    nameLong: "Use at most 60 characters.",
+    expiryWrong: "Choose a day from today on.",
+    amountWrong: "Write a whole number of đồng above 0, for example 100000.",
+    ipWrong: (text: string) => `“${text}” is no IP address and no range.`,
+    ipMany: "At most 50 addresses.",
+
+    createdTitle: "Your new key",
+    createdText:
+      "Copy it now. It is stored encrypted, and you can show it again later with your password. Treat it like a password: never put it into code that others can read.",
+    backToKeys: "Back to the keys",
+    howToUse: "How to use it",
+
+    show: "Show the key",
+    showText: "Enter your password to see the whole key again.",
+    password: "Your password",
+    showButton: "Show",
+    shown: "The key",
+    notShowable:
+      "This key was made before keys were stored encrypted. It works, but it cannot be shown again. Rotate it to get one that can.",
+    wrongPassword: "That is not your password.",
+    noPassword:
+      "Your account has no password yet, because you sign in elsewhere. Set one first; then you can show keys.",
+    setPassword: "Set a password",
+    tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
+
+    usage: "Usage in the last 30 days",
+    calls: "Calls",
+    cost: "Cost",
+    settings: "Settings",
+
+    rotate: "Rotate",
+    rotateText:
+      "Gives this key a new secret. Name, limits and usage stay. The old secret works on for a while, so that you can change it in your programs without a gap.",
+    grace: "The old secret works for",
+    graces: { "0": "not at all", "1": "1 hour", "24": "24 hours", "168": "7 days" },
+    rotateButton: "Rotate the key",
+    rotateConfirm: "Give this key a new secret?",
+    rotatedTitle: "Your new secret",
+    graceLeft: "The former secret works until",
+
+    revoke: "Revoke",
+    revokeText:
+      "Calls with this key are refused at once, for good. Its usage stays in your records.",
+    revokeButton: "Revoke the key",
+    revokeConfirm: (name: string) =>
+      `Revoke “${name}” for good? Programs that use it stop working.`,
+  },
+  vi: {
+    title: "Khoá API",
+    lead: "Mỗi máy hay ứng dụng một khoá. Nếu lộ, chỉ thu hồi đúng khoá đó.",
+    create: "Khoá mới",
+    none: "Chưa có khoá nào",
+    noneHint: "Hãy tạo một khoá và gọi bất kỳ mô hình nào.",
+    count: (used, most) => `${used} trên ${most} khoá đang hoạt động`,
+    full: (most) =>
+      `Một tài khoản có tối đa ${most} khoá hoạt động. Hãy thu hồi khoá không còn cần, rồi tạo khoá mới.`,
+    busy: "Các khoá của bạn vừa được đổi ở nơi khác. Vui lòng thử lại.",
+    revokedKeys: "Khoá đã thu hồi và hết hạn",
+
+    name: "Tên",
+    key: "Khoá",
+    state: "Trạng thái",
+    lastUsed: "Dùng gần nhất",
+    never: "không dùng trong 90 ngày",
+    spend: "30 ngày qua",
+    created: "Ngày tạo",
+    active: "Hoạt động",
+    revoked: "Đã thu hồi",
+    expired: "Hết hạn",
+    details: (name) => `Chi tiết của ${name}`,
+
+    newTitle: "Khoá API mới",
+    nameHint: "Nơi dùng khoá: “máy tính xách tay”, “máy chủ chính”.",
+    limits: "Giới hạn",
+    limitsHint: "Không bắt buộc. Bạn có thể đổi sau.",
+    expiry: "Hiệu lực đến",
+    expiryHint: "Hết ngày đó, giờ Việt Nam.",
+    dailyLimit: "Tối đa mỗi ngày, ₫",
+    monthlyLimit: "Tối đa mỗi tháng, ₫",
+    ips: "Địa chỉ IP được phép",
+    ipsHint: "Mỗi dòng một địa chỉ hoặc dải, như 203.0.113.7 hoặc 10.0.0.0/8. Để trống: mọi nơi.",
+    models: "Mô hình được phép",
+    modelsHint: "Không chọn: mọi mô hình.",
+    save: "Lưu",
+    saved: "Đã lưu.",
+    createButton: "Tạo khoá",
+    cancel: "Huỷ",
+
+    nameMissing: "Hãy đặt tên cho khoá.",
+    nameLong: "Nhiều nhất 60 ký tự.",
+    expiryWrong: "Hãy chọn một ngày từ hôm nay trở đi.",
+    amountWrong: "Hãy ghi số đồng nguyên lớn hơn 0, ví dụ 100000.",
+    ipWrong: (text) => `“${text}” không phải địa chỉ IP hay dải địa chỉ.`,
+    ipMany: "Nhiều nhất 50 địa chỉ.",
+
+    createdTitle: "Khoá mới của bạn",
+    createdText:
+      "Hãy sao chép ngay. Khoá được lưu mã hoá, và bạn có thể xem lại sau bằng mật khẩu. Hãy giữ như mật khẩu: đừng để trong mã nguồn mà người khác đọc được.",
+    backToKeys: "Về danh sách khoá",
+    howToUse: "Cách dùng",
+
+    show: "Xem khoá",
+    showText: "Nhập mật khẩu để xem lại toàn bộ khoá.",
+    password: "Mật khẩu của bạn",
+    showButton: "Xem",
+    shown: "Khoá",
+    notShowable:
+      "Khoá này được tạo trước khi khoá được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
+    wrongPassword: "Đây không phải mật khẩu của bạn.",
+    noPassword:
+      "Tài khoản của bạn chưa có mật khẩu, vì bạn đăng nhập qua nơi khác. Hãy đặt mật khẩu trước, rồi bạn xem được khoá.",
+    setPassword: "Đặt mật khẩu",
+    tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
+
+    usage: "Mức sử dụng 30 ngày qua",
+    calls: "Lệnh gọi",
+    cost: "Chi phí",
+    settings: "Cài đặt",
+
+    rotate: "Đổi khoá",
+    rotateText:
+      "Cấp bí mật mới cho khoá này. Tên, giới hạn và mức sử dụng giữ nguyên. Bí mật cũ còn dùng được một thời gian, để bạn kịp đổi trong chương trình.",
+    grace: "Bí mật cũ còn dùng được",
+    graces: { "0": "không còn", "1": "1 giờ", "24": "24 giờ", "168": "7 ngày" },
+    rotateButton: "Đổi khoá",
+    rotateConfirm: "Cấp bí mật mới cho khoá này?",
+    rotatedTitle: "Bí mật mới của bạn",
+    graceLeft: "Bí mật trước còn dùng được đến",
+
+    revoke: "Thu hồi",
+    revokeText: "Lệnh gọi bằng khoá này bị từ chối ngay, vĩnh viễn. Mức sử dụng vẫn còn trong sổ.",
+    revokeButton: "Thu hồi khoá",
+    revokeConfirm: (name) =>
+      `Thu hồi “${name}” vĩnh viễn? Chương trình dùng khoá này sẽ ngừng chạy.`,
+  },
+});
+
+export type KeyTexts = typeof keyTexts.en;

@@ -1,0 +1,260 @@
+/** `/models`: every model with its price, for everybody. */
+import { type Context, Hono } from "hono";
+import type { Model, ModelKind } from "../../core/catalog/catalog.ts";
+import { formatDecimal } from "../../core/money/display.ts";
+import { fromVnd, listFigure } from "../../core/money/micro_vnd.ts";
+import type { CataloguePrice } from "../../core/money/price.ts";
+import {
+  Badge,
+  type BadgeTone,
+  Card,
+  CopyButton,
+  Empty,
+  SelectField,
+  TableFrame,
+  TextField,
+} from "./components/mod.ts";
+import type { DashboardDeps, ModelStatus } from "./deps.ts";
+import { formatCount, formatMoney } from "./format.ts";
+import { defineTexts, type Locale } from "./i18n.ts";
+import { renderPage } from "./layout.tsx";
+import type { DashboardEnv } from "./visitor.ts";
+
+const kinds: readonly ModelKind[] = ["chat", "image", "speech", "video"];
+
+const texts = defineTexts({
+  en: {
+    title: "Models and prices",
+    lead:
+      "Prices are in VND and final. The list price is the same figure in the unit it was published in.",
+    search: "Search",
+    searchHint: "name or family",
+    kind: "Kind",
+    all: "All",
+    apply: "Show",
+    kinds: { chat: "Chat", image: "Images", speech: "Speech", video: "Video" },
+    model: "Model",
+    price: "Price",
+    listPrice: "List price",
+    context: "Context",
+    output: "Most output",
+    status: "Status",
+    statuses: { up: "Available", degraded: "Slow", down: "Down" },
+    vision: "Vision",
+    perMtok: "per 1M tokens",
+    perRequest: "per call",
+    perImage: "per image",
+    seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
+    inOut: (input: string, output: string) => `${input} in · ${output} out`,
+    alsoKnownAs: "also",
+    none: "No model fits",
+    noneHint: "Try another word.",
+    tokens: (count: string) => `${count} tokens`,
+    found: (count: number) => `${count} models`,
+  },
+  vi: {
+    title: "Mô hình và giá",
+    lead:
+      "Giá tính bằng đồng và là giá cuối. Giá niêm yết là cùng con số đó theo đơn vị đã công bố.",
+    search: "Tìm",
+    searchHint: "tên hoặc họ mô hình",
+    kind: "Loại",
+    all: "Tất cả",
+    apply: "Xem",
+    kinds: { chat: "Hội thoại", image: "Hình ảnh", speech: "Giọng nói", video: "Video" },
+    model: "Mô hình",
+    price: "Giá",
+    listPrice: "Giá niêm yết",
+    context: "Ngữ cảnh",
+    output: "Đầu ra tối đa",
+    status: "Trạng thái",
+    statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
+    vision: "Đọc ảnh",
+    perMtok: "mỗi 1 triệu token",
+    perRequest: "mỗi lệnh gọi",
+    perImage: "mỗi ảnh",
+    seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
+    inOut: (input, output) => `${input} vào · ${output} ra`,
+    alsoKnownAs: "còn gọi",
+    none: "Không có mô hình phù hợp",
+    noneHint: "Hãy thử từ khác.",
+    tokens: (count) => `${count} token`,
+    found: (count) => `${count} mô hình`,
+  },
+});
+
+const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
+  up: "good",
+  degraded: "busy",
+  down: "bad",
+};
+
+interface PriceLine {
+  readonly amount: string;
+  readonly unit: string;
+  readonly list: string;
+}
+
+/** A price as lines: one, or one per length of a video. */
+function priceLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
+  const t = texts[locale];
+  const money = (vnd: number) => formatMoney(fromVnd(vnd), locale);
+  const list = (vnd: number) => formatDecimal(listFigure(vnd, listRate), locale);
+  switch (price.unit) {
+    case "token": {
+      const output = price.outputVndPerMtok ?? price.vndPerMtok;
+      const same = output === price.vndPerMtok;
+      return [{
+        amount: same ? money(output) : t.inOut(money(price.vndPerMtok), money(output)),
+        unit: t.perMtok,
+        list: same ? list(output) : t.inOut(list(price.vndPerMtok), list(output)),
+      }];
+    }
+    case "request":
+      return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];
+    case "image":
+      return [{ amount: money(price.vnd), unit: t.perImage, list: list(price.vnd) }];
+    case "video":
+      return price.tiers.map(({ fromSeconds, toSeconds, vnd }) => ({
+        amount: money(vnd),
+        unit: t.seconds(fromSeconds, toSeconds),
+        list: list(vnd),
+      }));
+  }
+}
+
+function fits(model: Model, words: readonly string[], kind: string): boolean {
+  if (kind !== "" && model.kind !== kind) return false;
+  const text = [model.id, model.displayName, model.family, ...model.aliases].join(" ")
+    .toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function listPriceLine({ list }: PriceLine) {
+  return <div class="price-line">{list}</div>;
+}
+
+function ModelRow({ model, deps, locale }: { model: Model; deps: DashboardDeps; locale: Locale }) {
+  const t = texts[locale];
+  const status = deps.modelStatus?.(model.id) ?? "up";
+  const lines = priceLines(model.price, deps.catalog.listRate, locale);
+  const isChat = model.kind === "chat";
+  return (
+    <tr>
+      <td>
+        <div class="model-name">
+          <code>{model.id}</code>
+          <CopyButton text={model.id} what={model.id} locale={locale} />
+        </div>
+        {model.aliases.length > 0 && (
+          <small class="muted">{t.alsoKnownAs} {model.aliases.join(", ")}</small>
+        )}
+      </td>
+      <td class="nowrap">
+        {t.kinds[model.kind]} {model.vision && <Badge tone="neutral">{t.vision}</Badge>}
+      </td>
+      <td class="nowrap">
+        {lines.map((line) => (
+          <div class="price-line">
+            <strong class="money">{line.amount}</strong> <small class="muted">{line.unit}</small>
+          </div>
+        ))}
+      </td>
+      <td class="number muted">
+        {lines.map(listPriceLine)}
+      </td>
+      <td class="number">{isChat ? formatCount(model.contextWindow, locale) : "–"}</td>
+      <td class="number">{isChat ? formatCount(model.maxOutputTokens, locale) : "–"}</td>
+      <td>
+        <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>
+      </td>
+    </tr>
+  );
+}
+
+function ModelTable({ models, deps, locale }: {
+  models: readonly Model[];
+  deps: DashboardDeps;
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  if (models.length === 0) {
+    return (
+      <Empty title={t.none}>
+        <p>{t.noneHint}</p>
+      </Empty>
+    );
+  }
+  return (
+    <TableFrame label={t.title}>
+      <table class="models">
+        <thead>
+          <tr>
+            <th scope="col">{t.model}</th>
+            <th scope="col">{t.kind}</th>
+            <th scope="col">{t.price}</th>
+            <th scope="col" class="number">{t.listPrice}</th>
+            <th scope="col" class="number">{t.context}</th>
+            <th scope="col" class="number">{t.output}</th>
+            <th scope="col">{t.status}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {models.map((model) => ModelRow({ model, deps, locale }))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { locale } = c.get("visitor");
+  const t = texts[locale];
+  const search = (c.req.query("q") ?? "").slice(0, 100);
+  const kind = kinds.find((name) => name === c.req.query("kind")) ?? "";
+  const words = search.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const models = deps.catalog.models.filter((model) => fits(model, words, kind));
+  return renderPage(
+    c,
+    { title: t.title, lead: t.lead, section: "models" },
+    <>
+      <form
+        method="get"
+        action="/models"
+        class="card inline-form"
+        hx-get="/models"
+        hx-trigger="input changed delay:200ms from:find input, change, submit"
+        hx-target="#models"
+        hx-select="#models"
+        hx-swap="outerHTML"
+      >
+        <TextField
+          name="q"
+          type="search"
+          label={t.search}
+          value={search}
+          placeholder={t.searchHint}
+        />
+        <SelectField
+          name="kind"
+          label={t.kind}
+          value={kind}
+          options={[
+            { value: "", label: t.all },
+            ...kinds.map((value) => ({ value, label: t.kinds[value] })),
+          ]}
+        />
+        <button type="submit" class="outline secondary">{t.apply}</button>
+      </form>
+      <div id="models">
+        <Card title={t.found(models.length)}>
+          <ModelTable models={models} deps={deps} locale={locale} />
+        </Card>
+      </div>
+    </>,
+  );
+}
+
+export function createModelPage(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>().get("/models", (c) => modelsPage(c, deps));
+}

@@ -1,0 +1,180 @@
+/**
+ * `/playground`: ask a model, watch the answer stream in, see its receipt. The call takes the same way as any call from
+ * outside, with one of the account's own keys, which never reaches the browser.
+ */
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import { parseId } from "../../../core/ids.ts";
+import {
+  type ApiKeyRecord,
+  getApiKey,
+  isActive,
+  listApiKeys,
+  revealApiKey,
+} from "../../../kv/api_keys.ts";
+import { Card, Empty, SelectField, TextField } from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { defineTexts } from "../i18n.ts";
+import { requireAccount } from "../identify.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+
+const texts = defineTexts({
+  en: {
+    title: "Playground",
+    lead: "A real call, paid from your wallet. Nothing you type is stored.",
+    model: "Model",
+    key: "Paid by key",
+    prompt: "Your message",
+    promptHint: "Ctrl + Enter sends.",
+    send: "Send",
+    stop: "Stop",
+    answer: "Answer",
+    waiting: "The answer appears here.",
+    receipt: "Receipt",
+    failed: "The call failed",
+    noKey: "You need a key first",
+    noKeyHint: "Calls are counted by key, those from here too.",
+    makeKey: "Make a key",
+    needsScript: "The playground needs JavaScript.",
+  },
+  vi: {
+    title: "Chạy thử",
+    lead: "Lệnh gọi thật, trả từ ví của bạn. Những gì bạn gõ không được lưu.",
+    model: "Mô hình",
+    key: "Tính cho khoá",
+    prompt: "Lời nhắn của bạn",
+    promptHint: "Ctrl + Enter để gửi.",
+    send: "Gửi",
+    stop: "Dừng",
+    answer: "Câu trả lời",
+    waiting: "Câu trả lời hiện ở đây.",
+    receipt: "Biên nhận",
+    failed: "Lệnh gọi không thành công",
+    noKey: "Bạn cần một khoá trước",
+    noKeyHint: "Lệnh gọi được tính theo khoá, kể cả từ đây.",
+    makeKey: "Tạo khoá",
+    needsScript: "Trang chạy thử cần JavaScript.",
+  },
+});
+
+/** Long enough to try things; programs have the API. */
+const longestPromptChars = 20_000;
+const mostOutputTokens = 2_048;
+
+const runBody = z.object({
+  keyId: z.string(),
+  model: z.string().max(256),
+  prompt: z.string().min(1).max(longestPromptChars),
+});
+
+async function usableKeys(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<ApiKeyRecord[]> {
+  const nowMs = deps.clock.nowMs();
+  const keys = await listApiKeys(deps.kv, c.get("signedIn").account.id);
+  return keys.filter((key) => key.sealed !== undefined && isActive(key, nowMs));
+}
+
+async function playgroundPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { locale } = c.get("visitor");
+  const t = texts[locale];
+  const keys = await usableKeys(c, deps);
+  const options = {
+    title: t.title,
+    lead: t.lead,
+    section: "playground",
+    scripts: ["playground.js"],
+  } as const;
+  if (keys.length === 0) {
+    return await renderPage(
+      c,
+      options,
+      <Empty title={t.noKey}>
+        <p>{t.noKeyHint}</p>
+        <a href="/keys/new" role="button">{t.makeKey}</a>
+      </Empty>,
+    );
+  }
+  const chatModels = deps.catalog.models.filter((model) => model.kind === "chat");
+  return await renderPage(
+    c,
+    options,
+    <>
+      <noscript>{t.needsScript}</noscript>
+      <Card>
+        <form id="playground" data-failed={t.failed}>
+          <div class="fields">
+            <SelectField
+              name="model"
+              label={t.model}
+              value={c.req.query("model") ?? deps.catalog.defaultModel.id}
+              options={chatModels.map(({ id }) => ({ value: id, label: id }))}
+            />
+            <SelectField
+              name="keyId"
+              label={t.key}
+              options={keys.map((key) => ({ value: key.id, label: key.name }))}
+            />
+          </div>
+          <TextField
+            name="prompt"
+            label={t.prompt}
+            rows={4}
+            required
+            maxlength={longestPromptChars}
+            hint={t.promptHint}
+          />
+          <div class="actions">
+            <button type="submit" id="playground-send">{t.send}</button>
+            <button type="button" id="playground-stop" class="outline secondary" hidden>
+              {t.stop}
+            </button>
+          </div>
+        </form>
+      </Card>
+      <Card title={t.answer}>
+        <div id="playground-answer" class="answer muted" aria-live="polite" aria-busy="false">
+          {t.waiting}
+        </div>
+      </Card>
+      <section class="card" id="playground-receipt" aria-label={t.receipt} hidden></section>
+    </>,
+  );
+}
+
+/** Runs one call with a key of the account and streams the answer back as it comes. */
+async function run(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
+  const body = runBody.safeParse(await c.req.json().catch(() => undefined));
+  const keyId = body.success ? parseId("apiKey", body.data.keyId) : undefined;
+  if (!body.success || keyId === undefined) return c.json({ error: "bad request" }, 400);
+  const record = await getApiKey(deps.kv, c.get("signedIn").account.id, keyId);
+  const secret = record === undefined ? undefined : await revealApiKey(deps.masterKeys, record);
+  if (secret === undefined) return c.json({ error: "no such key" }, 404);
+  const { model, prompt } = body.data;
+  const request = new Request(`${deps.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model,
+      stream: true,
+      max_tokens: mostOutputTokens,
+      messages: [{ role: "user", content: prompt }],
+    }),
+    signal: c.req.raw.signal,
+  });
+  const answer = await deps.dispatch(request);
+  const headers = new Headers({
+    "content-type": answer.headers.get("content-type") ?? "application/json",
+    "cache-control": "no-store, no-transform",
+    "x-accel-buffering": "no",
+  });
+  const requestId = answer.headers.get("x-request-id");
+  if (requestId !== null) headers.set("x-request-id", requestId);
+  return new Response(answer.body, { status: answer.status, headers });
+}
+
+export function createPlayground(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .use("/playground/*", requireAccount)
+    .get("/playground", (c) => playgroundPage(c, deps))
+    .post("/playground/run", (c) => run(c, deps));
+}

@@ -1,0 +1,25 @@
+/** Language and theme, chosen in the footer of every page. */
+import { Hono } from "hono";
+import { returnPath } from "../../core/accounts/return_path.ts";
+import { updateAccount } from "../../kv/accounts.ts";
+import { writePreference } from "./cookies.ts";
+import type { PageDeps } from "./deps.ts";
+import { readForm } from "./form_data.ts";
+import { parseLocale } from "./i18n.ts";
+import { type DashboardEnv, themes } from "./visitor.ts";
+
+export function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>().post("/preferences", async (c) => {
+    const form = await readForm(c);
+    const locale = parseLocale(form.text("locale"));
+    if (locale !== undefined) {
+      writePreference(c, "locale", locale);
+      const { signedIn } = c.get("visitor");
+      // Mails follow the language of the pages.
+      if (signedIn !== undefined) await updateAccount(deps.kv, signedIn.account.id, { locale });
+    }
+    const theme = themes.find((name) => name === form.text("theme"));
+    if (theme !== undefined) writePreference(c, "theme", theme);
+    return c.redirect(returnPath(form.text("next"), "/"), 303);
+  });
+}

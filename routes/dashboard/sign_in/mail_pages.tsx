@@ -1,0 +1,46 @@
+/** What sign-up and reset have in common: the page that says "look into your mail", and the field for its token. */
+import type { Context } from "hono";
+import { Card, TextField } from "../components/mod.ts";
+import type { Locale } from "../i18n.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import { signInTexts } from "./texts.ts";
+
+export function mailSentPage(c: Context<DashboardEnv>, sentence: string) {
+  const t = signInTexts[c.get("visitor").locale];
+  return renderPage(
+    c,
+    { title: t.sentTitle, narrow: true },
+    <>
+      <Card>
+        <p>{sentence}</p>
+        <p class="muted">{t.sentHint}</p>
+      </Card>
+      <p class="below-card">
+        <a href="/sign-in">{t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+/**
+ * The token of a mail. `app.js` fills it from the fragment of the link and hides it; without script it can be pasted.
+ */
+export function TokenField({ token, locale }: { token: string | undefined; locale: Locale }) {
+  const t = signInTexts[locale];
+  if (token !== undefined && token !== "") {
+    return <input type="hidden" name="token" value={token} />;
+  }
+  return (
+    <div class="token-field">
+      <TextField
+        name="token"
+        label={t.token}
+        hint={t.tokenHint}
+        required
+        autocomplete="one-time-code"
+        tokenFromFragment
+      />
+    </div>
+  );
+}

@@ -1,0 +1,123 @@
+/** Signing in at an OpenID provider: the way there and the way back. */
+import { type Context, Hono } from "hono";
+import { normaliseEmail } from "../../../core/accounts/email_address.ts";
+import { returnPath } from "../../../core/accounts/return_path.ts";
+import { hashSecret, newSecretToken, sameSecret } from "../../../core/accounts/secret_token.ts";
+import {
+  type Account,
+  addIdentity,
+  findAccountByEmail,
+  findAccountByIdentity,
+  tryCreateAccount,
+} from "../../../kv/accounts.ts";
+import { saveSignInFlow, takeSignInFlow } from "../../../kv/tokens.ts";
+import type { OpenIdClaims, OpenIdClient } from "../../auth/openid.ts";
+import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
+import { Card, Notice } from "../components/mod.ts";
+import { createCookies } from "../cookies.ts";
+import type { Locale } from "../i18n.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import type { SignInDeps } from "./deps.ts";
+import { clientAddress, startSession } from "./start_session.ts";
+import { signInTexts } from "./texts.ts";
+
+const callbackPath = "/auth/openid/callback";
+
+type Failure = "openIdFailed" | "openIdNoEmail" | "blocked";
+
+function failurePage(c: Context<DashboardEnv>, failure: Failure) {
+  const t = signInTexts[c.get("visitor").locale];
+  return renderPage(
+    c,
+    { title: t.signInTitle, narrow: true, status: 422 },
+    <Card>
+      <Notice tone="danger">{t[failure]}</Notice>
+      <p>
+        <a href="/sign-in">{t.back}</a>
+      </p>
+    </Card>,
+  );
+}
+
+async function leave(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdClient) {
+  const nowMs = deps.clock.nowMs();
+  const rule = rateRules.openIdByAddress;
+  const tries = await countTryByAddress(deps.kv, rule, clientAddress(c), nowMs);
+  if (!tries.allowed) return await failurePage(c, "openIdFailed");
+  const secrets = {
+    state: newSecretToken(),
+    nonce: newSecretToken(),
+    codeVerifier: newSecretToken(),
+  };
+  const browser = newSecretToken();
+  let target: URL;
+  try {
+    target = await openId.begin(secrets, deps.baseUrl + callbackPath);
+  } catch {
+    return await failurePage(c, "openIdFailed");
+  }
+  await saveSignInFlow(deps.kv, secrets.state, {
+    codeVerifier: secrets.codeVerifier,
+    nonce: secrets.nonce,
+    browserHash: await hashSecret("flow-browser", browser),
+    next: returnPath(c.req.query("next"), "/"),
+  }, nowMs);
+  createCookies(deps.baseUrl).write(c, "flow", browser);
+  return c.redirect(target.href, 303);
+}
+
+/** The account of a person whom the provider vouches for: known by identity, else by verified address, else new. */
+async function accountOf(
+  deps: SignInDeps,
+  claims: OpenIdClaims,
+  locale: Locale,
+): Promise<Account | Failure> {
+  const identity = { issuer: claims.issuer, subject: claims.subject };
+  const known = await findAccountByIdentity(deps.kv, identity);
+  if (known !== undefined) return known;
+  const email = claims.verifiedEmail === undefined
+    ? undefined
+    : normaliseEmail(claims.verifiedEmail);
+  if (email === undefined) return "openIdNoEmail";
+  const byEmail = await findAccountByEmail(deps.kv, email);
+  if (byEmail !== undefined) {
+    return await addIdentity(deps.kv, byEmail.id, identity) ? byEmail : "openIdFailed";
+  }
+  const nowMs = deps.clock.nowMs();
+  const created = await tryCreateAccount(deps.kv, { nowMs, email, locale, identity });
+  return created ?? "openIdFailed";
+}
+
+async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdClient) {
+  const state = c.req.query("state") ?? "";
+  const flow = await takeSignInFlow(deps.kv, state, deps.clock.nowMs());
+  const browser = createCookies(deps.baseUrl).read(c, "flow");
+  const sameBrowser = flow !== undefined && browser !== undefined &&
+    sameSecret(await hashSecret("flow-browser", browser), flow.browserHash);
+  if (!sameBrowser) return await failurePage(c, "openIdFailed");
+  let claims: OpenIdClaims;
+  try {
+    const callback = new URL(deps.baseUrl + callbackPath + new URL(c.req.url).search);
+    const { nonce, codeVerifier } = flow;
+    const secrets = { state, nonce, codeVerifier };
+    claims = await openId.finish(callback, secrets, deps.baseUrl + callbackPath);
+  } catch {
+    return await failurePage(c, "openIdFailed");
+  }
+  const account = await accountOf(deps, claims, c.get("visitor").locale);
+  if (typeof account === "string") return await failurePage(c, account);
+  if (account.blockedAtMs !== undefined) return await failurePage(c, "blocked");
+  await startSession(c, deps, account.id, "openid");
+  return c.redirect(flow.next, 303);
+}
+
+/** `/auth/openid/*`; without a configured provider there are no such paths. */
+export function createOpenIdPages(deps: SignInDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  const { openId } = deps;
+  if (openId === undefined) return app;
+  return app
+    .get("/auth/openid/start", (c) => leave(c, deps, openId))
+    .get(callbackPath, (c) => comeBack(c, deps, openId));
+}

@@ -1,0 +1,196 @@
+/** A forgotten password: ask for a mail, then choose a new one. */
+import { type Context, Hono } from "hono";
+import { normaliseEmail } from "../../../core/accounts/email_address.ts";
+import { passwordProblem } from "../../../core/accounts/password_policy.ts";
+import { sameSecret } from "../../../core/accounts/secret_token.ts";
+import {
+  type Account,
+  getAccount,
+  getPasswordHash,
+  setPasswordHash,
+} from "../../../kv/accounts.ts";
+import { addMail } from "../../../kv/mail.ts";
+import { countTry } from "../../../kv/rate_limits.ts";
+import { closeSessionsOf } from "../../../kv/sessions.ts";
+import {
+  type MailGrantOf,
+  type OpenGrant,
+  passwordMark,
+  readMailToken,
+} from "../../../kv/tokens.ts";
+import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
+import { Card, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
+import { readForm } from "../form_data.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import type { SignInDeps } from "./deps.ts";
+import { mailSentPage, TokenField } from "./mail_pages.tsx";
+import { clientAddress, startSession } from "./start_session.ts";
+import { signInTexts } from "./texts.ts";
+
+function forgotPage(
+  c: Context<DashboardEnv>,
+  form: { email?: string; error?: string; emailError?: string },
+) {
+  const visitor = c.get("visitor");
+  const t = signInTexts[visitor.locale];
+  const refused = form.error ?? form.emailError;
+  const options = {
+    title: t.forgotTitle,
+    lead: t.forgotLead,
+    narrow: true,
+    status: refused === undefined ? 200 : 422,
+  } as const;
+  return renderPage(
+    c,
+    options,
+    <>
+      <Card>
+        {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
+        <PostForm visitor={visitor} action="/forgot">
+          <TextField
+            name="email"
+            type="email"
+            label={t.email}
+            value={form.email}
+            autocomplete="username"
+            required
+            error={form.emailError}
+          />
+          <SubmitButton>{t.forgotButton}</SubmitButton>
+        </PostForm>
+      </Card>
+      <p class="below-card">
+        <a href="/sign-in">{t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+async function forgot(c: Context<DashboardEnv>, deps: SignInDeps) {
+  const { locale } = c.get("visitor");
+  const t = signInTexts[locale];
+  const typed = (await readForm(c)).text("email").slice(0, 254);
+  const nowMs = deps.clock.nowMs();
+  const rule = rateRules.forgotByAddress;
+  const byAddress = await countTryByAddress(deps.kv, rule, clientAddress(c), nowMs);
+  if (!byAddress.allowed) {
+    return await forgotPage(c, { email: typed, error: t.tooMany(byAddress.retryAfterSeconds) });
+  }
+  const email = normaliseEmail(typed);
+  if (email === undefined) {
+    return await forgotPage(c, { email: typed, emailError: t.emailInvalid });
+  }
+  if ((await countTry(deps.kv, rateRules.mailByEmail, email, nowMs)).allowed) {
+    const atomic = deps.kv.atomic();
+    addMail(atomic, { kind: "reset_password", to: email, locale }, { nowMs });
+    await atomic.commit();
+    deps.hintMail();
+  }
+  return await mailSentPage(c, t.sentForgot(email));
+}
+
+function resetPage(c: Context<DashboardEnv>, form: { token?: string; passwordError?: string }) {
+  const visitor = c.get("visitor");
+  const t = signInTexts[visitor.locale];
+  const options = {
+    title: t.resetTitle,
+    lead: t.resetLead,
+    narrow: true,
+    status: form.passwordError === undefined ? 200 : 422,
+  } as const;
+  return renderPage(
+    c,
+    options,
+    <Card>
+      <PostForm visitor={visitor} action="/reset">
+        <TokenField token={form.token} locale={visitor.locale} />
+        <TextField
+          name="password"
+          type="password"
+          label={t.newPassword}
+          autocomplete="new-password"
+          required
+          hint={t.passwordHint}
+          error={form.passwordError}
+        />
+        <SubmitButton>{t.resetButton}</SubmitButton>
+      </PostForm>
+    </Card>,
+  );
+}
+
+function deadLinkPage(c: Context<DashboardEnv>) {
+  const t = signInTexts[c.get("visitor").locale];
+  return renderPage(
+    c,
+    { title: t.resetTitle, narrow: true, status: 422 },
+    <Card>
+      <Notice tone="danger">{t.linkDead}</Notice>
+      <p>
+        <a href="/forgot">{t.startAgain}</a>
+      </p>
+    </Card>,
+  );
+}
+
+interface Resettable {
+  readonly open: OpenGrant<MailGrantOf<"reset_password">>;
+  readonly account: Account & { readonly email: string };
+}
+
+/** The account that a token may reset: still there, not blocked, and with the password it had when the mail was sent. */
+async function findResettable(
+  deps: SignInDeps,
+  token: string,
+  nowMs: number,
+): Promise<Resettable | undefined> {
+  const open = await readMailToken(deps.kv, "reset_password", token, nowMs);
+  if (open === undefined) return undefined;
+  const account = await getAccount(deps.kv, open.grant.accountId);
+  if (account?.email === undefined || account.blockedAtMs !== undefined) return undefined;
+  const mark = await passwordMark(await getPasswordHash(deps.kv, account.id));
+  if (!sameSecret(mark, open.grant.passwordMark)) return undefined;
+  return { open, account: { ...account, email: account.email } };
+}
+
+async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
+  const { locale } = c.get("visitor");
+  const t = signInTexts[locale];
+  const form = await readForm(c);
+  const token = form.text("token");
+  const nowMs = deps.clock.nowMs();
+  const rule = rateRules.tokenByAddress;
+  const tries = await countTryByAddress(deps.kv, rule, clientAddress(c), nowMs);
+  if (!tries.allowed) {
+    return await resetPage(c, { token, passwordError: t.tooMany(tries.retryAfterSeconds) });
+  }
+  const found = await findResettable(deps, token, nowMs);
+  if (found === undefined) return await deadLinkPage(c);
+  const { open, account } = found;
+  const password = form.exact("password");
+  const problem = passwordProblem(password, account.email);
+  if (problem !== undefined) {
+    return await resetPage(c, { token, passwordError: t.passwordProblems[problem] });
+  }
+  const passwordHash = await deps.passwords.hash(password);
+  const used = await open.use() && await setPasswordHash(deps.kv, account.id, passwordHash);
+  if (!used) return await deadLinkPage(c);
+  await closeSessionsOf(deps.kv, account.id);
+  const atomic = deps.kv.atomic();
+  const mailLocale = account.locale ?? locale;
+  addMail(atomic, { kind: "password_changed", to: account.email, locale: mailLocale }, { nowMs });
+  await atomic.commit();
+  deps.hintMail();
+  await startSession(c, deps, account.id, "password");
+  return c.redirect("/", 303);
+}
+
+/** `/forgot` and `/reset`. */
+export function createResetPages(deps: SignInDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .get("/forgot", (c) => forgotPage(c, {}))
+    .post("/forgot", (c) => forgot(c, deps))
+    .get("/reset", (c) => resetPage(c, {}))
+    .post("/reset", (c) => reset(c, deps));
+}

@@ -1,0 +1,122 @@
+/** Signing in with a password, and signing out. */
+import { type Context, Hono } from "hono";
+import { normaliseEmail } from "../../../core/accounts/email_address.ts";
+import { returnPath } from "../../../core/accounts/return_path.ts";
+import { type Account, findAccountByEmail, getPasswordHash } from "../../../kv/accounts.ts";
+import { countTry } from "../../../kv/rate_limits.ts";
+import { closeSession } from "../../../kv/sessions.ts";
+import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
+import { Card, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
+import { createCookies } from "../cookies.ts";
+import { readForm } from "../form_data.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import type { SignInDeps } from "./deps.ts";
+import { clientAddress, startSession } from "./start_session.ts";
+import { signInTexts } from "./texts.ts";
+
+interface SignInForm {
+  readonly email?: string;
+  readonly next?: string | undefined;
+  readonly error?: string;
+}
+
+function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm) {
+  const visitor = c.get("visitor");
+  const t = signInTexts[visitor.locale];
+  const query = form.next === undefined ? "" : `?next=${encodeURIComponent(form.next)}`;
+  const options = { title: t.signInTitle, narrow: true, status: form.error ? 422 : 200 } as const;
+  return renderPage(
+    c,
+    options,
+    <>
+      <Card>
+        {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
+        <PostForm visitor={visitor} action="/sign-in">
+          <input type="hidden" name="next" value={form.next ?? ""} />
+          <TextField
+            name="email"
+            type="email"
+            label={t.email}
+            value={form.email}
+            autocomplete="username"
+            required
+            autofocus={form.email === undefined}
+          />
+          <TextField
+            name="password"
+            type="password"
+            label={t.password}
+            autocomplete="current-password"
+            required
+            hint={<a href="/forgot">{t.forgotLink}</a>}
+          />
+          <SubmitButton>{t.signInButton}</SubmitButton>
+        </PostForm>
+        {deps.openId !== undefined && (
+          <>
+            <div class="or">{t.or}</div>
+            <a class="outline wide-button" role="button" href={`/auth/openid/start${query}`}>
+              {t.continueWith(deps.openId.label)}
+            </a>
+          </>
+        )}
+      </Card>
+      <p class="below-card">
+        {t.noAccount} <a href={`/sign-up${query}`}>{t.createOne}</a>
+      </p>
+    </>,
+  );
+}
+
+/** The account that e-mail address and password belong to. Takes the same time whether or not there is one. */
+async function checkPassword(
+  deps: SignInDeps,
+  email: string | undefined,
+  password: string,
+): Promise<Account | undefined> {
+  const account = email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
+  const hash = account === undefined ? undefined : await getPasswordHash(deps.kv, account.id);
+  const fits = await deps.passwords.verify(password, hash);
+  return fits ? account : undefined;
+}
+
+async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
+  const t = signInTexts[c.get("visitor").locale];
+  const form = await readForm(c);
+  const typed = form.text("email").slice(0, 254);
+  const next = returnPath(form.text("next"), "/");
+  const refuse = (error: string) => signInPage(c, deps, { email: typed, next, error });
+
+  const nowMs = deps.clock.nowMs();
+  const email = normaliseEmail(typed);
+  const { signInByAddress, signInByEmail } = rateRules;
+  const byAddress = await countTryByAddress(deps.kv, signInByAddress, clientAddress(c), nowMs);
+  if (!byAddress.allowed) return await refuse(t.tooMany(byAddress.retryAfterSeconds));
+  const byEmail = await countTry(deps.kv, signInByEmail, email ?? typed.toLowerCase(), nowMs);
+  if (!byEmail.allowed) return await refuse(t.tooMany(byEmail.retryAfterSeconds));
+
+  const account = await checkPassword(deps, email, form.exact("password"));
+  if (account === undefined) return await refuse(t.wrong);
+  if (account.blockedAtMs !== undefined) return await refuse(t.blocked);
+  await startSession(c, deps, account.id, "password");
+  return c.redirect(next, 303);
+}
+
+/** `/sign-in` and `/sign-out`. */
+export function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
+  const cookies = createCookies(deps.baseUrl);
+  return new Hono<DashboardEnv>()
+    .get("/sign-in", (c) => {
+      const next = returnPath(c.req.query("next"), "/");
+      if (c.get("visitor").signedIn !== undefined) return c.redirect(next, 303);
+      return signInPage(c, deps, { next: next === "/" ? undefined : next });
+    })
+    .post("/sign-in", (c) => signIn(c, deps))
+    .post("/sign-out", async (c) => {
+      const token = cookies.read(c, "session");
+      if (token !== undefined) await closeSession(deps.kv, token);
+      cookies.remove(c, "session");
+      return c.redirect("/", 303);
+    });
+}

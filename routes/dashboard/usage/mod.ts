@@ -1,0 +1,18 @@
+/** `/usage` and `/receipts`. */
+import { Hono } from "hono";
+import type { DashboardDeps } from "../deps.ts";
+import { requireAccount } from "../identify.ts";
+import type { DashboardEnv } from "../visitor.ts";
+import { csvForm, exportFile, jsonForm } from "./export.ts";
+import { receiptPage } from "./receipt_page.tsx";
+import { usagePage } from "./usage_page.tsx";
+
+export function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .use("/usage/*", requireAccount)
+    .use("/receipts/*", requireAccount)
+    .get("/usage", (c) => usagePage(c, deps))
+    .get("/usage/export.csv", (c) => exportFile(c, deps, csvForm))
+    .get("/usage/export.json", (c) => exportFile(c, deps, jsonForm))
+    .get("/receipts/:id", (c) => receiptPage(c, deps));
+}

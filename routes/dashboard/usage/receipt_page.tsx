@@ -1,0 +1,165 @@
+/** `/receipts/:id`: everything that is known of one call. Also as a fragment, for the playground. */
+import type { Context } from "hono";
+import type { Child } from "hono/jsx";
+import { parseId } from "../../../core/ids.ts";
+import type { AppliedPrice, Receipt } from "../../../core/receipt.ts";
+import { getApiKey } from "../../../kv/api_keys.ts";
+import { readReceipt } from "../../../kv/receipts.ts";
+import { Card, CopyButton, Money, TableFrame, Time } from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { notFoundPage } from "../error_pages.tsx";
+import { formatCount, formatDuration, formatMoney } from "../format.ts";
+import type { Locale } from "../i18n.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import { OutcomeBadge } from "./receipt_table.tsx";
+import { usageTexts } from "./texts.ts";
+
+export async function receiptPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = usageTexts[locale];
+  const requestId = parseId("request", c.req.param("id") ?? "");
+  const receipt = requestId === undefined ? undefined : await readReceipt(deps.kv, requestId);
+  // Somebody else's receipt does not exist.
+  if (receipt === undefined || receipt.accountId !== account.id) return await notFoundPage(c);
+  const key = await getApiKey(deps.kv, account.id, receipt.keyId);
+  const keyName = key?.name ?? t.unknownKey;
+  if (c.req.query("fragment") !== undefined) {
+    return await c.html(<ReceiptFacts receipt={receipt} keyName={keyName} locale={locale} />);
+  }
+  return await renderPage(
+    c,
+    { title: t.receipt, lead: t.receiptLead, section: "usage" },
+    <>
+      <Card>
+        <ReceiptFacts receipt={receipt} keyName={keyName} locale={locale} />
+      </Card>
+      {receipt.attempts.length > 1 && <Attempts receipt={receipt} locale={locale} />}
+      <p class="muted">{t.notStored}</p>
+      <p>
+        <a href="/usage">← {t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+function Fact({ name, children }: { name: string; children?: Child }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function priceText(price: AppliedPrice, locale: Locale): string {
+  const t = usageTexts[locale];
+  if (price.unit !== "token") {
+    return `${formatMoney(price.perUnitMicroVnd, locale)} ${t.perUnit[price.unit]}`;
+  }
+  // µVND per token is VND per 1,000,000 tokens.
+  const perMtok = (microVnd: bigint) => formatMoney(microVnd * 1_000_000n, locale);
+  const input = perMtok(price.inputMicroVnd);
+  const output = perMtok(price.outputMicroVnd);
+  return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
+}
+
+function ReceiptFacts({ receipt, keyName, locale }: {
+  receipt: Receipt;
+  keyName: string;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  return (
+    <dl class="facts">
+      <Fact name={t.requestId}>
+        <code>{receipt.requestId}</code>{" "}
+        <CopyButton text={receipt.requestId} what={t.requestId} locale={locale} />
+      </Fact>
+      <Fact name={t.outcome}>
+        <OutcomeBadge receipt={receipt} locale={locale} /> <code>{receipt.status}</code>
+      </Fact>
+      <Fact name={t.cost}>
+        <strong>
+          <Money microVnd={receipt.costMicroVnd} locale={locale} />
+        </strong>
+      </Fact>
+      {receipt.shortfallMicroVnd > 0n && (
+        <Fact name={t.shortfall}>
+          <Money microVnd={receipt.shortfallMicroVnd} locale={locale} />
+        </Fact>
+      )}
+      <Fact name={t.unitPrice}>{priceText(receipt.price, locale)}</Fact>
+      <UsageFacts receipt={receipt} locale={locale} />
+      <Fact name={t.started}>
+        <Time atMs={receipt.startedAtMs} locale={locale} />
+      </Fact>
+      <Fact name={t.latency}>{formatDuration(receipt.latencyMs, locale)}</Fact>
+      {receipt.firstOutputMs !== undefined && (
+        <Fact name={t.firstOutput}>{formatDuration(receipt.firstOutputMs, locale)}</Fact>
+      )}
+      <Fact name={t.key}>{keyName}</Fact>
+      <Fact name={t.model}>{receipt.model}</Fact>
+      {receipt.mappedFrom !== undefined && <Fact name={t.mappedFrom}>{receipt.mappedFrom}</Fact>}
+      <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
+      <Fact name={t.style}>{receipt.style}</Fact>
+      <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
+    </dl>
+  );
+}
+
+function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  const { usage } = receipt;
+  if (usage === undefined) {
+    return <Fact name={t.units}>{formatCount(receipt.units, locale)}</Fact>;
+  }
+  const count = (tokens: number) => formatCount(tokens, locale);
+  return (
+    <>
+      <Fact name={t.freshInput}>{count(usage.input)}</Fact>
+      {usage.cacheRead > 0 && <Fact name={t.cacheRead}>{count(usage.cacheRead)}</Fact>}
+      {usage.cacheWrite > 0 && <Fact name={t.cacheWrite}>{count(usage.cacheWrite)}</Fact>}
+      <Fact name={t.outputTokens}>
+        {count(usage.output)}
+        {usage.reasoning > 0 && ` (${t.reasoning}: ${count(usage.reasoning)})`}
+      </Fact>
+      <Fact name={t.estimated}>{receipt.estimated ? t.estimatedValue : t.reportedValue}</Fact>
+    </>
+  );
+}
+
+/** That a call was moved to another route, and how long each took; whose routes they are is the operator's business. */
+function Attempts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  return (
+    <Card title={t.attempts}>
+      <TableFrame label={t.attempts}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t.attempt}</th>
+              <th scope="col">{t.attemptOutcome}</th>
+              <th scope="col" class="number">{t.latency}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {receipt.attempts.map((attempt, at) => (
+              <tr>
+                <td>{at + 1}</td>
+                <td>
+                  <code>{attempt.outcome}</code>
+                </td>
+                <td class="number">{formatDuration(attempt.ms, locale)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+    </Card>
+  );
+}

@@ -1,0 +1,221 @@
+/** `/usage`: sums, chart and calls of a range of days. */
+import type { Context } from "hono";
+import { limits } from "../../../core/limits.ts";
+import { listApiKeys } from "../../../kv/api_keys.ts";
+import type { UsageSum } from "../../../kv/rollups.ts";
+import { readUsage } from "../../../kv/usage.ts";
+import { daysBetween } from "../../usage_api/days.ts";
+import { rangeMs } from "../../usage_api/range.ts";
+import { takeReceipts } from "../../usage_api/receipt_scan.ts";
+import { billedTokens, totalUsage, usageBy } from "../../usage_api/summary.ts";
+import {
+  Card,
+  chartAssets,
+  DayChart,
+  Empty,
+  Icon,
+  Money,
+  Notice,
+  Pager,
+  SelectField,
+  Stat,
+  Stats,
+  TableFrame,
+  TextField,
+} from "../components/mod.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { formatCount } from "../format.ts";
+import type { Locale } from "../i18n.ts";
+import { renderPage } from "../layout.tsx";
+import type { DashboardEnv } from "../visitor.ts";
+import { fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
+import { ReceiptTable } from "./receipt_table.tsx";
+import { usageTexts } from "./texts.ts";
+
+async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { account } = c.get("signedIn");
+  const filter = readUsageFilter(c, deps.clock.nowMs());
+  const { range, keyId, model, before } = filter;
+  const [all, keys, page] = await Promise.all([
+    readUsage(deps.kv, account.id, range),
+    listApiKeys(deps.kv, account.id),
+    takeReceipts(
+      deps.kv,
+      { accountId: account.id, ...rangeMs(range), keyId, model, before },
+      limits.receiptsPerPage,
+    ),
+  ]);
+  return {
+    filter,
+    rows: all.filter((row) => fitsFilter(row, filter)),
+    models: [...new Set(all.map((row) => row.model))].sort(),
+    keyNames: new Map<string, string>(keys.map((key) => [key.id, key.name])),
+    ...page,
+  };
+}
+
+type Loaded = Awaited<ReturnType<typeof loadUsagePage>>;
+
+export async function usagePage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const t = usageTexts[locale];
+  const loaded = await loadUsagePage(c, deps);
+  const { filter, rows, receipts, next, keyNames } = loaded;
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead, section: "usage", ...chartAssets },
+    <>
+      <FilterForm loaded={loaded} locale={locale} />
+      {filter.cut && <Notice tone="warning">{t.tooLong(limits.usageDays)}</Notice>}
+      <Totals loaded={loaded} locale={locale} />
+      {rows.length > 0 && (
+        <div class="columns">
+          <Breakdown title={t.byModel} sums={usageBy(rows, (row) => row.model)} locale={locale} />
+          <Breakdown
+            title={t.byKey}
+            sums={usageBy(rows, (row) => keyNames.get(row.keyId) ?? t.unknownKey)}
+            locale={locale}
+          />
+        </div>
+      )}
+      <Card title={t.latestCalls} actions={<ExportLinks filter={filter} locale={locale} />}>
+        {receipts.length === 0
+          ? (
+            <Empty title={t.noCalls}>
+              <p>{t.noCallsHint}</p>
+              <a href="/connect" role="button" class="outline small">{t.connect}</a>
+            </Empty>
+          )
+          : <ReceiptTable receipts={receipts} keyNames={keyNames} locale={locale} />}
+        <Pager
+          previous={filter.before === undefined ? undefined : `/usage?${usageQuery(filter)}`}
+          next={next === undefined ? undefined : `/usage?${usageQuery(filter, next)}`}
+          locale={locale}
+        />
+      </Card>
+    </>,
+  );
+}
+
+function FilterForm({ loaded, locale }: { loaded: Loaded; locale: Locale }) {
+  const t = usageTexts[locale];
+  const { filter, keyNames, models } = loaded;
+  return (
+    <form method="get" action="/usage" class="card inline-form" data-autosubmit>
+      <TextField name="from" type="date" label={t.from} value={filter.range.fromDay} />
+      <TextField name="to" type="date" label={t.to} value={filter.range.toDay} />
+      <SelectField
+        name="key"
+        label={t.key}
+        value={filter.keyId ?? ""}
+        options={[
+          { value: "", label: t.all },
+          ...[...keyNames].map(([value, label]) => ({ value, label })),
+        ]}
+      />
+      <SelectField
+        name="model"
+        label={t.model}
+        value={filter.model ?? ""}
+        options={[
+          { value: "", label: t.all },
+          ...models.map((model) => ({ value: model, label: model })),
+        ]}
+      />
+      <button type="submit" class="outline secondary">{t.apply}</button>
+    </form>
+  );
+}
+
+function Totals({ loaded, locale }: { loaded: Loaded; locale: Locale }) {
+  const t = usageTexts[locale];
+  const { rows, filter } = loaded;
+  const total = totalUsage(rows);
+  const perDay = new Map(usageBy(rows, (row) => row.day));
+  const bars = daysBetween(filter.range.fromDay, filter.range.toDay).map((day) => ({
+    day,
+    costMicroVnd: perDay.get(day)?.costMicroVnd ?? 0n,
+    calls: perDay.get(day)?.calls ?? 0,
+  }));
+  return (
+    <>
+      <Stats>
+        <Stat label={t.cost}>
+          <Money microVnd={total.costMicroVnd} locale={locale} short />
+        </Stat>
+        <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
+        <Stat label={t.tokens}>{formatCount(billedTokens(total), locale)}</Stat>
+        <Stat label={t.failed} note={t.failedNote}>{formatCount(total.failedCalls, locale)}</Stat>
+      </Stats>
+      {total.calls > 0 && (
+        <Card title={t.perDay}>
+          <DayChart bars={bars} label={t.perDay} locale={locale} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+function Breakdown({ title, sums, locale }: {
+  title: string;
+  sums: readonly (readonly [string, UsageSum])[];
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  return (
+    <Card title={title}>
+      <TableFrame label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{title}</th>
+              <th scope="col" class="number">{t.calls}</th>
+              <th scope="col" class="number">{t.tokens}</th>
+              <th scope="col" class="number">{t.cost}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sums.map(([name, usage]) => (
+              <tr>
+                <td>{name}</td>
+                <td class="number">{formatCount(usage.calls, locale)}</td>
+                <td class="number">{formatCount(billedTokens(usage), locale)}</td>
+                <td class="number">
+                  <Money microVnd={usage.costMicroVnd} locale={locale} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+    </Card>
+  );
+}
+
+function ExportLinks({ filter, locale }: { filter: UsageFilter; locale: Locale }) {
+  const t = usageTexts[locale];
+  const query = usageQuery(filter);
+  return (
+    <>
+      <a
+        href={`/usage/export.csv?${query}`}
+        role="button"
+        class="outline secondary small"
+        aria-label={`${t.exportLabel}: ${t.exportCsv}`}
+      >
+        <Icon name="download" /> {t.exportCsv}
+      </a>
+      <a
+        href={`/usage/export.json?${query}`}
+        role="button"
+        class="outline secondary small"
+        aria-label={`${t.exportLabel}: ${t.exportJson}`}
+      >
+        <Icon name="download" /> {t.exportJson}
+      </a>
+    </>
+  );
+}

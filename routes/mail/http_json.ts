@@ -1,0 +1,43 @@
+/** Sends mails by one POST of JSON, in the shape that most mail services accept. For places where SMTP is blocked. */
+import type { Mailer } from "../../core/mail/mail.ts";
+import { limits } from "../../core/limits.ts";
+
+export interface HttpMailSettings {
+  /** `https://:<api key>@api.example.com/emails`; the key travels as `Authorization: Bearer`. */
+  readonly url: URL;
+  readonly from: string;
+  readonly fetch: typeof fetch;
+}
+
+/** A mailer over HTTPS. The body is `{from, to, subject, text, html}`; repeats carry the same `idempotency-key`. */
+export function createHttpMailer({ url, from, fetch }: HttpMailSettings): Mailer {
+  const key = decodeURIComponent(url.password || url.username);
+  const address = new URL(url);
+  address.username = "";
+  address.password = "";
+  return {
+    async send(mail) {
+      const response = await fetch(address, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "idempotency-key": mail.id,
+          ...(key !== "" && { authorization: `Bearer ${key}` }),
+        },
+        body: JSON.stringify({
+          from,
+          to: [mail.to],
+          subject: mail.subject,
+          text: mail.text,
+          html: mail.html,
+        }),
+        redirect: "error",
+        signal: AbortSignal.timeout(limits.mailMs),
+      });
+      await response.body?.cancel();
+      if (!response.ok) {
+        throw new Error(`Cannot send a mail: the mail service answered ${response.status}`);
+      }
+    },
+  };
+}

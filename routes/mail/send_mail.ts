@@ -1,0 +1,88 @@
+/** The work of the mail queue: makes the link, writes the mail, hands it to the driver. */
+import type { Clock } from "../../core/clock.ts";
+import { composeMail } from "../../core/mail/compose.ts";
+import { letterPaths, writeLetter } from "../../core/mail/letters.ts";
+import type { Mailer } from "../../core/mail/mail.ts";
+import type { MailJob } from "../../core/mail/mail_job.ts";
+import { findAccountByEmail, getPasswordHash } from "../../kv/accounts.ts";
+import { mailQueue } from "../../kv/mail.ts";
+import type { OutboxWork } from "../../kv/outbox_worker.ts";
+import { issueMailToken, type MailGrant, passwordMark } from "../../kv/tokens.ts";
+
+export interface SendMailDeps {
+  readonly kv: Deno.Kv;
+  readonly clock: Clock;
+  readonly mailer: Mailer;
+  readonly baseUrl: string;
+}
+
+/** Mails sent at the same time by this process. */
+const lanes = 4;
+
+/** A mail as it is really sent, with what its link lets the reader do. */
+interface Outgoing {
+  readonly job: MailJob;
+  readonly grant?: MailGrant;
+}
+
+/** Decides what becomes of a job, now that nobody watches how long it takes. `undefined`: nothing is sent. */
+async function outgoing(kv: Deno.Kv, job: MailJob): Promise<Outgoing | undefined> {
+  switch (job.kind) {
+    case "sign_up": {
+      const { to, locale, passwordHash, browserHash, next } = job;
+      if (await findAccountByEmail(kv, to) !== undefined) {
+        return { job: { kind: "already_registered", to, locale } };
+      }
+      const grant = {
+        purpose: "sign_up",
+        email: to,
+        locale,
+        passwordHash,
+        browserHash,
+        next,
+      } as const;
+      return { job, grant };
+    }
+    case "reset_password": {
+      const account = await findAccountByEmail(kv, job.to);
+      if (account === undefined || account.blockedAtMs !== undefined) return undefined;
+      const mark = await passwordMark(await getPasswordHash(kv, account.id));
+      return {
+        job,
+        grant: { purpose: "reset_password", accountId: account.id, passwordMark: mark },
+      };
+    }
+    case "change_email": {
+      if (await findAccountByEmail(kv, job.to) !== undefined) return undefined;
+      const { accountId, oldEmail } = job;
+      return {
+        job,
+        grant: { purpose: "change_email", accountId, oldEmail, newEmail: job.to },
+      };
+    }
+    default:
+      return { job };
+  }
+}
+
+/**
+ * The worker's side of {@linkcode mailQueue}. The token is made here and goes into the fragment of the link, which no
+ * browser sends to a server: neither the store nor any log ever holds it. A mail that is sent twice has two tokens.
+ */
+export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
+  return {
+    queue: mailQueue,
+    lanes,
+    async handle(claim) {
+      const mail = await outgoing(deps.kv, claim.payload);
+      if (mail === undefined) return "done";
+      const { job, grant } = mail;
+      const token = grant && await issueMailToken(deps.kv, grant, deps.clock.nowMs());
+      const fragment = token === undefined ? "" : `#token=${token}`;
+      const url = `${deps.baseUrl}${letterPaths[job.kind]}${fragment}`;
+      const { to, locale } = job;
+      await deps.mailer.send(composeMail(writeLetter(job, url), { id: claim.id, to, locale }));
+      return "done";
+    },
+  };
+}

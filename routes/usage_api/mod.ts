@@ -1,0 +1,184 @@
+/**
+ * What an account used and has, for programs: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}` and
+ * `/v1/balance`, with an API key like every call. Free of charge.
+ */
+import { type Context, Hono } from "hono";
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { newId, parseId } from "../../core/ids.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { limits } from "../../core/limits.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { listApiKeys } from "../../kv/api_keys.ts";
+import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
+import { readReceipt } from "../../kv/receipts.ts";
+import { type UsageSum, vietnamDay } from "../../kv/rollups.ts";
+import type { Teller } from "../../kv/teller/mod.ts";
+import { readUsage, type UsageRow } from "../../kv/usage.ts";
+import { totalUsage, usageBy } from "./summary.ts";
+import { authenticate } from "../http/authenticate.ts";
+import { errorResponse } from "../http/error_response.ts";
+import { boundedRange, dayRange, rangeMs, requireDay } from "./range.ts";
+import { receiptJson } from "./receipt_json.ts";
+import { takeReceipts } from "./receipt_scan.ts";
+
+export interface UsageApiDeps {
+  readonly kv: Deno.Kv;
+  readonly clock: Clock;
+  readonly directory: KeyDirectory;
+  readonly teller: Pick<Teller, "balance">;
+}
+
+interface Env {
+  Bindings: { readonly clientAddress?: string };
+}
+
+type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject>;
+
+function sumJson(usage: UsageSum): JsonObject {
+  return {
+    calls: usage.calls,
+    failed_calls: usage.failedCalls,
+    input_tokens: usage.inputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    units: usage.units,
+    cost_vnd: formatVnd(usage.costMicroVnd),
+  };
+}
+
+/** What `group_by` may say; each names the field of a group. */
+const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
+  day: (row) => row.day,
+  key: (row) => row.keyId,
+  model: (row) => row.model,
+};
+
+function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
+  return async (c, { accountId }) => {
+    const asked = {
+      from: requireDay(c.req.query("from"), "from"),
+      to: requireDay(c.req.query("to"), "to"),
+    };
+    const wanted = dayRange(asked, vietnamDay(clock.nowMs()));
+    const { range, cut } = boundedRange(wanted);
+    if (cut) {
+      throw new GatewayError("invalid_request", `from: at most ${limits.usageDays} days at once`, {
+        param: "from",
+      });
+    }
+    const groupBy = c.req.query("group_by") ?? "day";
+    const nameOf = Object.hasOwn(groupings, groupBy) ? groupings[groupBy] : undefined;
+    if (nameOf === undefined) {
+      throw new GatewayError("invalid_request", "group_by: must be day, key or model", {
+        param: "group_by",
+      });
+    }
+    const keyId = c.req.query("key");
+    const model = c.req.query("model");
+    const rows = (await readUsage(kv, accountId, range)).filter((row) =>
+      (keyId === undefined || row.keyId === keyId) && (model === undefined || row.model === model)
+    );
+    const groups = usageBy(rows, nameOf);
+    if (groupBy === "day") groups.sort(([one], [other]) => one < other ? -1 : 1);
+    return {
+      object: "usage",
+      from: range.fromDay,
+      to: range.toDay,
+      time_zone: "+07:00",
+      group_by: groupBy,
+      total: sumJson(totalUsage(rows)),
+      data: groups.map(([name, usage]) => ({ [groupBy]: name, ...sumJson(usage) })),
+    };
+  };
+}
+
+function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
+  return async (c, { accountId }) => {
+    const wanted = Number(c.req.query("limit") ?? 50);
+    const limit = Number.isInteger(wanted) && wanted >= 1 ? Math.min(wanted, 200) : 50;
+    const cursor = c.req.query("before");
+    const before = cursor === undefined ? undefined : parseId("request", cursor);
+    if (cursor !== undefined && before === undefined) {
+      throw new GatewayError("invalid_request", "before: must be a request id", {
+        param: "before",
+      });
+    }
+    const from = requireDay(c.req.query("from"), "from") ?? "2000-01-01";
+    const to = requireDay(c.req.query("to"), "to");
+    const range = dayRange({ from, to }, vietnamDay(clock.nowMs()));
+    const { receipts, next } = await takeReceipts(kv, {
+      accountId,
+      ...rangeMs({ fromDay: from, toDay: range.toDay }),
+      keyId: c.req.query("key"),
+      model: c.req.query("model"),
+      before,
+    }, limit);
+    return {
+      object: "list",
+      data: receipts.map(receiptJson),
+      has_more: next !== undefined,
+      last_id: next ?? receipts.at(-1)?.requestId ?? null,
+    };
+  };
+}
+
+function receiptAnswer({ kv }: UsageApiDeps): Answer {
+  return async (c, { accountId }) => {
+    const requestId = parseId("request", c.req.param("id") ?? "");
+    const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
+    // Somebody else's receipt does not exist.
+    if (receipt?.accountId !== accountId) {
+      throw new GatewayError("not_found", "There is no such receipt");
+    }
+    const key = (await listApiKeys(kv, accountId)).find(({ id }) => id === receipt.keyId);
+    return { ...receiptJson(receipt), key_name: key?.name ?? null };
+  };
+}
+
+function balanceAnswer({ teller }: UsageApiDeps): Answer {
+  return async (_, { accountId }) => {
+    const balance = await teller.balance(accountId);
+    return {
+      object: "balance",
+      currency: "VND",
+      balance_vnd: formatVnd(balance.totalMicroVnd),
+      /** Held by calls that run right now; part of the balance. */
+      reserved_vnd: formatVnd(balance.reservedMicroVnd),
+    };
+  };
+}
+
+/** Builds the JSON API of usage. Mounted at `/` among the paths of the API. */
+export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
+  const handle = (answer: Answer) => async (c: Context<Env>) => {
+    const requestId = newId("request", deps.clock.nowMs());
+    try {
+      const address = c.env?.clientAddress ?? "127.0.0.1";
+      const principal = await authenticate(c.req.raw.headers, deps.directory, address);
+      return c.json(await answer(c, principal), 200, {
+        "x-request-id": requestId,
+        "request-id": requestId,
+        "cache-control": "no-store",
+      });
+    } catch (error) {
+      return errorResponse(error, "chat", requestId);
+    }
+  };
+  const notAllowed = () => {
+    const error = new GatewayError("method_not_allowed", "Use GET on this path");
+    const response = errorResponse(error, "chat", newId("request", deps.clock.nowMs()));
+    response.headers.set("allow", "GET");
+    return response;
+  };
+  const answers: readonly (readonly [string, Answer])[] = [
+    ["/v1/usage", usageAnswer(deps)],
+    ["/v1/receipts", receiptListAnswer(deps)],
+    ["/v1/receipts/:id", receiptAnswer(deps)],
+    ["/v1/balance", balanceAnswer(deps)],
+  ];
+  const app = new Hono<Env>();
+  for (const [path, answer] of answers) app.get(path, handle(answer)).all(path, notAllowed);
+  return app;
+}

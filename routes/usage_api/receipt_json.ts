@@ -1,0 +1,117 @@
+/** A receipt outside the store: JSON of the API and of the export, and the columns of the CSV. Money in VND, exact. */
+import type { JsonObject } from "../../core/json.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { billedInputTokens } from "../../core/money/token_usage.ts";
+import type { AppliedPrice, Receipt } from "../../core/receipt.ts";
+
+function priceJson(price: AppliedPrice): JsonObject {
+  if (price.unit !== "token") return { unit: price.unit, vnd: formatVnd(price.perUnitMicroVnd) };
+  // µVND per token is VND per 1,000,000 tokens: the same number.
+  return {
+    unit: "1M tokens",
+    input_vnd: price.inputMicroVnd.toString(),
+    output_vnd: price.outputMicroVnd.toString(),
+    cache_read_vnd: price.cacheReadMicroVnd.toString(),
+    cache_write_vnd: price.cacheWriteMicroVnd.toString(),
+  };
+}
+
+/**
+ * The JSON form of a receipt. Amounts are decimal strings in VND, so that no reader rounds them.
+ *
+ * Attempts are told by their result and time only: which provider was tried is the operator's business.
+ */
+export function receiptJson(receipt: Receipt): JsonObject {
+  const { usage } = receipt;
+  return {
+    object: "receipt",
+    request_id: receipt.requestId,
+    key_id: receipt.keyId,
+    started_at: new Date(receipt.startedAtMs).toISOString(),
+    kind: receipt.kind,
+    model: receipt.model,
+    mapped_from: receipt.mappedFrom ?? null,
+    style: receipt.style,
+    status: receipt.status,
+    outcome: receipt.outcome,
+    stream: receipt.stream,
+    latency_ms: receipt.latencyMs,
+    first_output_ms: receipt.firstOutputMs ?? null,
+    usage: usage === undefined ? null : {
+      billed_input_tokens: billedInputTokens(usage),
+      input_tokens: usage.input,
+      cache_read_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite,
+      output_tokens: usage.output,
+      reasoning_tokens: usage.reasoning,
+    },
+    estimated: receipt.estimated,
+    units: receipt.units,
+    price: priceJson(receipt.price),
+    cost_vnd: formatVnd(receipt.costMicroVnd),
+    shortfall_vnd: formatVnd(receipt.shortfallMicroVnd),
+    attempts: receipt.attempts.map(({ outcome, ms }) => ({ outcome, ms })),
+  };
+}
+
+/** The header row of the export. */
+export const receiptColumns: readonly string[] = [
+  "request_id",
+  "started_at",
+  "key_id",
+  "key_name",
+  "kind",
+  "model",
+  "mapped_from",
+  "style",
+  "status",
+  "outcome",
+  "stream",
+  "latency_ms",
+  "first_output_ms",
+  "input_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "output_tokens",
+  "reasoning_tokens",
+  "estimated",
+  "units",
+  "price_unit",
+  "price_vnd",
+  "output_price_vnd",
+  "cost_vnd",
+  "shortfall_vnd",
+];
+
+/** The cells of a receipt, in the order of {@linkcode receiptColumns}. */
+export function receiptCells(receipt: Receipt, keyName: string): string[] {
+  const { usage, price } = receipt;
+  const tokens = price.unit === "token";
+  return [
+    receipt.requestId,
+    new Date(receipt.startedAtMs).toISOString(),
+    receipt.keyId,
+    keyName,
+    receipt.kind,
+    receipt.model,
+    receipt.mappedFrom ?? "",
+    receipt.style,
+    String(receipt.status),
+    receipt.outcome,
+    String(receipt.stream),
+    String(receipt.latencyMs),
+    String(receipt.firstOutputMs ?? ""),
+    String(usage?.input ?? ""),
+    String(usage?.cacheRead ?? ""),
+    String(usage?.cacheWrite ?? ""),
+    String(usage?.output ?? ""),
+    String(usage?.reasoning ?? ""),
+    String(receipt.estimated),
+    String(receipt.units),
+    tokens ? "1M tokens" : price.unit,
+    tokens ? price.inputMicroVnd.toString() : formatVnd(price.perUnitMicroVnd),
+    tokens ? price.outputMicroVnd.toString() : "",
+    formatVnd(receipt.costMicroVnd),
+    formatVnd(receipt.shortfallMicroVnd),
+  ];
+}
