@@ -1,5 +1,4 @@
 /** A provider's refusal as ours: by HTTP status first, then by its own words (wire formats, section 11). */
-import { readAnswer } from "./answer_reading.ts";
 import type { Style } from "./contract.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";

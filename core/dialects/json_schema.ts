@@ -114,7 +114,7 @@ function closed(schema: JsonObject, depth: number): JsonObject {
     if (refusedKeywords.some((refused) => refused === key)) {
       told.push(`${key}: ${JSON.stringify(value)}`);
     } else {
-      out[key] = closedMember(key, value, depth);
+      out[key] = eachChild(key, value, (child) => closed(child, depth + 1));
     }
   }
   if (isObjectSchema(schema)) out["additionalProperties"] = false;
@@ -126,20 +126,17 @@ function closed(schema: JsonObject, depth: number): JsonObject {
   return Array.isArray(schema["type"]) ? splitTypes(out, schema["type"]) : out;
 }
 
-function closedMember(key: string, value: Json, depth: number): Json {
+/** The value of a schema's member with `change` applied to the schemas in it. */
+function eachChild(key: string, value: Json, change: (child: JsonObject) => JsonObject): Json {
+  const changed = (child: Json | undefined): Json =>
+    isJsonObject(child) ? change(child) : child ?? null;
   if (schemaMaps.some((name) => name === key) && isJsonObject(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, child]) => [name, closedValue(child ?? null, depth)]),
+      Object.entries(value).map(([name, child]) => [name, changed(child)]),
     );
   }
-  if (schemaLists.some((name) => name === key) && Array.isArray(value)) {
-    return value.map((child) => closedValue(child, depth));
-  }
-  return schemaValues.some((name) => name === key) ? closedValue(value, depth) : value;
-}
-
-function closedValue(value: Json, depth: number): Json {
-  return isJsonObject(value) ? closed(value, depth + 1) : value;
+  if (schemaLists.some((name) => name === key) && Array.isArray(value)) return value.map(changed);
+  return schemaValues.some((name) => name === key) ? changed(value) : value;
 }
 
 /** `["string", "null"]` lists are refused; the same said with `anyOf` is not. */
@@ -155,4 +152,44 @@ export function hasObjectRoot(schema: JsonObject): boolean {
   const type = schema["type"];
   return (type === undefined || type === "object") &&
     ["anyOf", "oneOf", "allOf"].every((key) => schema[key] === undefined);
+}
+
+/**
+ * The arguments of a function as Chat and Responses take them: an object with `properties`, and lists that say what
+ * they hold. Only what is missing is added; a schema that lacks nothing stays the same object.
+ *
+ * @example
+ * ```ts
+ * import { functionParameters } from "./json_schema.ts";
+ * const schema = functionParameters({ type: "object", properties: { a: { type: "array" } } });
+ * if (JSON.stringify(schema["properties"]) !== '{"a":{"type":"array","items":{}}}') {
+ *   throw new Error(JSON.stringify(schema));
+ * }
+ * ```
+ */
+export function functionParameters(schema: JsonObject | undefined): JsonObject {
+  const { type = "object", properties = {}, ...rest } = schema ?? {};
+  const whole = schema !== undefined && schema["properties"] !== undefined &&
+      schema["type"] !== undefined
+    ? schema
+    : { type, properties, ...rest };
+  return everySchema(whole, (inner) => !isBareList(inner)) ? whole : withItems(whole, 0);
+}
+
+function isBareList(schema: JsonObject): boolean {
+  const type = schema["type"];
+  const isList = type === "array" || (Array.isArray(type) && type.includes("array"));
+  return isList && schema["items"] === undefined && schema["prefixItems"] === undefined;
+}
+
+function withItems(schema: JsonObject, depth: number): JsonObject {
+  if (depth > limits.jsonDepth) return schema;
+  const out: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (value !== undefined) {
+      out[key] = eachChild(key, value, (child) => withItems(child, depth + 1));
+    }
+  }
+  if (isBareList(schema)) out["items"] = {};
+  return out;
 }

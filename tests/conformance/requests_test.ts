@@ -3,10 +3,10 @@
  * refused, for the reason written down here.
  */
 import { assert, assertEquals } from "@std/assert";
-import type { RouteFacts, Style } from "../../core/dialects/contract.ts";
 import { convertRequest } from "../../core/dialects/convert.ts";
 import { validateRequest } from "../../core/dialects/strict/mod.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";
+import { routes } from "./routes.ts";
 
 /** Requests that are right, but only at the server they were sent to: their own vendor's schema refuses them. */
 const ofOtherServers: Record<string, string> = {
@@ -23,28 +23,6 @@ const notCalls: Record<string, string> = {
 /** Requests that another style cannot carry: the field that the refusal names. */
 const refused: Record<string, string> = {
   "chat/n-2-tools-stream": "n",
-};
-
-/** Routes of each style that differ from its defaults in ways that change the body. */
-const routes: Record<Style, RouteFacts[]> = {
-  messages: [
-    {},
-    { thinking: "budget", efforts: [], mid_system: true },
-    { thinking: "none", structured: "tool", sampling: "fixed", cache_marks: "none" },
-    { structured: "none", strict_tools: false, tool_choice_required: false },
-  ],
-  chat: [
-    {},
-    { max_tokens_field: "max_tokens", text_parts: false, tool_id: "alnum9", efforts: [] },
-    { system_role: "developer", cache_marks: "breakpoint", sampling: "fixed" },
-    { structured: "json_object", custom_tools: true, effort_with_tools: "none" },
-    { structured: "none", parallel_flag: false, tool_choice_required: false, stop_max: 0 },
-  ],
-  responses: [
-    {},
-    { efforts: [], custom_tools: false, system_role: "developer" },
-    { cache_marks: "breakpoint", sampling: "fixed", structured: "json_object" },
-  ],
 };
 
 describeRecordings("recorded requests", (recordings) => {

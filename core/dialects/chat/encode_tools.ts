@@ -3,6 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { refuse } from "../fields.ts";
+import { functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
 
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
@@ -48,14 +49,8 @@ function encodeTool(
   }
   const strict = tool.strict !== undefined && facts.strict_tools ? { strict: tool.strict } : {};
   if (tool.strict === true && !facts.strict_tools) notes.add(`${tool.path}.strict`);
-  const parameters = { properties: {}, ...(tool.schema ?? { type: "object" }) };
-  return { type: "function", function: { ...named, parameters: orderly(parameters), ...strict } };
-}
-
-/** `type` first, as vendors and people write it; the client's own order otherwise. */
-function orderly(schema: JsonObject): JsonObject {
-  const { type, properties, ...rest } = schema;
-  return { ...(type === undefined ? {} : { type }), properties, ...rest };
+  const parameters = functionParameters(tool.schema);
+  return { type: "function", function: { ...named, parameters, ...strict } };
 }
 
 /** Chat nests the grammar one level deeper than the flat form of the conversation. */

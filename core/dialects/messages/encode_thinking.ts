@@ -1,5 +1,5 @@
 /** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { Conversation } from "../conversation.ts";
 import { budgetOf, effortOf, leastBudgetTokens, nearestEffort } from "../effort.ts";
 import type { ResolvedFacts } from "../facts.ts";
@@ -41,13 +41,28 @@ export function encodeThinking(
     wish.budgetTokens ?? budgetOf(wanted ?? "medium"),
     maxTokens - 1,
   );
-  // The vendor refuses thinking beside a forced tool, and budgets that are too small to think in.
-  if (forced || budget < leastBudgetTokens) {
+  // The vendor refuses thinking beside a forced tool, budgets that are too small to think in, and a tool loop whose
+  // running turn does not begin with the thinking that led to it.
+  if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(body.messages)) {
     notes.add(wish.path);
     return false;
   }
   body.thinking = { type: "enabled", budget_tokens: budget };
   return true;
+}
+
+/** Whether the last turn answers calls of a turn that does not begin with signed thinking. */
+function isLoopWithoutThinking(messages: Json | undefined): boolean {
+  const turns = Array.isArray(messages) ? messages : [];
+  const last = turns.findLastIndex((turn) => isJsonObject(turn) && turn.role === "user");
+  return startsWith(turns[last], ["tool_result"]) &&
+    !startsWith(turns[last - 1], ["thinking", "redacted_thinking"]);
+}
+
+function startsWith(message: Json | undefined, types: readonly string[]): boolean {
+  const content = isJsonObject(message) ? message.content : undefined;
+  const first = Array.isArray(content) ? content[0] : undefined;
+  return isJsonObject(first) && types.some((type) => type === first.type);
 }
 
 /** A Responses client that asked for summaries wants to see them. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { refuse } from "../fields.ts";
-import { allowsStrictChat } from "../json_schema.ts";
+import { allowsStrictChat, functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
 
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
@@ -49,7 +49,7 @@ function encodeTool(
   if (tool.type === "custom") {
     return { ...named, ...(tool.format === undefined ? {} : { format: tool.format }) };
   }
-  const parameters = { type: "object", properties: {}, ...tool.schema };
+  const parameters = functionParameters(tool.schema);
   // Said always: this vendor's default is strict, which would make every optional argument required.
   const strict = tool.strict === true && facts.strict_tools && allowsStrictChat(parameters);
   if (tool.strict === true && !strict) notes.add(`${tool.path}.strict`);

@@ -1,0 +1,48 @@
+/** Random requests of each style convert to what a vendor of every other style accepts, on every kind of route. */
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Style } from "../../core/dialects/contract.ts";
+import { convertRequest } from "../../core/dialects/convert.ts";
+import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { chatRequest, messagesRequest, responsesRequest } from "./random_requests.ts";
+import { otherStyles, styles } from "./recordings.ts";
+import { routes } from "./routes.ts";
+
+const requests: Record<Style, fc.Arbitrary<JsonObject>> = {
+  messages: messagesRequest,
+  chat: chatRequest,
+  responses: responsesRequest,
+};
+
+for (const from of styles) {
+  for (const to of otherStyles(from)) {
+    Deno.test(`a random ${from} request converts to what a ${to} vendor accepts`, () => {
+      fc.assert(
+        fc.property(requests[from], fc.constantFrom(...routes[to]), (body, facts) => {
+          const options = { facts, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+          const conversion = convertRequest(from, to, body, options);
+          if (!conversion.ok) throw conversion.error;
+          const converted = conversion.request.body;
+          assertEquals(validateRequest(to, converted), undefined, JSON.stringify(converted));
+        }),
+        { numRuns: 400 },
+      );
+    });
+
+    Deno.test(`a random ${from} request converts to ${to} the same way every time`, () => {
+      fc.assert(
+        fc.property(requests[from], fc.constantFrom(...routes[to]), (body, facts) => {
+          const options = { facts, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+          const before = JSON.stringify(body);
+          const first = convertRequest(from, to, body, options);
+          const second = convertRequest(from, to, body, options);
+          assertEquals(JSON.stringify(first), JSON.stringify(second));
+          // The client's own body may be tried on another route next.
+          assertEquals(JSON.stringify(body), before);
+        }),
+        { numRuns: 100 },
+      );
+    });
+  }
+}

@@ -1,0 +1,23 @@
+import type { RouteFacts, Style } from "../../core/dialects/contract.ts";
+
+/** Routes of each style that differ from its defaults in ways that change the body. */
+export const routes: Record<Style, RouteFacts[]> = {
+  messages: [
+    {},
+    { thinking: "budget", efforts: [], mid_system: true },
+    { thinking: "none", structured: "tool", sampling: "fixed", cache_marks: "none" },
+    { structured: "none", strict_tools: false, tool_choice_required: false },
+  ],
+  chat: [
+    {},
+    { max_tokens_field: "max_tokens", text_parts: false, tool_id: "alnum9", efforts: [] },
+    { system_role: "developer", cache_marks: "breakpoint", sampling: "fixed" },
+    { structured: "json_object", custom_tools: true, effort_with_tools: "none" },
+    { structured: "none", parallel_flag: false, tool_choice_required: false, stop_max: 0 },
+  ],
+  responses: [
+    {},
+    { efforts: [], custom_tools: false, system_role: "developer" },
+    { cache_marks: "breakpoint", sampling: "fixed", structured: "json_object" },
+  ],
+};
