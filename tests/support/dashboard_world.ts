@@ -1,0 +1,125 @@
+/** A dashboard on a store in memory, with time that stands still and a mailbox to look into. */
+import { Hono } from "hono";
+import type { Mail } from "../../core/mail/mail.ts";
+import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { type Account, createAccount } from "../../kv/accounts.ts";
+import { runDue } from "../../kv/outbox_worker.ts";
+import { openTeller, type Teller } from "../../kv/teller/mod.ts";
+import type { OpenIdClient } from "../../routes/auth/openid.ts";
+import { createPasswordHasher, type PasswordHasher } from "../../routes/auth/password_hash.ts";
+import { createDashboard, type DashboardDeps, mountDashboard } from "../../routes/dashboard/mod.ts";
+import { mailWork } from "../../routes/mail/send_mail.ts";
+import { defaultCatalog } from "./gateway_in_process.ts";
+import { ManualTime } from "./manual_time.ts";
+import { TestBrowser } from "./test_browser.ts";
+
+export interface DashboardWorld extends AsyncDisposable {
+  readonly kv: Deno.Kv;
+  readonly time: ManualTime;
+  readonly teller: Teller;
+  readonly deps: DashboardDeps;
+  readonly baseUrl: string;
+  /** Mails that were sent, oldest first. */
+  readonly mails: Mail[];
+  fetch(request: Request): Promise<Response>;
+  /** A new browser with no cookies. */
+  browser(headers?: Record<string, string>): TestBrowser;
+  /** Sends what is due and returns the mails of this run. */
+  deliver(): Promise<Mail[]>;
+  /** Makes an account and signs a new browser in as it. */
+  signIn(email?: string): Promise<{ browser: TestBrowser; account: Account }>;
+}
+
+export interface DashboardWorldOptions {
+  readonly baseUrl?: string;
+  readonly openId?: OpenIdClient;
+  readonly dispatch?: DashboardDeps["dispatch"];
+  readonly passwords?: PasswordHasher;
+  readonly operators?: readonly string[];
+  readonly clientAddress?: string;
+}
+
+export const testPassword = "correct horse battery";
+
+/** The cheapest cost that is still scrypt: pages are tested, not the hash. */
+const cheapCost = { logN: 1, r: 1, p: 1 };
+
+export async function openDashboardWorld(
+  options: DashboardWorldOptions = {},
+): Promise<DashboardWorld> {
+  const kv = await Deno.openKv(":memory:");
+  const time = new ManualTime(Date.UTC(2026, 10, 20, 3));
+  const teller = await openTeller(kv, { clock: time, timer: time });
+  const baseUrl = options.baseUrl ?? "https://gw.example";
+  const passwords = options.passwords ?? createPasswordHasher(cheapCost);
+  const deps: DashboardDeps = {
+    kv,
+    clock: time,
+    baseUrl,
+    operators: options.operators ?? [],
+    sandbox: false,
+    passwords,
+    openId: options.openId,
+    hintMail: () => {},
+    teller,
+    masterKeys: await readMasterKeys(newMasterKey()),
+    control: { refresh: () => Promise.resolve() },
+    catalog: defaultCatalog(),
+    dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
+  };
+  const app = new Hono<{ Bindings: { clientAddress: string } }>();
+  app.get("/v1/models", (c) => c.json({ object: "list" }));
+  mountDashboard(app, createDashboard(deps));
+  app.notFound((c) => c.json({ type: "error", error: { type: "not_found_error" } }, 404));
+
+  const mails: Mail[] = [];
+  const mailer = {
+    send: (mail: Mail) => {
+      mails.push(mail);
+      return Promise.resolve();
+    },
+  };
+  const fetch = async (request: Request) =>
+    await app.fetch(request, { clientAddress: options.clientAddress ?? "203.0.113.5" });
+  const browser = (headers?: Record<string, string>) => new TestBrowser(fetch, baseUrl, headers);
+
+  return {
+    kv,
+    time,
+    teller,
+    deps,
+    baseUrl,
+    mails,
+    fetch,
+    browser,
+    async deliver() {
+      const before = mails.length;
+      const world = { kv, clock: time, random: () => 0 };
+      await runDue(world, mailWork({ kv, clock: time, mailer, baseUrl }));
+      return mails.slice(before);
+    },
+    async signIn(email = "ann@example.com") {
+      const account = await createAccount(kv, {
+        nowMs: time.nowMs(),
+        email,
+        passwordHash: await passwords.hash(testPassword),
+      });
+      const signedIn = browser();
+      const page = await signedIn.get("/sign-in");
+      const done = await signedIn.submit(page, "/sign-in", { email, password: testPassword });
+      if (done.status !== 303) throw new Error(`Cannot sign in: ${done.status}`);
+      return { browser: signedIn, account };
+    },
+    async [Symbol.asyncDispose]() {
+      await teller.close();
+      kv.close();
+    },
+  };
+}
+
+/** The token in the link of a mail. */
+export function tokenOf(mail: Mail | undefined): string {
+  const token = /#token=([\w-]+)/.exec(mail?.text ?? "")?.[1];
+  if (token === undefined) throw new Error(`There is no token in the mail: ${mail?.subject}`);
+  return token;
+}
