@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { buildCatalog, type Catalog } from "./catalog/catalog.ts";
 import { gatewayFileSchema } from "./catalog/schema.ts";
+import { readTopupSettings, type TopupSettings } from "./topup/settings.ts";
 
 /** Where the gateway keeps its records. */
 export type StoreLocation =
@@ -31,8 +32,21 @@ export interface Config {
   readonly providerKeys: Readonly<Record<string, readonly string[]>>;
   /** Header in which a trusted proxy names the client's address; undefined = the socket's own address counts. */
   readonly clientAddressHeader: string | undefined;
+  /** Money that comes in by bank, and invoices. */
+  readonly topup: TopupSettings;
+  /** Sign-in at an OpenID provider, if one is configured. */
+  readonly openId: OpenIdConfig | undefined;
   /** How long streams may run on after SIGTERM. */
   readonly drainMs: number;
+}
+
+/** An OpenID provider at which customers may sign in. */
+export interface OpenIdConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Stands on the button. */
+  readonly label: string;
 }
 
 export type ConfigResult =
@@ -62,6 +76,31 @@ const environmentSchema = z.object({
   )
     .default("log:"),
 });
+
+const openIdSchema = z.object({
+  OIDC_ISSUER: z.url({ protocol: /^https?$/ }),
+  OIDC_CLIENT_ID: z.string().min(1),
+  OIDC_CLIENT_SECRET: z.string().min(1),
+  OIDC_LABEL: z.string().min(1).default("OpenID"),
+});
+
+/** All of it or none of it: half a configuration is a mistake. */
+function readOpenId(environment: Environment, problems: string[]): OpenIdConfig | undefined {
+  const names = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"];
+  if (names.every((name) => environment[name] === undefined)) return undefined;
+  const read = openIdSchema.safeParse(environment);
+  if (!read.success) {
+    problems.push(...issueLines("environment", read.error));
+    return undefined;
+  }
+  const { data } = read;
+  return {
+    issuer: data.OIDC_ISSUER,
+    clientId: data.OIDC_CLIENT_ID,
+    clientSecret: data.OIDC_CLIENT_SECRET,
+    label: data.OIDC_LABEL,
+  };
+}
 
 function storeLocation(text: string): StoreLocation {
   if (text === ":memory:") return { kind: "memory" };
@@ -107,6 +146,10 @@ export function readConfig(environment: Environment, fileText: string): ConfigRe
   const variables = environmentSchema.safeParse(environment);
   if (!variables.success) problems.push(...issueLines("environment", variables.error));
 
+  const topup = readTopupSettings(environment);
+  if (!topup.ok) problems.push(...topup.problems.map((problem) => `environment ${problem}`));
+  const openId = readOpenId(environment, problems);
+
   let catalog: Catalog | undefined;
   let parsed: unknown;
   try {
@@ -128,7 +171,7 @@ export function readConfig(environment: Environment, fileText: string): ConfigRe
     problems.push(...read.problems);
     providerKeys = read.keys;
   }
-  if (!variables.success || catalog === undefined || problems.length > 0) {
+  if (!variables.success || catalog === undefined || !topup.ok || problems.length > 0) {
     return { ok: false, problems };
   }
 
@@ -156,6 +199,8 @@ export function readConfig(environment: Environment, fileText: string): ConfigRe
       operatorKey: data.GATEWAY_OPERATOR_KEY,
       mailUrl: data.MAIL_URL,
       clientAddressHeader: data.GATEWAY_CLIENT_ADDRESS_HEADER,
+      topup: topup.settings,
+      openId,
       drainMs: data.GATEWAY_DRAIN_MS,
       catalog,
       mode: real ? "production" : "sandbox",

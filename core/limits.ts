@@ -98,6 +98,14 @@ export const limits = {
   preambleBytes: 1024 * 1024,
   /** Silence after which the client gets a keep-alive: under the 30–60 s that proxies allow. */
   keepAliveMs: 15_000,
+  /** How often notices without an end state are looked at again: after a crash, or a store that was away. */
+  bankSweepEveryMs: 60_000,
+  /** The second source of bank movements is read this often … */
+  bankPollEveryMs: 10 * 60_000,
+  /** … this far back: a webhook that was lost over a weekend is still found. */
+  bankPollWindowMs: 3 * 24 * 3_600_000,
+  /** How often balances are compared with the marks of their owners. */
+  lowBalanceEveryMs: 60_000,
   /** How often instances that died are looked for. */
   reapEveryMs: 15_000,
   /** After the drain deadline stopped calls get this long to send their last event and settle. */

@@ -1,13 +1,17 @@
 /** All of HTTP: the API first, then pages; whatever is left is a 404 before anyone is asked for a key. */
-import { Hono } from "hono";
+import type { Hono } from "hono";
+import { mountDashboard } from "./dashboard/mod.ts";
 import { createHealth } from "./health.ts";
 import { createOperatorApi } from "./operator_api/app.ts";
+import type { Site } from "./server/site.ts";
 import { type ConnectionBindings, createApi, notFound } from "./v1/app.ts";
 import type { Gateway } from "./v1/gateway.ts";
 
 export interface AppOptions {
   /** Turns true when the process was told to end. */
   readonly stopping: () => boolean;
+  /** The customer's side; a gateway without it serves the API only. */
+  readonly site?: Site | undefined;
 }
 
 /** Builds the whole application. */
@@ -17,7 +21,16 @@ export function createApp(
 ): Hono<{ Bindings: ConnectionBindings }> {
   const app = createApi(gateway);
   app.route("/", createHealth(gateway, options.stopping));
+  const { site } = options;
+  if (site !== undefined) {
+    app.route("/", site.usageApi);
+    app.route("/", site.hooks);
+  }
   app.route("/operator", createOperatorApi(gateway));
+  if (site !== undefined) {
+    const dispatch = (request: Request) => app.fetch(request, { clientAddress: "127.0.0.1" });
+    mountDashboard(app, site.dashboard(dispatch));
+  }
   app.notFound((context) => notFound(gateway, context.req.raw));
   return app;
 }

@@ -4,7 +4,8 @@ import { writeAvailability } from "../../kv/availability.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
 import type { Gateway } from "../v1/gateway.ts";
 
-interface Job {
+/** Something that is done now and then, never twice at the same time. */
+export interface Job {
   readonly name: string;
   readonly everyMs: number;
   readonly run: () => Promise<unknown>;
@@ -22,7 +23,10 @@ export async function saveAvailability(gateway: Gateway): Promise<void> {
 }
 
 /** Starts the jobs. `stop` waits for those that are running. */
-export function startJobs(gateway: Gateway): { stop(): Promise<void> } {
+export function startJobs(
+  gateway: Gateway,
+  more: readonly Job[] = [],
+): { stop(): Promise<void> } {
   const { kv, clock, log } = gateway;
   const jobs: readonly Job[] = [
     {
@@ -35,6 +39,7 @@ export function startJobs(gateway: Gateway): { stop(): Promise<void> } {
       everyMs: limits.availabilityEveryMs,
       run: () => saveAvailability(gateway),
     },
+    ...more,
   ];
   let stopped = false;
   const timers = new Map<Job, ReturnType<typeof setTimeout>>();

@@ -10,6 +10,7 @@ import { ensureDemoAccount } from "./demo_account.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 import { registerVideoCron, startVideoWorker } from "../v1/video_worker.ts";
 import { startJobs } from "./jobs.ts";
+import { openSite } from "./site.ts";
 
 export interface ServeOptions {
   /** Gets whole lines: the banner and the log. */
@@ -62,12 +63,14 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
       createAdminApp({ ...gateway, masterKeys }).fetch,
     )
     : undefined;
-  const jobs = startJobs(gateway);
+  const site = openSite(gateway, masterKeys, write);
+  const jobs = startJobs(gateway, site.jobs);
+  const workers = site.startWorkers();
   const videoWorker = startVideoWorker(gateway);
   registerVideoCron(gateway, signal);
   // Resolves when the store is closed; until then hints of other tasks of this store arrive here.
   gateway.media.wakeUp.listen();
-  const app = createApp(gateway, { stopping: () => signal.aborted });
+  const app = createApp(gateway, { stopping: () => signal.aborted, site });
   const server = Deno.serve({
     port: config.port,
     hostname: config.host,
@@ -94,7 +97,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });
   // shutdown() stops accepting at once and resolves when all responses are out; assembled.close() makes them end.
   const stopped = server.shutdown();
-  await jobs.stop();
+  await Promise.all([jobs.stop(), workers.stop()]);
   await videoWorker.stop();
   await assembled.close();
   await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1_000))]);

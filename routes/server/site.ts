@@ -1,0 +1,188 @@
+/** The customer's side of a running gateway: pages, usage API, bank notices, mails, and what works behind them. */
+import type { Hono } from "hono";
+import type { MasterKeys } from "../../core/keys/seal.ts";
+import { limits } from "../../core/limits.ts";
+import type { Mailer } from "../../core/mail/mail.ts";
+import { cassoHook } from "../../core/topup/casso.ts";
+import { sepayHook } from "../../core/topup/sepay.ts";
+import { type BankIntake, createBankIntake } from "../../kv/bank_intake.ts";
+import { warnOfLowBalances } from "../../kv/low_balance.ts";
+import { mailQueue } from "../../kv/mail.ts";
+import { startOutboxWorker } from "../../kv/outbox_worker.ts";
+import { mailCredited } from "../../kv/topup_mails.ts";
+import { createOpenIdClient } from "../auth/openid.ts";
+import { createPasswordHasher } from "../auth/password_hash.ts";
+import { createInvoicePages } from "../dashboard/invoices_pages.tsx";
+import { createDashboard, type DashboardEnv, type PageDeps } from "../dashboard/mod.ts";
+import { createWalletPages } from "../dashboard/wallet_pages.tsx";
+import { createBankHookRoutes } from "../hooks/bank.ts";
+import { createMailer } from "../mail/mailer.ts";
+import { mailWork } from "../mail/send_mail.ts";
+import { pollSepay } from "../topup/sepay_poll.ts";
+import { createUsageApi } from "../usage_api/mod.ts";
+import type { Gateway } from "../v1/gateway.ts";
+import type { Job } from "./jobs.ts";
+
+/** The parts that HTTP and the jobs share. */
+export interface Site {
+  readonly hooks: Hono;
+  readonly usageApi: ReturnType<typeof createUsageApi>;
+  /** Builds the pages; the playground sends its calls through `dispatch`. */
+  dashboard(dispatch: (request: Request) => Response | Promise<Response>): Hono<DashboardEnv>;
+  /** What runs now and then. */
+  readonly jobs: readonly Job[];
+  /** Starts sending mails. */
+  startWorkers(): { stop(): Promise<void> };
+}
+
+function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : "unknown";
+}
+
+function mailerOf(gateway: Gateway, write: (line: string) => void): Mailer {
+  const { config } = gateway;
+  if (config.mode === "production" && config.mailUrl.startsWith("log:")) {
+    // A log line with a sign-in link in it would be a key under the doormat.
+    return { send: () => Promise.reject(new Error("MAIL_URL is not set")) };
+  }
+  return createMailer({
+    mailUrl: config.mailUrl,
+    baseUrl: config.baseUrl,
+    fetch,
+    log: write,
+  });
+}
+
+function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
+  const { config: { topup }, kv, clock, log } = gateway;
+  return createBankIntake({
+    kv,
+    nowMs: clock.nowMs,
+    receivingAccounts: topup.receivingAccounts,
+    autoCreditMaxMicroVnd: topup.autoCreditMaxMicroVnd,
+    onCredited(operation, credited) {
+      mailCredited(operation, credited);
+      // After the commit, which follows at once: the worker looks again within a second anyway.
+      queueMicrotask(hintMail);
+    },
+    report: ({ what, source, id, error }) =>
+      log.event("warn", "bank notice", {
+        what,
+        source,
+        id,
+        ...(error === undefined ? {} : { error: errorName(error) }),
+      }),
+  });
+}
+
+function jobsOf(gateway: Gateway, intake: BankIntake, hintMail: () => void): Job[] {
+  const { config: { topup }, kv, clock, teller } = gateway;
+  const jobs: Job[] = [
+    { name: "match bank notices", everyMs: limits.bankSweepEveryMs, run: () => intake.sweep() },
+    {
+      name: "low balance",
+      everyMs: limits.lowBalanceEveryMs,
+      async run() {
+        const queued = await warnOfLowBalances({
+          kv,
+          nowMs: clock.nowMs(),
+          balanceOf: async (accountId) => (await teller.balance(accountId)).totalMicroVnd,
+        });
+        if (queued > 0) hintMail();
+      },
+    },
+  ];
+  const { sepayApiToken } = topup;
+  if (sepayApiToken !== undefined) {
+    jobs.push({
+      name: "poll bank movements",
+      everyMs: limits.bankPollEveryMs,
+      run: () =>
+        pollSepay(
+          {
+            intake,
+            nowMs: clock.nowMs,
+            apiToken: sepayApiToken,
+            fetch: (url, init) => fetch(url, init),
+          },
+          limits.bankPollWindowMs,
+        ),
+    });
+  }
+  return jobs;
+}
+
+/** Puts the customer's side together. `write` gets mails of the `log:` driver. */
+export function openSite(
+  gateway: Gateway,
+  masterKeys: MasterKeys,
+  write: (line: string) => void,
+): Site {
+  const { config, kv, clock, deadlines, teller, control, directory, router, log, media } = gateway;
+  const hintMail = () => media.wakeUp.hint(mailQueue.name);
+  const intake = intakeOf(gateway, hintMail);
+  const page: PageDeps = {
+    kv,
+    clock,
+    baseUrl: config.baseUrl,
+    operators: config.operators,
+    sandbox: config.mode === "sandbox",
+  };
+  const { topup, openId } = config;
+  const hooks = [sepayHook(topup.sepay), cassoHook(topup.cassoWebhookKey)]
+    .filter((hook) => hook !== undefined);
+  return {
+    hooks: createBankHookRoutes({
+      clock,
+      deadlines,
+      hooks,
+      intake,
+      report: ({ provider, what, error }) =>
+        log.event("warn", "bank notice refused", {
+          provider,
+          what,
+          ...(error === undefined ? {} : { error: errorName(error) }),
+        }),
+    }),
+    usageApi: createUsageApi({ kv, clock, directory, teller }),
+    dashboard: (dispatch) =>
+      createDashboard({
+        ...page,
+        passwords: createPasswordHasher(),
+        openId: openId && createOpenIdClient(openId, { fetch, clock }),
+        hintMail,
+        teller,
+        masterKeys,
+        control,
+        catalog: config.catalog,
+        modelStatus(modelId) {
+          const model = config.catalog.find(modelId);
+          return model === undefined ? "down" : router.status(model).state;
+        },
+        dispatch,
+      }, [
+        createWalletPages({ ...page, teller, topup }),
+        createInvoicePages({ ...page, topup }),
+      ]),
+    jobs: jobsOf(gateway, intake, hintMail),
+    startWorkers() {
+      const worker = startOutboxWorker(
+        {
+          kv,
+          clock,
+          random: Math.random,
+          onFailure: ({ queue, id, attempt, fate, error }) =>
+            log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
+        },
+        mailWork({ kv, clock, mailer: mailerOf(gateway, write), baseUrl: config.baseUrl }),
+      );
+      const remove = media.wakeUp.add(mailQueue.name, worker);
+      return {
+        async stop() {
+          remove();
+          await worker.stop();
+        },
+      };
+    },
+  };
+}
