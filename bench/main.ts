@@ -44,6 +44,18 @@ function readChoice(args: readonly string[]): Choice | undefined {
   return choice;
 }
 
+/** Runs one part; a part that fails must not take the numbers of the others with it. */
+async function part(rows: Row[], name: string, run: () => Promise<Row[]>): Promise<void> {
+  print(name);
+  try {
+    rows.push(...await run());
+  } catch (error) {
+    failures.push(`${name}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+const failures: string[] = [];
+
 async function measureAll(choice: Choice): Promise<Row[]> {
   const effort = choice.isQuick ? efforts.quick : efforts.full;
   const wants = (...goals: readonly number[]) =>
@@ -51,14 +63,16 @@ async function measureAll(choice: Choice): Promise<Row[]> {
   const rows: Row[] = [];
   if (wants(1, 2, 3, 4, 5, 6, 9, 10)) {
     await using setting = await openSetting();
-    if (wants(1, 2, 9)) rows.push(...await callRows(setting, effort));
-    if (wants(3, 4, 5, 6, 10)) rows.push(...await streamRows(setting, effort));
+    if (wants(1, 2, 9)) await part(rows, "Calls", () => callRows(setting, effort, wants));
+    if (wants(3, 4, 5, 6, 10)) {
+      await part(rows, "Streams", () => streamRows(setting, effort, wants));
+    }
   }
-  if (wants(7)) rows.push(...await tellerRows(effort));
-  if (wants(8)) rows.push(...await roundTripRows());
-  if (wants(11)) rows.push(...await growthRows(effort, choice.growthReceipts));
-  if (wants(12)) rows.push(...await coldStartRows(effort));
-  return rows.filter(({ goal }) => wants(goal)).toSorted((a, b) => a.goal - b.goal);
+  if (wants(7)) await part(rows, "Ledger", () => tellerRows(effort));
+  if (wants(8)) await part(rows, "Store", roundTripRows);
+  if (wants(11)) await part(rows, "Growth", () => growthRows(effort, choice.growthReceipts));
+  if (wants(12)) await part(rows, "Start", () => coldStartRows(effort));
+  return rows.toSorted((a, b) => a.goal - b.goal);
 }
 
 const choice = readChoice(Deno.args);
@@ -71,8 +85,9 @@ print(
 );
 const rows = await measureAll(choice);
 printReport(rows);
+for (const failure of failures) print(`Could not measure. ${failure}`);
 if (choice.jsonFile !== undefined) {
   const results = rows.map((row) => ({ ...row, verdict: verdictOf(row) }));
   await Deno.writeTextFile(choice.jsonFile, JSON.stringify(results, null, 2) + "\n");
 }
-Deno.exit(rows.some((row) => verdictOf(row) === "missed") ? 1 : 0);
+Deno.exit(failures.length > 0 || rows.some((row) => verdictOf(row) === "missed") ? 1 : 0);
