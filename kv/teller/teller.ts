@@ -145,8 +145,9 @@ export class LiveTeller implements Teller {
     invariant(reservation instanceof Held, "only reservations of this teller are settled");
     invariant(draft.priceMicroVnd >= 0n, "a price is not negative");
     const rows = attachedRows(attach);
-    reservation.end("settled");
+    // The id first: if it was used before, the reservation stays open and can be released.
     this.#settledIds.add(draft.requestId);
+    reservation.end("settled");
     if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
     this.#unsettled++;
     try {

@@ -70,17 +70,22 @@ export function planTransfer(
   });
   const short = granted - freeMicroVnd(lease);
   const needed = short > 0n ? short : 0n;
-  const ahead = aheadMicroVnd(lease, needed, nowMs);
+  // Where the wallet affords only a few more such calls, each instance takes what it needs and no more.
   const quarter = (availableMicroVnd - needed) / 4n;
+  const basis = largest(lease.typicalMicroVnd, needed);
+  if (grants.includes(undefined) || quarter < basis) return { drawMicroVnd: needed, grants };
+  const ahead = aheadMicroVnd(lease, basis, nowMs);
   return { drawMicroVnd: needed + (ahead < quarter ? ahead : quarter), grants };
 }
 
-function aheadMicroVnd(lease: Lease, neededMicroVnd: bigint, nowMs: number): bigint {
-  const basis = lease.typicalMicroVnd > neededMicroVnd ? lease.typicalMicroVnd : neededMicroVnd;
-  const first = basis * firstAheadFactor;
+function largest(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
+}
+
+function aheadMicroVnd(lease: Lease, basisMicroVnd: bigint, nowMs: number): bigint {
   const often = nowMs - lease.lastDrawAtMs < frequentDrawMs;
   const grown = often ? lease.aheadMicroVnd * 2n : lease.aheadMicroVnd;
-  return grown > first ? grown : first;
+  return largest(grown, basisMicroVnd * firstAheadFactor);
 }
 
 export interface TransfersDeps {
@@ -229,7 +234,7 @@ export class Transfers {
       book.rowWritten(lease, remainingMicroVnd, remainingMicroVnd > 0n);
       lease.walletMicroVnd = wallet.availableMicroVnd - plan.drawMicroVnd;
       if (plan.drawMicroVnd <= 0n) continue;
-      lease.aheadMicroVnd = aheadMicroVnd(lease, 0n, nowMs);
+      lease.aheadMicroVnd = aheadMicroVnd(lease, lease.typicalMicroVnd, nowMs);
       lease.typicalMicroVnd = 0n;
       lease.lastDrawAtMs = nowMs;
     }

@@ -48,6 +48,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), teller: index }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("open" as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("reap" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("oversleep" as const) }) },
   {
     weight: 3,
     arbitrary: fc.record({

@@ -28,6 +28,8 @@ export type Happening =
   | { readonly do: "credit"; readonly account: number; readonly amount: number }
   | { readonly do: "index" | "heartbeat" | "crash"; readonly teller: number }
   | { readonly do: "open" | "reap" }
+  /** Everyone sleeps until another process has reaped them completely. */
+  | { readonly do: "oversleep" }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "pass"; readonly which: number; readonly count: number; readonly fate: Fate };
 
@@ -78,6 +80,7 @@ export class ChaosWorld {
       this.#happen(happening);
       await this.#breathe();
       if (happening.do === "pass") await this.#pass(happening);
+      if (happening.do === "oversleep") await this.#oversleep();
     }
     await this.#calm();
     await this.#check();
@@ -165,8 +168,13 @@ export class ChaosWorld {
       case "wait":
         return this.#time.advance(happening.ms);
       case "pass":
+      case "oversleep":
         return;
     }
+  }
+
+  async #oversleep(): Promise<void> {
+    await reapExpiredInstances(this.#kv, this.#time.nowMs(), { all: true });
   }
 
   #reserve(at: number, account: number, amount: bigint): void {

@@ -1,0 +1,442 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { InvariantError } from "../../../core/assert.ts";
+import { limits } from "../../../core/limits.ts";
+import { reapExpiredInstances } from "../../../kv/reaper.ts";
+import { listReceipts, readReceipt } from "../../../kv/receipts.ts";
+import { openTeller, StoppedError, type Teller } from "../../../kv/teller/mod.ts";
+import { readUsage } from "../../../kv/usage.ts";
+import { verifyStore } from "../../../kv/verify.ts";
+import { readWallet } from "../../../kv/wallets.ts";
+import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
+
+async function world(wrap: (kv: Deno.Kv) => Deno.Kv = (kv) => kv) {
+  const kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const open = () => openTeller(wrap(kv), { clock: time, timer: time, random: () => 0 });
+  return {
+    kv,
+    time,
+    open,
+    teller: await open(),
+    [Symbol.dispose]: () => kv.close(),
+  };
+}
+
+/** Lets everything that needs no time come to rest. */
+async function settleDown(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+async function leaseRows(kv: Deno.Kv): Promise<number> {
+  return (await Array.fromAsync(kv.list({ prefix: ["lease"] }))).length;
+}
+
+Deno.test("reserve() is synchronous while the lease has room", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000_000n);
+  assert("then" in w.teller.reserve(account, 100n), "the first call has to draw");
+  await settleDown();
+  assert(!("then" in w.teller.reserve(account, 100n)), "the next ones have not");
+});
+
+Deno.test("of 200 concurrent calls on a wallet that affords 50, exactly 50 are admitted", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 50n * 7n);
+  const results = await Promise.all(
+    Array.from({ length: 200 }, () => reserve(w.teller, account, 7n)),
+  );
+  const admitted = results.flatMap((result) => result.ok ? [result.reservation] : []);
+  assertEquals(admitted.length, 50);
+  for (const result of results) {
+    if (!result.ok) assertEquals([result.reason, result.availableMicroVnd], ["on_hold", 0n]);
+  }
+  await Promise.all(admitted.map((reservation) => w.teller.settle(reservation, draftOf(7n))));
+  const after = await reserve(w.teller, account, 7n);
+  assertEquals(after.ok ? "ok" : after.reason, "insufficient");
+  await w.teller.close();
+  assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 0n);
+  assertEquals((await verifyStore(w.kv)).ok, true);
+});
+
+Deno.test("two instances share a wallet that affords 50 calls without admitting 51", async () => {
+  using w = await world();
+  const other = await w.open();
+  const account = newAccount();
+  await topUp(w.kv, account, 50n * 7n);
+  const results = await Promise.all(
+    Array.from({ length: 200 }, (_, at) => reserve(at % 2 ? w.teller : other, account, 7n)),
+  );
+  assertEquals(results.filter(({ ok }) => ok).length, 50);
+});
+
+Deno.test("what a call did not use can be reserved again at once", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const first = await mustReserve(w.teller, account, 100n);
+  const settling = w.teller.settle(first, draftOf(30n));
+  const second = w.teller.reserve(account, 70n);
+  assert("ok" in second && second.ok, "70 of 100 are free before the commit is done");
+  assertEquals((await settling).costMicroVnd, 30n);
+});
+
+Deno.test("a released reservation is free again", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  w.teller.release(await mustReserve(w.teller, account, 100n));
+  assertEquals((await reserve(w.teller, account, 100n)).ok, true);
+});
+
+Deno.test("a call that costs more than was reserved takes what the wallet still has", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  const covered = await mustReserve(w.teller, account, 10n);
+  const receipt = await w.teller.settle(covered, draftOf(900n));
+  assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [900n, 0n]);
+  const uncovered = await mustReserve(w.teller, account, 10n);
+  const short = await w.teller.settle(uncovered, draftOf(150n));
+  assertEquals([short.costMicroVnd, short.shortfallMicroVnd], [100n, 50n]);
+  await w.teller.close();
+  assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 0n);
+  assertEquals((await verifyStore(w.kv)).problems, []);
+});
+
+Deno.test("a shortfall never takes what other calls have reserved", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const greedy = await mustReserve(w.teller, account, 10n);
+  const modest = await mustReserve(w.teller, account, 60n);
+  const receipt = await w.teller.settle(greedy, draftOf(500n));
+  assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [40n, 460n]);
+  assertEquals((await w.teller.settle(modest, draftOf(60n))).shortfallMicroVnd, 0n);
+});
+
+Deno.test("a free call gets its receipt", async () => {
+  using w = await world();
+  const account = newAccount();
+  const reservation = await mustReserve(w.teller, account, 0n);
+  const draft = draftOf(0n, { outcome: "failed" });
+  await w.teller.settle(reservation, draft);
+  assertEquals((await readReceipt(w.kv, draft.requestId))?.outcome, "failed");
+});
+
+Deno.test("a reservation is settled or released once", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const settled = await mustReserve(w.teller, account, 10n);
+  await w.teller.settle(settled, draftOf(10n));
+  await assertRejects(
+    () => w.teller.settle(settled, draftOf(10n)),
+    InvariantError,
+    "it is settled",
+  );
+  assertThrows(() => w.teller.release(settled), InvariantError, "it is settled");
+  const released = await mustReserve(w.teller, account, 10n);
+  w.teller.release(released);
+  await assertRejects(() => w.teller.settle(released, draftOf(10n)), InvariantError);
+  assertEquals((await w.teller.balance(account)).totalMicroVnd, 90n);
+});
+
+Deno.test("a request id is charged once, and the reservation of the second try can be released", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const draft = draftOf(10n);
+  await w.teller.settle(await mustReserve(w.teller, account, 10n), draft);
+  const again = await mustReserve(w.teller, account, 10n);
+  await assertRejects(() => w.teller.settle(again, draft), InvariantError, "settled before");
+  w.teller.release(again);
+  assertEquals((await w.teller.balance(account)).reservedMicroVnd, 0n);
+});
+
+Deno.test("a refusal tells an empty wallet from one whose money is in use", async () => {
+  using w = await world();
+  const other = await w.open();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const poor = await reserve(w.teller, account, 101n);
+  assertEquals(poor, {
+    ok: false,
+    reason: "insufficient",
+    neededMicroVnd: 101n,
+    availableMicroVnd: 100n,
+    onHoldMicroVnd: 0n,
+  });
+  await mustReserve(other, account, 80n);
+  const busy = await reserve(w.teller, account, 60n);
+  assert(!busy.ok);
+  assertEquals(busy.reason, "on_hold");
+  assertEquals(busy.availableMicroVnd + busy.onHoldMicroVnd, 100n);
+});
+
+Deno.test("a top-up is seen by the very next call, also on an instance that saw the wallet empty", async () => {
+  using w = await world();
+  const account = newAccount();
+  assertEquals((await reserve(w.teller, account, 5n)).ok, false);
+  await topUp(w.kv, account, 5n);
+  assertEquals((await reserve(w.teller, account, 5n)).ok, true);
+});
+
+Deno.test("attached rows are written with the receipt", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const reservation = await mustReserve(w.teller, account, 10n);
+  await w.teller.settle(reservation, draftOf(10n), {
+    mutations: 1,
+    apply: (op) => op.set(["task", 1], "queued"),
+  });
+  assertEquals((await w.kv.get(["task", 1])).value, "queued");
+});
+
+Deno.test("an attachment that is too large is refused before anything is written", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const reservation = await mustReserve(w.teller, account, 10n);
+  const attach = {
+    mutations: 1,
+    apply: (op: { set(key: Deno.KvKey, value: unknown): unknown }) => {
+      op.set(["task", 1], "x".repeat(limits.attachedRowBytes + 1));
+    },
+  };
+  await assertRejects(() => w.teller.settle(reservation, draftOf(10n), attach), InvariantError);
+  w.teller.release(reservation);
+  assertEquals((await w.teller.balance(account)).totalMicroVnd, 100n);
+});
+
+Deno.test("a receipt with endless texts is cut, not refused", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const long = "ệ".repeat(100_000);
+  const attempts = Array.from({ length: 500 }, () => ({ route: long, outcome: long, ms: 1 }));
+  const draft = draftOf(1n, { mappedFrom: long, route: long, attempts });
+  await w.teller.settle(await mustReserve(w.teller, account, 1n), draft);
+  const receipt = await readReceipt(w.kv, draft.requestId);
+  assertEquals(receipt?.mappedFrom?.length, limits.receiptTextChars);
+  assertEquals(receipt?.attempts.length, limits.receiptAttempts);
+});
+
+Deno.test("the balance adds up while calls are in flight, and after", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  const one = await mustReserve(w.teller, account, 100n);
+  const two = await mustReserve(w.teller, account, 50n);
+  await w.teller.settle(one, draftOf(70n));
+  const during = await w.teller.balance(account);
+  assertEquals([during.totalMicroVnd, during.reservedMicroVnd], [930n, 50n]);
+  assertEquals(during.availableMicroVnd + during.leasedMicroVnd, 930n);
+  w.teller.release(two);
+  await w.teller.close();
+  assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 930n);
+});
+
+Deno.test("settled calls are listed and summed before and after the index has them", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  const range = { fromDay: "2026-11-20", toDay: "2026-11-20" };
+  const look = async () => {
+    const page = await listReceipts(w.kv, account, { limit: 10 });
+    const [row] = await readUsage(w.kv, account, range);
+    return [page.receipts.length, row?.usage.calls, row?.usage.costMicroVnd];
+  };
+  for (let call = 0; call < 3; call++) {
+    await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
+  }
+  assertEquals(await look(), [3, 3, 30n]);
+  assertEquals(await w.teller.indexOnce(), { indexed: 3, waiting: 0 });
+  assertEquals(await look(), [3, 3, 30n]);
+  await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
+  assertEquals(await look(), [4, 4, 40n]);
+  assertEquals((await verifyStore(w.kv)).problems, []);
+});
+
+Deno.test("the timer indexes by itself and gives idle leases back", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  await w.teller.settle(await mustReserve(w.teller, account, 500n), draftOf(10n));
+  for (let turn = 0; turn < 6; turn++) {
+    w.time.advance(limits.indexLingerMs);
+    await settleDown();
+  }
+  assertEquals(await leaseRows(w.kv), 0);
+  assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 990n);
+  assertEquals((await Array.fromAsync(w.kv.list({ prefix: ["settled"] }))).length, 0);
+  assertEquals((await reserve(w.teller, account, 990n)).ok, true);
+});
+
+Deno.test("an idle instance stays alive by its heartbeat", async () => {
+  using w = await world();
+  for (let minute = 0; minute < 40; minute++) {
+    w.time.advance(limits.heartbeatMs);
+    await settleDown();
+  }
+  assertEquals((await reapExpiredInstances(w.kv, w.time.nowMs())).reaped, 0);
+});
+
+Deno.test("close() settles, indexes, gives everything back and leaves no row of the instance", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  const open = await mustReserve(w.teller, account, 100n);
+  const settling = w.teller.settle(await mustReserve(w.teller, account, 100n), draftOf(60n));
+  await w.teller.close();
+  assertEquals((await settling).costMicroVnd, 60n);
+  for (const prefix of ["lease", "settled", "instance", "indexer"]) {
+    assertEquals(await Array.fromAsync(w.kv.list({ prefix: [prefix] })), [], prefix);
+  }
+  assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 940n);
+  await assertRejects(() => w.teller.settle(open, draftOf(1n)), StoppedError);
+  const late = await reserve(w.teller, account, 1n);
+  assertEquals(late.ok ? "ok" : late.reason, "unavailable");
+  assertEquals(w.time.pending, 0, "no timer is left");
+});
+
+Deno.test("an instance that was taken for dead settles its calls under a new fence", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const open = await mustReserve(w.teller, account, 100n);
+  const before = w.teller.instanceId;
+  await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
+  assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 100n);
+  const receipt = await w.teller.settle(open, draftOf(100n));
+  assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [100n, 0n]);
+  assert(w.teller.instanceId !== before);
+  await w.teller.close();
+  assertEquals((await verifyStore(w.kv)).problems, []);
+});
+
+Deno.test("money that was spent while an instance was dead is a shortfall, not a debt", async () => {
+  using w = await world();
+  const other = await w.open();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const open = await mustReserve(w.teller, account, 100n);
+  await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
+  await other.settle(await mustReserve(other, account, 80n), draftOf(80n));
+  await other.close();
+  const receipt = await w.teller.settle(open, draftOf(100n));
+  assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [20n, 80n]);
+  await w.teller.close();
+  assertEquals((await verifyStore(w.kv)).problems, []);
+});
+
+Deno.test("while the store is silent calls are refused, and what is owed is settled when it speaks again", async () => {
+  let fault: Fault = "none";
+  using w = await world((kv) => faultyKv(kv, () => fault));
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  const open = await mustReserve(w.teller, account, 1_000n);
+  fault = "before";
+  let settled = false;
+  const settling = w.teller.settle(open, draftOf(70n)).then((receipt) => {
+    settled = true;
+    return receipt;
+  });
+  const asking = reserve(w.teller, newAccount(), 5n);
+  for (let turn = 0; turn < 60; turn++) {
+    w.time.advance(500);
+    await settleDown();
+  }
+  const refused = await asking;
+  assertEquals(refused.ok ? "ok" : refused.reason, "unavailable");
+  assertEquals(settled, false);
+  fault = "none";
+  for (let turn = 0; turn < 20 && !settled; turn++) {
+    w.time.advance(500);
+    await settleDown();
+  }
+  assertEquals((await settling).costMicroVnd, 70n);
+  await w.teller.close();
+  assertEquals((await verifyStore(w.kv)).problems, []);
+});
+
+Deno.test("closing on a silent store gives up in time and leaves the money to the reaper", async () => {
+  let fault: Fault = "none";
+  using w = await world((kv) => faultyKv(kv, () => fault));
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  const open = await mustReserve(w.teller, account, 100n);
+  fault = "before";
+  const settling = assertRejects(() => w.teller.settle(open, draftOf(70n)), StoppedError);
+  await settleDown();
+  let closed = false;
+  const closing = w.teller.close().then(() => closed = true);
+  for (let turn = 0; turn < 60 && !closed; turn++) {
+    w.time.advance(500);
+    await settleDown();
+  }
+  await closing;
+  await settling;
+  assertEquals(w.time.pending, 0);
+  w.time.advance(limits.instanceTtlMs);
+  assertEquals((await reapExpiredInstances(w.kv, w.time.nowMs())).reaped, 1);
+  assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 100n);
+});
+
+Deno.test("an index whose answer is lost again and again counts each call once", async () => {
+  let fault: (call: string) => Fault = () => "none";
+  using w = await world((kv) => faultyKv(kv, (call) => fault(call)));
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
+  await w.teller.heartbeat();
+  // The index commit lands, its answer is lost, and from then on the store is silent for the whole step.
+  let landed = false;
+  fault = (call) => {
+    if (!landed && call === "commit") {
+      landed = true;
+      return "after";
+    }
+    return landed ? "before" : "none";
+  };
+  const step = w.teller.indexOnce();
+  await runWith(w.time, step.catch(() => {}));
+  assertEquals(landed, true);
+  fault = () => "none";
+  await runWith(w.time, w.teller.indexOnce());
+  const [row] = await readUsage(w.kv, account, { fromDay: "2026-11-20", toDay: "2026-11-20" });
+  assertEquals(row?.usage.calls, 1);
+  await w.teller.close();
+  assertEquals((await verifyStore(w.kv)).problems, []);
+});
+
+/** Lets time pass until a promise is settled. */
+async function runWith<T>(time: ManualTime, promise: Promise<T>): Promise<T> {
+  let done = false;
+  promise.finally(() => done = true);
+  for (let turn = 0; turn < 400 && !done; turn++) {
+    time.advance(50);
+    await settleDown();
+  }
+  return await promise;
+}
+
+Deno.test("receipts of many wallets and many calls are all there, in ascending order", async () => {
+  using w = await world();
+  const accounts = Array.from({ length: 20 }, newAccount);
+  for (const account of accounts) await topUp(w.kv, account, 10_000n);
+  const call = async (teller: Teller, at: number) => {
+    const account = accounts[at % accounts.length] ?? newAccount();
+    return await teller.settle(await mustReserve(teller, account, 20n), draftOf(BigInt(at % 20)));
+  };
+  const receipts = await Promise.all(Array.from({ length: 700 }, (_, at) => call(w.teller, at)));
+  assertEquals(new Set(receipts.map(({ requestId }) => requestId)).size, 700);
+  while ((await w.teller.indexOnce()).waiting > 0);
+  const report = await verifyStore(w.kv, { rowsPerPass: 7 });
+  assertEquals([report.ok, report.receipts, report.accounts], [true, 700, 20]);
+  assertEquals(report.chargedMicroVnd, receipts.reduce((sum, r) => sum + r.costMicroVnd, 0n));
+});
