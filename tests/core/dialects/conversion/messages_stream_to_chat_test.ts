@@ -1,0 +1,348 @@
+/** A Messages stream for a Chat client: the machine of section 10.2 of the wire notes. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { context } from "./converting.ts";
+import { framesOf, joinedDetails, readChatStream } from "./stream_clients.ts";
+import { messagesFrames, type StreamCall, streamed } from "./streaming.ts";
+
+interface Event {
+  readonly type: string;
+  readonly [key: string]: Json | undefined;
+}
+
+const begin: Event = {
+  type: "message_start",
+  message: {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    content: [],
+    model: "m",
+    stop_reason: null,
+    usage: { input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 },
+  },
+};
+const ping: Event = { type: "ping" };
+const open = (index: number, content_block: JsonObject): Event => ({
+  type: "content_block_start",
+  index,
+  content_block,
+});
+const delta = (index: number, piece: JsonObject): Event => ({
+  type: "content_block_delta",
+  index,
+  delta: piece,
+});
+const close = (index: number): Event => ({ type: "content_block_stop", index });
+const stop = (stop_reason: Json, usage: JsonObject = { output_tokens: 7 }, more = {}): Event => ({
+  type: "message_delta",
+  delta: { stop_reason, stop_sequence: null, ...more },
+  usage,
+});
+const end: Event = { type: "message_stop" };
+
+const text = (index: number, ...words: string[]): Event[] => [
+  open(index, { type: "text", text: "" }),
+  ...words.map((word) => delta(index, { type: "text_delta", text: word })),
+  close(index),
+];
+const use = (index: number, id: string, name: string, ...pieces: string[]): Event[] => [
+  open(index, { type: "tool_use", id, name, input: {} }),
+  ...["", ...pieces].map((piece) =>
+    delta(index, { type: "input_json_delta", partial_json: piece })
+  ),
+  close(index),
+];
+
+function toChat(events: readonly Event[], call: StreamCall = {}) {
+  const transcript = messagesFrames(events);
+  const whole = streamed("messages", "chat", transcript, call);
+  for (const sizes of [[1], [11], [2, 90, 5]]) {
+    const split = streamed("messages", "chat", transcript, { ...call, sizes });
+    assertEquals(split.text, whole.text, `split ${sizes}`);
+  }
+  return { ...whole, ...readChatStream(whole.text) };
+}
+
+Deno.test("text comes out chunk by chunk, then the finish, usage and [DONE]", () => {
+  const { text: out, early } = toChat([begin, ...text(0, "Hel", "lo"), stop("end_turn"), end]);
+  const head =
+    '{"id":"chatcmpl-000000abc0000xyz","object":"chat.completion.chunk","created":1700000000,"model":"client-model","choices":';
+  const piece = (delta: string, finish = "null") =>
+    `${head}[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}],"usage":null}`;
+  assertEquals(framesOf(out).map((frame) => frame.data), [
+    piece('{"role":"assistant","content":"","refusal":null}'),
+    piece('{"content":"Hel"}'),
+    piece('{"content":"lo"}'),
+    piece("{}", '"stop"'),
+    `${head}[],"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":5,"cache_write_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}}`,
+    "[DONE]",
+  ]);
+  assert(!early.includes('finish_reason":"stop') && !early.includes("[DONE]"));
+});
+
+Deno.test("who did not ask for usage sees none, not even null", () => {
+  const quiet = { ...context, clientWantsUsage: false };
+  const { text: out } = toChat([begin, ...text(0, "a"), stop("end_turn"), end], { context: quiet });
+  assert(!out.includes("usage"));
+});
+
+Deno.test("calls are numbered among themselves, not by block", () => {
+  const { message, finishReason } = toChat([
+    begin,
+    ...text(0, "Let me look."),
+    ...use(1, "toolu_1", "f", '{"x":', "1}"),
+    ...use(2, "toolu_2", "g"),
+    stop("tool_use"),
+    end,
+  ]);
+  assertEquals(message.content, "Let me look.");
+  assertEquals(message.tool_calls, [
+    { id: "toolu_1", type: "function", function: { name: "f", arguments: '{"x":1}' } },
+    { id: "toolu_2", type: "function", function: { name: "g", arguments: "{}" } },
+  ]);
+  assertEquals(finishReason, "tool_calls");
+});
+
+Deno.test("input that comes whole with the start of a block is not lost", () => {
+  const block = { type: "tool_use", id: "toolu_1", name: "f", input: { x: 1 } };
+  const { message } = toChat([begin, open(0, block), close(0), stop("tool_use"), end]);
+  assertEquals((message.tool_calls as JsonObject[])[0]?.function, {
+    name: "f",
+    arguments: '{"x":1}',
+  });
+});
+
+Deno.test("thinking is reasoning_content, its signature a detail, redacted thinking too", () => {
+  const { message } = toChat([
+    begin,
+    open(0, { type: "thinking", thinking: "", signature: "" }),
+    ping,
+    delta(0, { type: "thinking_delta", thinking: "h" }),
+    delta(0, { type: "thinking_delta", thinking: "m" }),
+    delta(0, { type: "signature_delta", signature: "c2ln+/=" }),
+    close(0),
+    open(1, { type: "redacted_thinking", data: "ZGF0YQ==" }),
+    close(1),
+    ...text(2, "a"),
+    stop("end_turn"),
+    end,
+  ]);
+  const format = "anthropic-claude-v1";
+  assertEquals([message.content, message.reasoning_content], ["a", "hm"]);
+  assertEquals(joinedDetails(message.reasoning_details), [
+    { type: "reasoning.text", text: "hm", signature: "c2ln+/=", format, index: 0 },
+    { type: "reasoning.encrypted", data: "ZGF0YQ==", format, index: 1 },
+  ]);
+});
+
+Deno.test("hosted tools and their input pieces are swallowed", () => {
+  const { message, finishReason } = toChat([
+    begin,
+    open(0, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }),
+    delta(0, { type: "input_json_delta", partial_json: '{"query":"q"}' }),
+    close(0),
+    open(1, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] }),
+    close(1),
+    ...text(2, "a"),
+    stop("end_turn"),
+    end,
+  ]);
+  assertEquals([message.content, message.tool_calls, finishReason], ["a", undefined, "stop"]);
+});
+
+Deno.test("web sources are annotations at the end of their text", () => {
+  const citation = {
+    type: "web_search_result_location",
+    url: "https://example.com",
+    title: "T",
+    cited_text: "x",
+    encrypted_index: "e",
+  };
+  const { message } = toChat([
+    begin,
+    ...text(0, "One. "),
+    open(1, { type: "text", text: "" }),
+    delta(1, { type: "citations_delta", citation }),
+    delta(1, { type: "text_delta", text: "T\n" }),
+    delta(1, { type: "text_delta", text: "wo." }),
+    close(1),
+    stop("end_turn"),
+    end,
+  ]);
+  assertEquals(message.annotations, [{
+    type: "url_citation",
+    url_citation: { start_index: 5, end_index: 10, title: "T", url: "https://example.com" },
+  }]);
+});
+
+Deno.test("usage is replaced by what message_delta says, and kept where it is silent", () => {
+  const silent = toChat([begin, ...text(0, "a"), stop("end_turn"), end]);
+  assertEquals(silent.reading.usage, {
+    input: 10,
+    cacheRead: 5,
+    cacheWrite: 0,
+    output: 7,
+    reasoning: 0,
+  });
+  const loud = toChat([
+    begin,
+    ...text(0, "a"),
+    stop("pause_turn", { input_tokens: 404_500, cache_read_input_tokens: 0, output_tokens: 9 }),
+    stop("end_turn", { output_tokens: 12, output_tokens_details: { thinking_tokens: 4 } }),
+    end,
+  ]);
+  assertEquals(loud.reading.usage, {
+    input: 404_500,
+    cacheRead: 0,
+    cacheWrite: 0,
+    output: 12,
+    reasoning: 4,
+  });
+  assertEquals(loud.finishReason, "stop");
+});
+
+Deno.test("every stop reason ends with its finish reason", () => {
+  const reasons: readonly (readonly [Json, Json])[] = [
+    ["end_turn", "stop"],
+    ["max_tokens", "length"],
+    ["model_context_window_exceeded", "length"],
+    ["stop_sequence", "stop"],
+    ["pause_turn", "stop"],
+    ["refusal", "content_filter"],
+    ["something_new", "stop"],
+  ];
+  for (const [reason, finish] of reasons) {
+    const { finishReason, reading } = toChat([begin, ...text(0, "a"), stop(reason), end]);
+    assertEquals([finishReason, reading.stopReason], [finish, String(reason)]);
+  }
+  assertEquals(
+    toChat([begin, ...use(0, "toolu_1", "f"), stop("end_turn"), end]).finishReason,
+    "tool_calls",
+  );
+});
+
+Deno.test("a refusal without any block tells its reason", () => {
+  const stop_details = { type: "refusal", category: "bio", explanation: "No." };
+  const { message, finishReason, reading } = toChat([
+    begin,
+    stop("refusal", { output_tokens: 1 }, { stop_details }),
+    end,
+  ]);
+  assertEquals([message.refusal, finishReason], ["No.", "content_filter"]);
+  assertEquals(reading.sawOutput, true);
+});
+
+Deno.test("pings become comments", () => {
+  const { text: out } = streamed("messages", "chat", messagesFrames([begin, ping]));
+  assertStringIncludes(out, ": ping\n\n");
+});
+
+Deno.test("padding before the last brace and odd spacing change nothing", () => {
+  const events = [begin, ...text(0, "a", "b }  }", "c"), stop("end_turn"), end];
+  const padded = events.map((event) => {
+    const data = JSON.stringify(event);
+    return `event: ${event.type}\ndata: ${data.slice(0, -1)}        }\n\n`;
+  }).join("");
+  assertEquals(streamed("messages", "chat", padded).text, toChat(events).text);
+});
+
+Deno.test("an error event is an error chunk without [DONE]", () => {
+  const error = { type: "overloaded_error", message: "Overloaded", details: null };
+  const { error: told, text: out, reading } = toChat([
+    begin,
+    ...text(0, "a"),
+    { type: "error", error, request_id: "req_secret" },
+  ]);
+  assertEquals(told, {
+    type: "overloaded_error",
+    message: "Overloaded",
+    param: null,
+    code: "overloaded",
+  });
+  assertEquals(reading.state, "error");
+  assert(!out.includes("[DONE]") && !out.includes("req_secret"));
+});
+
+Deno.test("a body that ends without message_stop is an error, never a finish", () => {
+  const { error, finishReason, reading } = toChat([begin, ...text(0, "a"), stop("end_turn")]);
+  assertEquals([error?.type, finishReason, reading.state], ["api_error", null, "open"]);
+});
+
+Deno.test("a tool call cut by the output limit, its block never closed, ends as length", () => {
+  const { message, finishReason } = toChat([
+    begin,
+    open(0, { type: "tool_use", id: "toolu_1", name: "f", input: {} }),
+    delta(0, { type: "input_json_delta", partial_json: '{"x":"cu' }),
+    stop("max_tokens"),
+    end,
+  ]);
+  assertEquals(finishReason, "length");
+  assertEquals((message.tool_calls as JsonObject[])[0]?.function, {
+    name: "f",
+    arguments: '{"x":"cu',
+  });
+});
+
+Deno.test("events and deltas that nobody knows are passed over", () => {
+  const { message } = toChat([
+    begin,
+    { type: "content_block_news", index: 0 },
+    open(0, { type: "text", text: "" }),
+    delta(0, { type: "sparkle_delta", sparkle: "x" }),
+    delta(0, { type: "text_delta", text: "a" }),
+    close(0),
+    stop("end_turn"),
+    end,
+  ]);
+  assertEquals(message.content, "a");
+});
+
+Deno.test("clients of the old functions form get one function_call", () => {
+  const { message, finishReason } = toChat(
+    [begin, ...use(0, "toolu_1", "f", '{"x":1}'), ...use(1, "toolu_2", "g"), stop("tool_use"), end],
+    { memory: { legacyFunctions: true } },
+  );
+  assertEquals(message.function_call, { name: "f", arguments: '{"x":1}' });
+  assertEquals([message.tool_calls, finishReason], [undefined, "function_call"]);
+});
+
+Deno.test("tools get their own names back, free-text tools their text, wrapped ones their arguments", () => {
+  const memory = {
+    toolNames: new Map([["a_b_1", "a.b"]]),
+    customTools: new Set(["calc"]),
+    wrappedTools: new Set(["w"]),
+  };
+  const { message } = toChat(
+    [
+      begin,
+      ...use(0, "toolu_1", "a_b_1", "{}"),
+      ...use(1, "toolu_2", "calc", '{"inp', 'ut":"4 + ', '\\"4\\""}'),
+      ...use(2, "toolu_3", "w", '{"input":{"q":[1]}}'),
+      stop("tool_use"),
+      end,
+    ],
+    { memory },
+  );
+  assertEquals(message.tool_calls, [
+    { id: "toolu_1", type: "function", function: { name: "a.b", arguments: "{}" } },
+    { id: "toolu_2", type: "custom", custom: { name: "calc", input: '4 + "4"' } },
+    { id: "toolu_3", type: "function", function: { name: "w", arguments: '{"q":[1]}' } },
+  ]);
+});
+
+Deno.test("the tool that stands for the answer streams as the answer", () => {
+  const { message, finishReason } = toChat(
+    [begin, ...use(0, "toolu_1", "structured_answer", '{"a"', ":1}"), stop("tool_use"), end],
+    { memory: { answerTool: "structured_answer" } },
+  );
+  assertEquals([message.content, message.tool_calls, finishReason], ['{"a":1}', undefined, "stop"]);
+});
+
+Deno.test("a client model name with quotes cannot break a chunk", () => {
+  const odd = { ...context, clientModel: 'x","choices":[]' };
+  const { text: out } = toChat([begin, ...text(0, "a"), stop("end_turn"), end], { context: odd });
+  const first: Json = JSON.parse(framesOf(out)[0]?.data ?? "null");
+  assert(isJsonObject(first));
+  assertEquals(first.model, 'x","choices":[]');
+});
