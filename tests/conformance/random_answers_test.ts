@@ -1,0 +1,90 @@
+/**
+ * Random answers, streamed in random pieces with their parallel calls interleaved, reach the client of every other
+ * style as the same answer does in one piece.
+ */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { StreamReading, Style } from "../../core/dialects/contract.ts";
+import type { Answer } from "../../core/dialects/conversation.ts";
+import { convertAnswer } from "../../core/dialects/convert.ts";
+import { createConvertingPipe } from "../../core/dialects/converting_pipe.ts";
+import { dialectOf } from "../../core/dialects/dialects.ts";
+import { noTokens } from "../../core/money/token_usage.ts";
+import { arbitraryAnswer, eventsOfAnswer } from "../support/answer_events.ts";
+import { concatBytes } from "../support/strict_client.ts";
+import { context, essence, readStream, readWhole } from "./clients.ts";
+import { cutBytes, otherStyles, styles } from "./recordings.ts";
+import { arbitraryHabits, chatStream } from "./random_chat_stream.ts";
+
+const pieces = fc.array(fc.nat(30), { maxLength: 4 });
+const choices = fc.array(fc.nat(3), { maxLength: 8 });
+const places = fc.array(fc.nat(), { maxLength: 12 });
+
+/** Every upstream that counts tells its counts; the rest is the concern of the billing tests. */
+const counted: fc.Arbitrary<Answer> = arbitraryAnswer.map((answer) => ({
+  ...answer,
+  usage: answer.usage ?? { ...noTokens, input: 5, output: 100 },
+}));
+
+/**
+ * A whole Chat answer has one place for each kind, so only this order can be told by both of its forms; and where one
+ * of several reasonings ends, its plain text field does not say.
+ */
+function inChatForm(answer: Answer): Answer {
+  const order = ["reasoning", "text", "tool_call"];
+  const blocks = answer.blocks.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type))
+    .filter((block, i) => block.type !== "reasoning" || i === 0);
+  return { ...answer, blocks };
+}
+
+function convert(
+  from: Style,
+  to: Style,
+  chunks: readonly Uint8Array[],
+): { readonly bytes: Uint8Array; readonly reading: StreamReading } {
+  const pipe = createConvertingPipe(from, to, context, {});
+  const out: Uint8Array[] = [];
+  for (const chunk of chunks) out.push(pipe.push(chunk));
+  out.push(pipe.end());
+  return { bytes: concatBytes(out), reading: pipe.reading };
+}
+
+for (const from of styles) {
+  for (const to of otherStyles(from)) {
+    Deno.test(`a random ${from} stream means to a ${to} client what the whole answer means`, () => {
+      fc.assert(
+        fc.property(counted, pieces, choices, places, (drawn, cuts, picks, at) => {
+          const answer = from === "chat" ? inChatForm(drawn) : drawn;
+          const encoder = dialectOf(from).createStreamEncoder(context, {});
+          const text = eventsOfAnswer(answer, cuts, picks).map((event) => encoder.encode(event));
+          const upstream = new TextEncoder().encode(text.join(""));
+          const { bytes, reading } = convert(from, to, cutBytes(upstream, at));
+          const outcome = readStream(to, bytes);
+          assert(outcome.kind === "answer", JSON.stringify(outcome));
+          const sent = dialectOf(from).encodeAnswer(answer, context, {});
+          const whole = readWhole(to, convertAnswer(from, to, sent, context, {}));
+          assertEquals(essence(to, outcome.answer), essence(to, whole));
+          assertEquals(reading.usage?.output, answer.usage?.output);
+        }),
+        { numRuns: 200 },
+      );
+    });
+  }
+}
+
+for (const to of otherStyles("chat")) {
+  Deno.test(`a Chat stream with any mix of odd habits means the same to a ${to} client`, () => {
+    fc.assert(
+      fc.property(counted, arbitraryHabits, pieces, places, (answer, habits, cuts, at) => {
+        const { stream, whole } = chatStream(answer, habits, cuts);
+        const { bytes, reading } = convert("chat", to, cutBytes(stream, at));
+        const outcome = readStream(to, bytes);
+        assert(outcome.kind === "answer", JSON.stringify(outcome));
+        const expected = readWhole(to, convertAnswer("chat", to, whole, context, {}));
+        assertEquals(essence(to, outcome.answer), essence(to, expected));
+        assertEquals(reading.usage?.output, answer.usage?.output);
+      }),
+      { numRuns: 400 },
+    );
+  });
+}
