@@ -15,7 +15,7 @@ const name = fc.constantFrom("f", "get_weather", "mcp__x__y");
 const input = fc.dictionary(
   fc.string({ unit: "grapheme", maxLength: 6 }).filter((key) => key !== "__proto__"),
   fc.oneof(fc.integer(), words, fc.boolean(), fc.array(words, { maxLength: 2 })),
-  { maxKeys: 3 },
+  { maxKeys: 3, noNullPrototype: true },
 );
 const count = fc.integer({ min: 0, max: 1_000_000 });
 /** Where texts are cut into deltas. */
