@@ -5,7 +5,9 @@ import type { Style } from "../../core/dialects/contract.ts";
 import { convertRequest } from "../../core/dialects/convert.ts";
 import { validateRequest } from "../../core/dialects/strict/mod.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { chatRequest, messagesRequest, responsesRequest } from "./random_requests.ts";
+import { chatRequest } from "./random_chat.ts";
+import { messagesRequest } from "./random_messages.ts";
+import { responsesRequest } from "./random_responses.ts";
 import { otherStyles, styles } from "./recordings.ts";
 import { routes } from "./routes.ts";
 
