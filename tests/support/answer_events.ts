@@ -166,11 +166,12 @@ export interface ToldAnswer {
 /** Adds up the events of a stream. */
 export function answerOfEvents(events: readonly StreamEvent[]): ToldAnswer {
   const open = new Map<number, ToldBlock>();
-  const told = { stop: undefined, usage: undefined, ended: false, error: undefined } as {
-    stop: Stop | undefined;
-    usage: TokenUsage | undefined;
-    ended: boolean;
-    error: string | undefined;
+  const told: { -readonly [Key in keyof ToldAnswer]: ToldAnswer[Key] } = {
+    blocks: [],
+    stop: undefined,
+    usage: undefined,
+    ended: false,
+    error: undefined,
   };
   for (const event of events) {
     if ("block" in event) addToBlock(open, event);
@@ -189,13 +190,19 @@ interface ToldBlock {
   [more: string]: unknown;
 }
 
+/** Events that belong to a block begun by another kind of event. */
+const blockTypes: ReadonlyMap<string, string> = new Map([
+  ["arguments", "call"],
+  ["reasoning_proof", "reasoning"],
+  ["citation", "text"],
+]);
+
 function addToBlock(
   open: Map<number, ToldBlock>,
   event: Extract<StreamEvent, { readonly block: number }>,
 ): void {
   if (event.type === "block_end") return;
-  const types = { arguments: "call", reasoning_proof: "reasoning", citation: "text" } as const;
-  const type = event.type in types ? types[event.type as keyof typeof types] : event.type;
+  const type = blockTypes.get(event.type) ?? event.type;
   let block = open.get(event.block);
   if (block === undefined) {
     block = { type, text: "" };
