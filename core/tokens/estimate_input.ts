@@ -4,7 +4,8 @@ import { countTexts, loadTokenizer } from "./tokenizer.ts";
 
 /**
  * Input tokens of a Messages request, for `POST /v1/messages/count_tokens` where the route has no counter of its own.
- * An estimate: the vocabulary is that of one vendor, and the model may be of another. Say so in the answer.
+ * An estimate: the vocabulary is that of one vendor, and the model may be of another. Say so in the answer. What a
+ * vendor adds on its own (the Messages vendor some 350 tokens as soon as there are tools) is not in it.
  *
  * Bounded work whatever the body: text beyond {@linkcode limits.tokenizerChars} is sampled, base64 is never tokenised.
  * The body may be anything that is a JSON object; its validation is not done here.
