@@ -1,33 +1,38 @@
-/** A provider's refusal as ours: by HTTP status first, then by its own words (wire formats, section 11). */
-import type { Style } from "./contract.ts";
+/**
+ * A provider's error answer in our terms (wire notes, section 11): by HTTP status first, then by what the body says.
+ * Used for converted and for native routes.
+ */
 import { type ErrorCode, GatewayError } from "../errors.ts";
-import type { Json } from "../json.ts";
+import { isJsonObject, type Json } from "../json.ts";
+import { readAnswer } from "./answer_reading.ts";
+import type { Style } from "./contract.ts";
 import { readProviderError } from "./provider_error.ts";
 
-const unreachable = "The provider of this model refused the call for reasons on our side";
+export interface ProviderErrorOptions {
+  /** From the provider's `retry-after`. */
+  readonly retryAfterSeconds?: number;
+  /**
+   * The client speaks the route's style, so the field that the provider names is a field of the client's request.
+   */
+  readonly native?: boolean;
+}
 
-/** What a status says whatever the body holds. Others are the caller's (4xx) or an outage (the rest). */
-const codeOfStatus = new Map<number, ErrorCode>([
-  [401, "upstream_unreachable"],
-  [402, "upstream_unreachable"],
-  [403, "upstream_unreachable"],
-  [404, "model_not_found"],
+/** What a status says whatever the body holds. Other 4xx are the caller's, everything else is an outage. */
+const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  [404, "not_found"],
   [408, "upstream_timeout"],
   [409, "overloaded"],
   [413, "request_too_large"],
   [429, "rate_limit_exceeded"],
-  [500, "upstream_unreachable"],
-  [502, "upstream_unreachable"],
   [503, "overloaded"],
   [504, "upstream_timeout"],
   [529, "overloaded"],
 ]);
 
-/** Our own key, account or quota is at fault: the client must not learn of it, and cannot do anything about it. */
-const oursAlone: ReadonlySet<number> = new Set([401, 402, 403]);
-
-const fallbackMessages: Partial<Record<ErrorCode, string>> = {
+/** Where the provider's body has no text that may be shown. */
+const ownWords: Partial<Record<ErrorCode, string>> = {
   invalid_request: "The provider of this model refused the request",
+  not_found: "The provider of this model does not have what the request refers to",
   model_not_found: "The provider does not know this model",
   request_too_large: "The request is too large for this model",
   rate_limit_exceeded: "The provider of this model limits the rate of calls",
@@ -36,35 +41,148 @@ const fallbackMessages: Partial<Record<ErrorCode, string>> = {
   upstream_unreachable: "The provider of this model failed",
 };
 
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // HTML or nothing: only the status speaks
-  }
-}
-
 /**
- * Decodes the answer of a provider that refused.
+ * Reads an error answer. The text is the provider's own where its body has an error field, free of keys, hosts and
+ * organisations; pages of a proxy in between (HTML) and empty bodies get a text of ours.
+ *
+ * What lies between the operator and the provider (our key, our quota) is never shown as the caller's own mistake: it
+ * becomes `upstream_unreachable`.
  *
  * @example
  * ```ts
  * import { decodeProviderError } from "./errors.ts";
- * const error = decodeProviderError("chat", 401, '{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}');
- * if (error.status !== 502 || error.message.includes("key")) throw new Error("our key's failure reached the client");
+ * const ours = decodeProviderError("chat", 401, '{"error":{"message":"Incorrect API key provided: sk-1234567890"}}');
+ * if (ours.status !== 502 || ours.message.includes("sk-")) throw new Error(ours.message);
+ * const long = decodeProviderError("chat", 400, JSON.stringify({
+ *   error: { code: "context_length_exceeded", message: "maximum context length is 10 tokens, you sent 12 tokens" },
+ * }));
+ * if (long.message !== "prompt is too long: 12 tokens > 10 maximum") throw new Error(long.message);
  * ```
  */
-export function decodeProviderError(_style: Style, status: number, body: string): GatewayError {
-  if (oursAlone.has(status)) return new GatewayError("upstream_unreachable", unreachable);
-  const parsed = parse(body);
-  const spoken = parsed === undefined ? undefined : readProviderError(parsed, status);
-  let code = codeOfStatus.get(status) ??
-    (status >= 400 && status < 500 ? "invalid_request" : "upstream_unreachable");
-  // Within the caller's 4xx the provider's words say more; a quota of ours hides behind a 429.
-  const refines = spoken?.code === "context_length_exceeded" ||
-    spoken?.code === "content_policy_violation" ||
-    (status === 429 && spoken?.code === "upstream_unreachable");
-  if (refines) code = spoken.code;
-  const message = spoken?.message || fallbackMessages[code] || unreachable;
-  return new GatewayError(code, message, { cause: `status ${status}` });
+export function decodeProviderError(
+  style: Style,
+  status: number,
+  bodyText: string,
+  options: ProviderErrorOptions = {},
+): GatewayError {
+  const body = parse(bodyText);
+  if (status < 400) return ofSuccess(style, status, body, options);
+  const said = readProviderError(body);
+  if (isOurs(status, said, body)) return ours(status);
+  if (isTooLong(status, said)) {
+    return new GatewayError(
+      "context_length_exceeded",
+      tooLongText(said.message),
+      field(body, options),
+    );
+  }
+  if (status < 500 && said.code === "content_policy_violation") return said;
+  const code = codeOf(status, said, body);
+  const isGeneric = body === undefined || code === "model_not_found";
+  const message = isGeneric ? ownWords[code] ?? said.message : said.message;
+  return new GatewayError(code, message, {
+    cause: `status ${status}`,
+    ...(code === "invalid_request" && status !== 400 && status < 500 ? { status } : {}),
+    ...(status < 500 ? field(body, options) : {}),
+    ...wait(code, options),
+  });
+}
+
+function codeOf(status: number, said: GatewayError, body: Json | undefined): ErrorCode {
+  if (status === 404 && isAboutModel(body)) return "model_not_found";
+  const known = codeOfStatus.get(status);
+  if (known !== undefined) return known;
+  // Some servers say with a 400 or an odd status that they are full.
+  if (said.code === "overloaded" || said.code === "rate_limit_exceeded") return said.code;
+  return status < 500 ? "invalid_request" : "upstream_unreachable";
+}
+
+/** A 200 that holds an error: only its body can tell what kind. */
+function ofSuccess(
+  style: Style,
+  status: number,
+  body: Json | undefined,
+  options: ProviderErrorOptions,
+): GatewayError {
+  const said = isJsonObject(body) ? readAnswer(style, body).error : undefined;
+  if (said === undefined) return ours(status);
+  if (said.code === "context_length_exceeded") {
+    return new GatewayError(said.code, tooLongText(said.message));
+  }
+  return new GatewayError(said.code, said.message, wait(said.code, options));
+}
+
+function ours(status: number): GatewayError {
+  const message = "The provider of this model refused the call for reasons on our side";
+  return new GatewayError("upstream_unreachable", message, { cause: `status ${status}` });
+}
+
+/** How long to wait, for the codes where waiting helps. */
+function wait(code: ErrorCode, { retryAfterSeconds }: ProviderErrorOptions) {
+  const helps = code === "rate_limit_exceeded" || code === "overloaded";
+  return helps && retryAfterSeconds !== undefined ? { retryAfterSeconds } : {};
+}
+
+const ourWords =
+  /api[ _-]?key|credit balance|insufficient[ _]quota|credit_balance_exhausted|enforced_spend_limit_reached|usage limits?\b|billing|organization has been disabled/i;
+
+/** Between the operator and the provider: the caller can do nothing about it. */
+function isOurs(status: number, said: GatewayError, body: Json | undefined): boolean {
+  if (status === 401 || status === 402 || status === 407) return true;
+  if (status === 403) return said.code !== "content_policy_violation";
+  if (status !== 400 && status !== 429) return false;
+  return ourWords.test(said.message) || ourWords.test(kindOf(body));
+}
+
+/** `type` and `code` of the body's error, as text. */
+function kindOf(body: Json | undefined): string {
+  const error = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
+  return isJsonObject(error) ? `${String(error.type)} ${String(error.code)}` : "";
+}
+
+/** Not found without a word of what is a wrong path or a model that the provider does not have. */
+function isAboutModel(body: Json | undefined): boolean {
+  return body === undefined || /model/i.test(JSON.stringify(body));
+}
+
+const tooLong =
+  /prompt is too long|maximum (?:context|prompt) length|context (?:window|length)|input token count|input tokens exceed|too many input tokens/i;
+
+function isTooLong(status: number, said: GatewayError): boolean {
+  if (status !== 400 && status !== 413 && status !== 422) return false;
+  return said.code === "context_length_exceeded" || tooLong.test(said.message);
+}
+
+/**
+ * The words that agent clients look for before they compact a conversation. Chat clients go by the code, so the same
+ * text serves both.
+ */
+function tooLongText(message: string): string {
+  if (/prompt is too long/i.test(message)) return message;
+  const counts = [...message.matchAll(/\d[\d,]*/g)]
+    .map((match) => Number(match[0].replaceAll(",", "")))
+    .sort((a, b) => b - a);
+  const [used, most] = [counts[0], counts.find((count) => count < (counts[0] ?? 0))];
+  return used === undefined || most === undefined
+    ? `prompt is too long: ${message}`
+    : `prompt is too long: ${used} tokens > ${most} maximum`;
+}
+
+/** The body as JSON; `undefined` when it is none: empty, cut, or a page of a proxy. */
+function parse(text: string): Json | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return isJsonObject(value) || typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function field(
+  body: Json | undefined,
+  options: ProviderErrorOptions,
+): { readonly param?: string } {
+  const error = options.native === true && isJsonObject(body) ? body.error : undefined;
+  const param = isJsonObject(error) ? error.param : undefined;
+  return typeof param === "string" && param.length <= 256 ? { param } : {};
 }

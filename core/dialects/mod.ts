@@ -3,7 +3,7 @@ export type * from "./contract.ts";
 export { readAnswer } from "./answer_reading.ts";
 export { convertAnswer, convertRequest, type RequestConversion } from "./convert.ts";
 export { createConvertingPipe } from "./converting_pipe.ts";
-export { decodeProviderError } from "./errors.ts";
+export { decodeProviderError, type ProviderErrorOptions } from "./errors.ts";
 export { type ResolvedFacts, resolveFacts, routeFactsSchema } from "./facts.ts";
 export { createNativePipe, type NativePipeContext } from "./native_pipe.ts";
 export { sealPrefix, withoutSealedThinking } from "./reasoning_seal.ts";
