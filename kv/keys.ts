@@ -443,3 +443,9 @@ export function availabilityHourPrefix(hour: number): Deno.KvKey {
 export function availabilityKey(hour: number, instanceId: InstanceId): Deno.KvKey {
   return ["availability", hour, instanceId];
 }
+
+// Export: everything whose keys begin with one word.
+
+export function aggregatePrefix(name: string): Deno.KvKey {
+  return [name];
+}

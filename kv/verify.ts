@@ -12,6 +12,7 @@
  * are then checked one by one, where a reading counts only if nothing moved. Accounts that never stand still are
  * reported as `moving`: for them nothing is proved. The overall totals are those of the scan and exact at rest only.
  */
+import { InvariantError } from "../core/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { decodeBatch } from "./batches.ts";
@@ -291,18 +292,24 @@ export async function verifyStore(
   };
 }
 
-/** The second look at an account. Receipts that no index row and no batch names are seen by the scan alone. */
+/** The second look at an account. Receipts that no index row and no batch names are seen by a scan alone. */
 async function suspectProblems(
   kv: Deno.Kv,
   accountId: AccountId,
   tally: Tally,
 ): Promise<Problem[] | "moving"> {
-  const found = await verifyAccount(kv, accountId);
-  if (found === "moving" || found.length > 0) return found;
+  let found: Problem[] | "moving";
+  try {
+    found = await verifyAccount(kv, accountId);
+  } catch (error) {
+    if (!(error instanceof InvariantError)) throw error;
+    return [{ accountId, kind: "row", detail: error.message }];
+  }
+  if (found === "moving") return found;
   const reread = new Scan(kv, (other) => other === accountId);
   await reread.run();
   const now = reread.tally(accountId);
-  if (now.receiptsPrint === now.indexPrint) return [];
+  if (now.receiptsPrint === now.indexPrint) return found;
   if (now.receiptsPrint !== tally.receiptsPrint) return "moving";
-  return [{ accountId, kind: "index", detail: "receipts and index differ" }];
+  return [...found, { accountId, kind: "index", detail: "receipts and index differ" }];
 }

@@ -1,0 +1,244 @@
+import fc from "fast-check";
+import { assertEquals, assertThrows } from "@std/assert";
+import { InvariantError } from "../../core/assert.ts";
+import { newId, type RequestId } from "../../core/ids.ts";
+import type { Receipt } from "../../core/receipt.ts";
+import { encodeBatch } from "../../kv/batches.ts";
+import { chunkGroups, groupReceipts, writeIndex } from "../../kv/index_write.ts";
+import { batchKey, receiptKey } from "../../kv/keys.ts";
+import { boundReceipt, decodeReceipt, encodeReceipt } from "../../kv/receipt_codec.ts";
+import { listReceipts } from "../../kv/receipts.ts";
+import { addReceipts, noUsage, vietnamDay } from "../../kv/rollups.ts";
+import { readUsage, readUsageTotal, rebuildRollups } from "../../kv/usage.ts";
+import { draftOf, newAccount, testKeyId } from "../support/money_world.ts";
+
+const count = fc.nat({ max: 1_000_000 });
+const money = fc.bigInt({ min: 0n, max: 10n ** 18n });
+
+/** Objects as everyone writes them. */
+const plainly = { noNullPrototype: true } as const;
+
+/** Absent keys stay absent: the types allow no `undefined`. */
+const receipt: fc.Arbitrary<Receipt> = fc.record({
+  requestId: fc.nat().map((n) => newId("request", n)),
+  accountId: fc.constant(newAccount()),
+  keyId: fc.constant(testKeyId),
+  kind: fc.constantFrom("chat", "image", "speech", "video"),
+  model: fc.string(),
+  mappedFrom: fc.string({ unit: "grapheme" }),
+  style: fc.constantFrom("messages", "chat", "responses"),
+  route: fc.string(),
+  startedAtMs: count,
+  latencyMs: count,
+  firstOutputMs: count,
+  status: fc.integer({ min: 200, max: 599 }),
+  stream: fc.boolean(),
+  outcome: fc.constantFrom("completed", "empty", "failed", "broken", "client_gone"),
+  usage: fc.record({
+    input: count,
+    cacheRead: count,
+    cacheWrite: count,
+    output: count,
+    reasoning: count,
+  }, plainly),
+  estimated: fc.boolean(),
+  units: count,
+  price: fc.oneof(
+    fc.record({
+      unit: fc.constant("token" as const),
+      inputMicroVnd: money,
+      outputMicroVnd: money,
+      cacheReadMicroVnd: money,
+      cacheWriteMicroVnd: money,
+    }, plainly),
+    fc.record(
+      { unit: fc.constantFrom("request", "image", "video"), perUnitMicroVnd: money },
+      plainly,
+    ),
+  ),
+  costMicroVnd: money,
+  shortfallMicroVnd: money,
+  attempts: fc.array(fc.record({ route: fc.string(), outcome: fc.string(), ms: count }, plainly)),
+}, {
+  ...plainly,
+  requiredKeys: [
+    "requestId",
+    "accountId",
+    "keyId",
+    "kind",
+    "model",
+    "style",
+    "startedAtMs",
+    "latencyMs",
+    "status",
+    "stream",
+    "outcome",
+    "estimated",
+    "units",
+    "price",
+    "costMicroVnd",
+    "shortfallMicroVnd",
+    "attempts",
+  ],
+});
+
+Deno.test("a receipt comes out of the store as it went in", () => {
+  fc.assert(fc.property(receipt, (receipt) => {
+    assertEquals(decodeReceipt(receipt.requestId, encodeReceipt(receipt)), receipt);
+  }));
+});
+
+Deno.test("a bounded receipt always fits into a row, and a usual one is not touched", () => {
+  fc.assert(fc.property(receipt, (receipt) => {
+    const long = { ...receipt, model: "mô hình".repeat(50_000), attempts: [] };
+    assertEquals(encodeReceipt(boundReceipt(long)).length < 16_384, true);
+    assertEquals(boundReceipt(receipt), { ...receipt, attempts: receipt.attempts.slice(0, 16) });
+  }));
+});
+
+Deno.test("rows that are no receipts are bugs, not receipts", () => {
+  const id = newId("request", 0);
+  const negative = encodeReceipt({ ...plain(id), costMicroVnd: -1n });
+  for (const value of [undefined, {}, "[2]", negative]) {
+    assertThrows(() => decodeReceipt(id, value), InvariantError);
+  }
+});
+
+const account = newAccount();
+
+function plain(requestId: RequestId, some: Partial<Receipt> = {}): Receipt {
+  const { priceMicroVnd, ...draft } = draftOf(7n, { requestId });
+  return {
+    ...draft,
+    accountId: account,
+    costMicroVnd: priceMicroVnd,
+    shortfallMicroVnd: 0n,
+    ...some,
+  };
+}
+
+/** Stores receipts as settlements do: some indexed, some still in a batch, some in both. */
+async function store(kv: Deno.Kv, receipts: readonly Receipt[], indexed: number, batched: number) {
+  for (const receipt of receipts) {
+    await kv.set(receiptKey(receipt.requestId), encodeReceipt(receipt));
+  }
+  for (const chunk of chunkGroups(groupReceipts(receipts.slice(0, indexed)))) {
+    assertEquals(await writeIndex(kv, chunk, { bounded: (call) => call }), "written");
+  }
+  const parts = receipts.slice(-batched).map(({ accountId, requestId, costMicroVnd }) => ({
+    accountId,
+    chargedMicroVnd: costMicroVnd,
+    requestIds: [requestId],
+  }));
+  if (batched > 0) await kv.set(batchKey(newId("instance", 0), 1), encodeBatch(parts));
+}
+
+Deno.test("listReceipts() pages through index and batches, each call once, newest first", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat({ max: 12 }),
+      fc.nat({ max: 12 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (
+        indexed,
+        extra,
+        limit,
+      ) => {
+        using kv = await Deno.openKv(":memory:");
+        const total = indexed + extra;
+        const receipts = Array.from({ length: total }, () => plain(newId("request", 0)));
+        await store(kv, receipts, indexed, Math.min(total, extra + 2));
+        const seen: RequestId[] = [];
+        let before: RequestId | undefined;
+        do {
+          const page = await listReceipts(kv, account, {
+            limit,
+            ...(before === undefined ? {} : { before }),
+          });
+          seen.push(...page.receipts.map(({ requestId }) => requestId));
+          before = page.next;
+        } while (before !== undefined);
+        assertEquals(seen, receipts.map(({ requestId }) => requestId).reverse());
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+Deno.test("receipts of others are not listed", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const foreign = plain(newId("request", 0), { accountId: newAccount() });
+  await store(kv, [foreign, plain(newId("request", 0))], 1, 1);
+  assertEquals((await listReceipts(kv, account, { limit: 10 })).receipts.length, 1);
+});
+
+const allDays = { fromDay: "0000-01-01", toDay: "9999-12-31" };
+
+Deno.test("usage is the sum of the receipts, wherever they are", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(receipt, { maxLength: 20 }),
+      fc.nat({ max: 20 }),
+      async (some, at) => {
+        using kv = await Deno.openKv(":memory:");
+        const receipts = [...new Map(some.map((one) => [one.requestId, one])).values()];
+        const owner = receipts[0]?.accountId ?? account;
+        const indexed = Math.min(at, receipts.length);
+        await store(kv, receipts, indexed, receipts.length - indexed);
+        assertEquals(await readUsageTotal(kv, owner, allDays), addReceipts(noUsage, receipts));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("the days of a range are both included, in Vietnam time", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const at = (iso: string) => plain(newId("request", 0), { startedAtMs: Date.parse(iso) });
+  const receipts = [
+    at("2026-11-19T16:59:59.999Z"), // the 19th
+    at("2026-11-19T17:00:00Z"), // the 20th
+    at("2026-11-21T16:59:59Z"), // the 21st
+    at("2026-11-21T17:00:00Z"), // the 22nd
+  ];
+  await store(kv, receipts, 2, 2);
+  const rows = await readUsage(kv, account, { fromDay: "2026-11-20", toDay: "2026-11-21" });
+  assertEquals(rows.map(({ day, usage }) => [day, usage.calls]), [["2026-11-20", 1], [
+    "2026-11-21",
+    1,
+  ]]);
+  assertEquals(vietnamDay(Date.parse("2026-12-31T17:00:00Z")), "2027-01-01");
+});
+
+Deno.test("indexing the same receipts again, or by several at once, changes nothing", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const receipts = Array.from({ length: 500 }, (_, at) => {
+    return plain(newId("request", 0), { model: `model-${at % 12}` });
+  });
+  await store(kv, receipts, 0, 0);
+  const index = async () => {
+    for (const chunk of chunkGroups(groupReceipts(receipts))) {
+      assertEquals(await writeIndex(kv, chunk, { bounded: (call) => call }), "written");
+    }
+  };
+  await Promise.all([index(), index(), index()]);
+  await index();
+  const total = await readUsageTotal(kv, account, allDays);
+  assertEquals([total.calls, total.costMicroVnd], [500, 3_500n]);
+});
+
+Deno.test("rebuildRollups() corrects wrong, missing and surplus day sums", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const receipts = ["a", "b", "c"].map((model) => plain(newId("request", 0), { model }));
+  await store(kv, receipts, 3, 0);
+  const before = await readUsage(kv, account, allDays);
+  const rows = await Array.fromAsync(kv.list({ prefix: ["usage", account] }));
+  const [one, two] = rows;
+  if (!one || !two) throw new Error("no day sums");
+  await kv.set(one.key, { ...noUsage, calls: 99 });
+  await kv.delete(two.key);
+  await kv.set([...two.key.slice(0, 4), "ghost"], noUsage);
+  assertEquals(await rebuildRollups(kv, account), 3);
+  assertEquals(await readUsage(kv, account, allDays), before);
+  assertEquals(await rebuildRollups(kv, account), 0);
+});

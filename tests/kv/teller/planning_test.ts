@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { InvariantError } from "../../../core/assert.ts";
+import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/teller/lease_book.ts";
+import { planTransfer, type TransferRequest } from "../../../kv/teller/transfers.ts";
+import { newAccount } from "../../support/money_world.ts";
+
+function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, heldMicroVnd = 0n): Lease {
+  const lease = book.lease(newAccount());
+  if (remainingMicroVnd > 0n) book.rowWritten(lease, remainingMicroVnd, true);
+  assert(book.hold(lease, heldMicroVnd));
+  return lease;
+}
+
+function request(lease: Lease, amounts: readonly (readonly [bigint, boolean])[]): TransferRequest {
+  const waiters = amounts.map(([amountMicroVnd, partial]) => ({
+    amountMicroVnd,
+    partial,
+    cancelled: false,
+    done: () => {},
+  }));
+  return { lease, waiters, giveBack: false, attempts: 0 };
+}
+
+const money = fc.bigInt({ min: 0n, max: 10_000n });
+
+Deno.test("a plan never draws more than there is, grants only what is drawn, and draws only what is needed", () => {
+  fc.assert(fc.property(
+    money,
+    money,
+    money,
+    fc.array(fc.tuple(money, fc.boolean()), { maxLength: 6 }),
+    (available, remaining, held, amounts) => {
+      const lease = leaseOf(new LeaseBook(), remaining, held < remaining ? held : remaining);
+      const free = freeMicroVnd(lease);
+      const plan = planTransfer(request(lease, amounts), available, 0);
+      assert(plan.drawMicroVnd >= 0n && plan.drawMicroVnd <= available);
+      const granted = plan.grants.reduce<bigint>((sum, grant) => sum + (grant ?? 0n), 0n);
+      assert(granted <= free + plan.drawMicroVnd, "what is granted is there");
+      const needed = granted > free ? granted - free : 0n;
+      const ahead = plan.drawMicroVnd - needed;
+      assert(ahead * 4n <= available - needed, "others keep three quarters of the rest");
+      amounts.forEach(([amount, partial], at) => {
+        const grant = plan.grants[at];
+        if (partial) assert(grant !== undefined && grant <= amount);
+        else assert(grant === undefined || grant === amount);
+      });
+    },
+  ));
+});
+
+Deno.test("a call is refused only if the wallet and the lease together cannot pay it", () => {
+  fc.assert(fc.property(money, money, money, (available, remaining, amount) => {
+    const lease = leaseOf(new LeaseBook(), remaining);
+    const { grants } = planTransfer(request(lease, [[amount, false]]), available, 0);
+    assertEquals(grants[0] !== undefined, amount <= available + remaining);
+  }));
+});
+
+Deno.test("draws grow while they come often, and a poor wallet is drawn exactly", () => {
+  const book = new LeaseBook();
+  const lease = leaseOf(book, 0n);
+  assertEquals(planTransfer(request(lease, [[10n, false]]), 39n, 0).drawMicroVnd, 10n);
+  assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 0).drawMicroVnd, 50n);
+  lease.aheadMicroVnd = 400n;
+  lease.lastDrawAtMs = 5_000;
+  assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 6_000).drawMicroVnd, 810n);
+  assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 9_000).drawMicroVnd, 410n);
+});
+
+Deno.test("an idle lease goes back whole, one in use not at all", () => {
+  const book = new LeaseBook();
+  const idle = { ...request(leaseOf(book, 70n), []), giveBack: true };
+  assertEquals(planTransfer(idle, 0n, 0).drawMicroVnd, -70n);
+  const used = { ...request(leaseOf(book, 70n, 1n), []), giveBack: true };
+  assertEquals(planTransfer(used, 0n, 0).drawMicroVnd, 0n);
+});
+
+Deno.test("a book never promises, owes or gives back what it has not", () => {
+  const book = new LeaseBook();
+  const lease = leaseOf(book, 100n, 60n);
+  assertEquals(book.hold(lease, 41n), false);
+  assertThrows(() => book.unhold(lease, 61n), InvariantError);
+  const other = leaseOf(book, 100n, 60n);
+  assertThrows(() => book.charge(other, 61n), InvariantError);
+  const third = leaseOf(book, 100n, 60n);
+  assertThrows(() => book.settled(third, 1n, 1), InvariantError);
+  const fourth = leaseOf(book, 100n, 60n);
+  assertThrows(() => book.rowWritten(fourth, 59n, true), InvariantError);
+  assertThrows(() => book.drop(fourth), InvariantError);
+});
+
+Deno.test("the book knows which lease rows are behind, and since when", () => {
+  const book = new LeaseBook();
+  const [one, two] = [leaseOf(book, 10n, 10n), leaseOf(book, 10n, 10n)];
+  assertEquals(book.checkpointedBefore(), Infinity);
+  book.charge(one, 5n);
+  book.settled(one, 5n, 7);
+  book.charge(two, 5n);
+  book.settled(two, 5n, 8);
+  book.charge(one, 5n);
+  book.settled(one, 5n, 9);
+  assertEquals(book.checkpointedBefore(), 7);
+  assertEquals(book.stale(10), [one, two]);
+  book.rowWritten(one, one.remainingMicroVnd, false);
+  assertEquals(book.checkpointedBefore(), 8);
+  book.rowWritten(two, two.remainingMicroVnd, true);
+  assertEquals(book.checkpointedBefore(), Infinity);
+});

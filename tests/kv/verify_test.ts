@@ -1,0 +1,128 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { AccountId } from "../../core/ids.ts";
+import { exportRecords } from "../../kv/export.ts";
+import { openTeller } from "../../kv/teller/mod.ts";
+import { verifyStore } from "../../kv/verify.ts";
+import { ManualTime } from "../support/manual_time.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
+
+/** A store with a live instance: money in the wallet, in a lease, receipts in the index and in a batch. */
+async function usedStore() {
+  const kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const teller = await openTeller(kv, { clock: time, timer: time });
+  const account = newAccount();
+  await topUp(kv, account, 1_000n);
+  await topUp(kv, newAccount(), 1_000n);
+  await teller.settle(await mustReserve(teller, account, 50n), draftOf(40n));
+  await teller.indexOnce();
+  await teller.settle(await mustReserve(teller, account, 50n), draftOf(30n));
+  return { kv, account, teller, [Symbol.dispose]: () => kv.close() };
+}
+
+async function firstKey(kv: Deno.Kv, prefix: string): Promise<Deno.KvKey> {
+  for await (const { key } of kv.list({ prefix: [prefix] })) return key;
+  throw new Error(`no row under ${prefix}`);
+}
+
+Deno.test("a live store is right while leases and batches are open", async () => {
+  using store = await usedStore();
+  const report = await verifyStore(store.kv);
+  assertEquals(report.problems, []);
+  assertEquals(report.ok, true);
+  assertEquals([report.accounts, report.receipts], [2, 2]);
+  assertEquals([report.ledgerMicroVnd, report.chargedMicroVnd], [2_000n, 70n]);
+  assertEquals(report.availableMicroVnd + report.leasedMicroVnd, 1_930n);
+});
+
+const damages: readonly (readonly [
+  name: string,
+  kind: string,
+  damage: (kv: Deno.Kv, account: AccountId) => Promise<unknown>,
+])[] = [
+  [
+    "a wallet that has a µVND too much",
+    "balance",
+    (kv, account) => kv.set(["wallet", account], { availableMicroVnd: 901n }),
+  ],
+  [
+    "a negative wallet",
+    "row",
+    (kv, account) => kv.set(["wallet", account], { availableMicroVnd: -1n }),
+  ],
+  ["a lease that vanished", "balance", async (kv) => kv.delete(await firstKey(kv, "lease"))],
+  [
+    "a lease that has less than was charged",
+    "balance",
+    async (kv) => kv.set(await firstKey(kv, "lease"), { remainingMicroVnd: 1n, asOfCommit: 0 }),
+  ],
+  ["a receipt that vanished", "balance", async (kv) => kv.delete(await firstKey(kv, "receipt"))],
+  ["a batch that vanished", "index", async (kv) => kv.delete(await firstKey(kv, "settled"))],
+  ["a ledger line that vanished", "balance", (kv, account) => deleteLedger(kv, account)],
+  [
+    "an index row that vanished",
+    "index",
+    async (kv) => kv.delete(await firstKey(kv, "receipt_by_account")),
+  ],
+  [
+    "an index row without a receipt",
+    "index",
+    (kv, account) => kv.set(["receipt_by_account", account, "req_ghost"], 1),
+  ],
+  ["a day sum that vanished", "rollup", async (kv) => kv.delete(await firstKey(kv, "usage"))],
+  ["a garbled receipt", "row", async (kv) => kv.set(await firstKey(kv, "receipt"), "[9]")],
+];
+
+for (const [name, kind, damage] of damages) {
+  Deno.test(`verification finds ${name}`, async () => {
+    using store = await usedStore();
+    await damage(store.kv, store.account);
+    for (const rowsPerPass of [1, 1_000]) {
+      const report = await verifyStore(store.kv, { rowsPerPass });
+      assertEquals(report.ok, false);
+      const kinds = report.problems.map((problem): string => problem.kind);
+      assertEquals(kinds.includes(kind), true, kinds.join());
+    }
+  });
+}
+
+async function deleteLedger(kv: Deno.Kv, account: AccountId): Promise<void> {
+  for await (const { key } of kv.list({ prefix: ["ledger", account] })) await kv.delete(key);
+}
+
+Deno.test("verification beside a busy teller finds no problem", async () => {
+  using store = await usedStore();
+  let busy = true;
+  const work = async () => {
+    while (busy) {
+      const reservation = await mustReserve(store.teller, store.account, 3n);
+      await store.teller.settle(reservation, draftOf(1n));
+      if (Math.random() < 0.2) await store.teller.indexOnce();
+    }
+  };
+  const working = work();
+  for (let round = 0; round < 5; round++) {
+    assertEquals((await verifyStore(store.kv)).problems, []);
+  }
+  busy = false;
+  await working;
+  assertEquals((await verifyStore(store.kv)).ok, true);
+});
+
+Deno.test("the export has every record of money and no secret", async () => {
+  using store = await usedStore();
+  const { kv } = store;
+  await kv.set(["session", "s3cret"], { hash: "s3cret" });
+  await kv.set(["account_password", "acc_1"], "s3cret");
+  await kv.set(["api_key_by_hash", "s3cret"], {});
+  await kv.set(["api_key", "acc_1", "key_1"], { name: "mine", hash: "s3cret", sealed: "s3cret" });
+  const text = (await Array.fromAsync(exportRecords(kv))).join("");
+  assertEquals(text.includes("s3cret"), false);
+  const records = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const counts = Map.groupBy(records, ({ key }) => key[0]);
+  assertEquals(
+    Object.fromEntries([...counts].map(([prefix, some]) => [prefix, some.length])),
+    { api_key: 1, instance: 1, ledger: 2, lease: 1, receipt: 2, settled: 1, usage: 1, wallet: 2 },
+  );
+  assertStringIncludes(text, '"costMicroVnd":"40"');
+});
