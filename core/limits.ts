@@ -76,6 +76,8 @@ export const limits = {
   availabilityEveryMs: 60_000,
   /** A p95 of fewer first outputs than this is a guess; hedging waits for it. */
   hedgeMinSamples: 20,
+  /** A probe of a route in trouble gets this long; then a route that works starts beside it. No client pays for probes. */
+  probeHedgeMs: 2_000,
   /** A provider key that was refused rests this long, doubled each time … */
   credentialRestMs: 60_000,
   /** … up to an hour: a revoked key comes back only by the operator's hand. */
@@ -86,10 +88,18 @@ export const limits = {
   countTokensMs: 10_000,
   /** Routes tried for one call. */
   attemptsPerCall: 8,
+  /** Tries of one route in one call: with other credentials of its provider, if it refused the first. */
+  triesPerRoute: 3,
   /** Body of a provider's refusal: we want its message, not its pages. */
   errorBodyBytes: 256 * 1024,
   /** An upstream gets this long to close its body after its terminal event; then the connection is closed. */
   drainAfterEndMs: 500,
+  /** What comes after a terminal event is a few bytes of framing; more reads than this are a peer that floods. */
+  drainReads: 16,
+  /** The body of a refusal follows its status at once; past this the status alone must do. */
+  refusalBodyMs: 2_000,
+  /** Longest pause that a provider's `retry-after` is passed on with: a day; beyond it is a mistake. */
+  retryAfterSeconds: 86_400,
   /** A whole (not streamed) chat answer; 128k tokens of text are under 1 MB, base64 parts need more. */
   answerBytes: 32 * 1024 * 1024,
   /** One SSE event: a whole tool argument or an encrypted reasoning item may come in one. */
@@ -118,6 +128,10 @@ export const limits = {
   keysPerAccountListed: 1_000,
   /** Callers remembered per instance: about 1 KB each. */
   authCacheEntries: 50_000,
+  /** Keys with limits of their own whose spending is remembered per instance. */
+  limitedKeysKept: 10_000,
+  /** What a key with a limit has spent is read again after this long: others may spend with it too. */
+  keySpendingStaleMs: 5_000,
   /** The control state is read this often … */
   controlPollMs: 500,
   /** … and trusted this long: a revocation holds everywhere within two seconds (design section 4). */

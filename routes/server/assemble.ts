@@ -8,6 +8,7 @@ import { Availability } from "../../core/routing/availability.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { openControl } from "../../kv/control.ts";
 import { openKeyDirectory } from "../../kv/key_directory.ts";
+import { withKeyLimits } from "../../kv/key_limits.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { createCallLog } from "../v1/call_log.ts";
@@ -48,7 +49,7 @@ export async function assemble(
   // Whoever holds a local file is alone on it: everything else in it is dead, whatever its time.
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
   const control = await openControl(kv, clock);
-  const teller = await openTeller(kv, { clock });
+  const teller = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
   const log = createCallLog(write, clock.nowMs);

@@ -3,7 +3,8 @@ import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { Principal } from "../../kv/key_directory.ts";
-import type { Reservation, Teller } from "../../kv/teller/mod.ts";
+import type { KeyedTeller } from "../../kv/key_limits.ts";
+import type { Reservation } from "../../kv/teller/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
   chat: "/v1/messages or /v1/chat/completions",
@@ -59,13 +60,26 @@ export function chooseModel(
  * 503 when the ledger cannot be reached
  */
 export async function reserve(
-  teller: Teller,
+  teller: KeyedTeller,
   principal: Principal,
   worstCaseMicroVnd: bigint,
 ): Promise<Reservation> {
-  const outcome = teller.reserve(principal.accountId, worstCaseMicroVnd);
+  const outcome = teller.reserveFor(principal.key, worstCaseMicroVnd);
   const result = outcome instanceof Promise ? await outcome : outcome;
   if (result.ok) return result.reservation;
+  if (result.reason === "key_limit") {
+    throw new GatewayError(
+      "spending_limit_reached",
+      `The ${result.period === "day" ? "daily" : "monthly"} limit of this API key is ${
+        formatVnd(result.limitMicroVnd)
+      } VND; ${
+        formatVnd(result.spentMicroVnd)
+      } VND are spent or held by calls in flight, and this call ` +
+        `may cost up to ${
+          formatVnd(worstCaseMicroVnd)
+        } VND. The owner of the key can change the limit`,
+    );
+  }
   const needed = formatVnd(result.neededMicroVnd);
   const available = formatVnd(result.availableMicroVnd);
   switch (result.reason) {

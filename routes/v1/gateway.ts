@@ -6,7 +6,7 @@ import type { Availability } from "../../core/routing/availability.ts";
 import type { Router } from "../../core/routing/router.ts";
 import type { Control } from "../../kv/control.ts";
 import type { KeyDirectory } from "../../kv/key_directory.ts";
-import type { Teller } from "../../kv/teller/mod.ts";
+import type { KeyedTeller } from "../../kv/key_limits.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media_services.ts";
@@ -18,7 +18,7 @@ export interface Gateway {
   readonly kv: Deno.Kv;
   readonly control: Control;
   readonly directory: KeyDirectory;
-  readonly teller: Teller;
+  readonly teller: KeyedTeller;
   readonly router: Router;
   readonly availability: Availability;
   readonly calls: CallsInFlight;

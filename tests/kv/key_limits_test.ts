@@ -1,0 +1,125 @@
+import { assert, assertEquals } from "@std/assert";
+import { newId } from "../../core/ids.ts";
+import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { createAccount } from "../../kv/accounts.ts";
+import { type ApiKeyOptions, createApiKey } from "../../kv/api_keys.ts";
+import { type KeyedTeller, withKeyLimits } from "../../kv/key_limits.ts";
+import { credit } from "../../kv/ledger.ts";
+import { openTeller } from "../../kv/teller/mod.ts";
+
+class TestClock {
+  ms = Date.UTC(2026, 10, 20, 5);
+  nowMs = () => this.ms;
+  monotonicMs = () => this.ms;
+}
+
+interface World {
+  readonly teller: KeyedTeller;
+  readonly clock: TestClock;
+  readonly key: Awaited<ReturnType<typeof makeKey>>;
+}
+
+async function makeKey(kv: Deno.Kv, options: Omit<ApiKeyOptions, "name">) {
+  const account = await createAccount(kv, { nowMs: 1 });
+  await credit(kv, {
+    accountId: account.id,
+    amountMicroVnd: fromVnd(1_000_000),
+    kind: "admin",
+    operationId: `test:${account.id}`,
+    reason: "test",
+    atMs: 1,
+  });
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const made = await createApiKey(kv, masterKeys, account.id, { name: "k", nowMs: 1, ...options });
+  assert(made.ok);
+  return made.record;
+}
+
+async function inWorld(options: Omit<ApiKeyOptions, "name">, run: (world: World) => Promise<void>) {
+  using kv = await Deno.openKv(":memory:");
+  const clock = new TestClock();
+  const teller = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
+  try {
+    await run({ teller, clock, key: await makeKey(kv, options) });
+  } finally {
+    await teller.close();
+  }
+}
+
+async function spend({ teller, clock, key }: World, vnd: number): Promise<boolean> {
+  const result = await teller.reserveFor(key, fromVnd(vnd));
+  if (!result.ok) return false;
+  await teller.settle(result.reservation, {
+    requestId: newId("request", clock.ms),
+    keyId: key.id,
+    kind: "chat",
+    model: "m",
+    style: "chat",
+    startedAtMs: clock.ms,
+    latencyMs: 1,
+    status: 200,
+    stream: false,
+    outcome: "completed",
+    estimated: false,
+    units: 1,
+    price: { unit: "request", perUnitMicroVnd: fromVnd(vnd) },
+    priceMicroVnd: fromVnd(vnd),
+    attempts: [],
+  });
+  return true;
+}
+
+Deno.test("a daily limit lets calls through up to it, and again the next day in Vietnam", async () => {
+  await inWorld({ dailyLimitMicroVnd: fromVnd(100) }, async (world) => {
+    assertEquals(await spend(world, 60), true);
+    assertEquals(await spend(world, 60), false);
+    assertEquals(await spend(world, 40), true);
+    assertEquals(await spend(world, 1), false);
+    world.clock.ms = Date.UTC(2026, 10, 20, 17); // midnight in Hà Nội
+    assertEquals(await spend(world, 100), true);
+  });
+});
+
+Deno.test("a monthly limit counts over days and ends with the month", async () => {
+  await inWorld({ monthlyLimitMicroVnd: fromVnd(100) }, async (world) => {
+    assertEquals(await spend(world, 70), true);
+    world.clock.ms += 3 * 86_400_000;
+    assertEquals(await spend(world, 40), false);
+    assertEquals(await spend(world, 30), true);
+    world.clock.ms = Date.UTC(2026, 11, 1, 1);
+    assertEquals(await spend(world, 100), true);
+  });
+});
+
+Deno.test("calls in flight count in full: a limit of ten calls admits ten of fifty at once", async () => {
+  await inWorld({ dailyLimitMicroVnd: fromVnd(100) }, async (world) => {
+    const results = await Promise.all(
+      Array.from({ length: 50 }, async () => await world.teller.reserveFor(world.key, fromVnd(10))),
+    );
+    const admitted = results.filter((result) => result.ok);
+    assertEquals(admitted.length, 10);
+    for (const result of results) {
+      if (!result.ok) assertEquals(result.reason, "key_limit");
+    }
+    for (const { reservation } of admitted) world.teller.release(reservation);
+    assertEquals(await spend(world, 100), true);
+  });
+});
+
+Deno.test("what another instance spent is known after a few seconds", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = new TestClock();
+  const one = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
+  const other = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
+  try {
+    const key = await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) });
+    assertEquals(await spend({ teller: one, clock, key }, 10), true);
+    assertEquals(await spend({ teller: other, clock, key }, 90), true);
+    clock.ms += 6_000;
+    assertEquals(await spend({ teller: one, clock, key }, 10), false);
+  } finally {
+    await one.close();
+    await other.close();
+  }
+});
