@@ -208,9 +208,13 @@ function PublicLinks({ visitor, section }: { visitor: Visitor; section: Section 
   return (
     <nav class="top-end" aria-label={t.navigation}>
       <a href="/models" aria-current={section === "models" ? "page" : undefined}>
-        {t.sections.models}
+        {t.publicModels}
       </a>
-      <a href="/connect" aria-current={section === "connect" ? "page" : undefined}>
+      <a
+        href="/connect"
+        class="wide-link"
+        aria-current={section === "connect" ? "page" : undefined}
+      >
         {t.sections.connect}
       </a>
       {visitor.signedIn === undefined

@@ -150,21 +150,21 @@ function ModelRow({ model, deps, locale }: { model: Model; deps: DashboardDeps; 
           <small class="muted">{t.alsoKnownAs} {model.aliases.join(", ")}</small>
         )}
       </td>
-      <td class="nowrap">
+      <td class="nowrap wide-only">
         {t.kinds[model.kind]} {model.vision && <Badge tone="neutral">{t.vision}</Badge>}
       </td>
-      <td class="nowrap">
+      <td class="prices">
         {lines.map((line) => (
           <div class="price-line">
             <strong class="money">{line.amount}</strong> <small class="muted">{line.unit}</small>
           </div>
         ))}
       </td>
-      <td class="number muted">
+      <td class="number muted wide-only">
         {lines.map(listPriceLine)}
       </td>
-      <td class="number">{isChat ? formatCount(model.contextWindow, locale) : "–"}</td>
-      <td class="number">{isChat ? formatCount(model.maxOutputTokens, locale) : "–"}</td>
+      <td class="number wide-only">{isChat ? formatCount(model.contextWindow, locale) : "–"}</td>
+      <td class="number wide-only">{isChat ? formatCount(model.maxOutputTokens, locale) : "–"}</td>
       <td>
         <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>
       </td>
@@ -191,11 +191,11 @@ function ModelTable({ models, deps, locale }: {
         <thead>
           <tr>
             <th scope="col">{t.model}</th>
-            <th scope="col">{t.kind}</th>
+            <th scope="col" class="wide-only">{t.kind}</th>
             <th scope="col">{t.price}</th>
-            <th scope="col" class="number">{t.listPrice}</th>
-            <th scope="col" class="number">{t.context}</th>
-            <th scope="col" class="number">{t.output}</th>
+            <th scope="col" class="number wide-only">{t.listPrice}</th>
+            <th scope="col" class="number wide-only">{t.context}</th>
+            <th scope="col" class="number wide-only">{t.output}</th>
             <th scope="col">{t.status}</th>
           </tr>
         </thead>

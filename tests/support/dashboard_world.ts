@@ -1,5 +1,7 @@
 /** A dashboard on a store in memory, with time that stands still and a mailbox to look into. */
 import { Hono } from "hono";
+import { buildCatalog, type Catalog } from "../../core/catalog/catalog.ts";
+import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import type { Mail } from "../../core/mail/mail.ts";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts.ts";
@@ -7,9 +9,13 @@ import { runDue } from "../../kv/outbox_worker.ts";
 import { openTeller, type Teller } from "../../kv/teller/mod.ts";
 import type { OpenIdClient } from "../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../routes/auth/password_hash.ts";
-import { createDashboard, type DashboardDeps, mountDashboard } from "../../routes/dashboard/mod.ts";
+import {
+  createDashboard,
+  type DashboardDeps,
+  type DashboardEnv,
+  mountDashboard,
+} from "../../routes/dashboard/mod.ts";
 import { mailWork } from "../../routes/mail/send_mail.ts";
-import { defaultCatalog } from "./gateway_in_process.ts";
 import { ManualTime } from "./manual_time.ts";
 import { TestBrowser } from "./test_browser.ts";
 
@@ -37,12 +43,22 @@ export interface DashboardWorldOptions {
   readonly passwords?: PasswordHasher;
   readonly operators?: readonly string[];
   readonly clientAddress?: string;
+  /** Pages of others. */
+  readonly more?: (deps: DashboardDeps) => Hono<DashboardEnv>[];
 }
 
 export const testPassword = "correct horse battery";
 
 /** The cheapest cost that is still scrypt: pages are tested, not the hash. */
 const cheapCost = { logN: 1, r: 1, p: 1 };
+
+/** The catalogue of a fresh install. */
+async function defaultCatalog(): Promise<Catalog> {
+  const text = await Deno.readTextFile(new URL("../../gateway.json", import.meta.url));
+  const built = buildCatalog(gatewayFileSchema.parse(JSON.parse(text)));
+  if (!built.ok) throw new Error(built.problems.join("\n"));
+  return built.catalog;
+}
 
 export async function openDashboardWorld(
   options: DashboardWorldOptions = {},
@@ -64,12 +80,12 @@ export async function openDashboardWorld(
     teller,
     masterKeys: await readMasterKeys(newMasterKey()),
     control: { refresh: () => Promise.resolve() },
-    catalog: defaultCatalog(),
+    catalog: await defaultCatalog(),
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
   };
   const app = new Hono<{ Bindings: { clientAddress: string } }>();
   app.get("/v1/models", (c) => c.json({ object: "list" }));
-  mountDashboard(app, createDashboard(deps));
+  mountDashboard(app, createDashboard(deps, options.more?.(deps)));
   app.notFound((c) => c.json({ type: "error", error: { type: "not_found_error" } }, 404));
 
   const mails: Mail[] = [];

@@ -2,7 +2,6 @@
 import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/money/display.ts";
-import { formatVnd } from "../../../core/money/micro_vnd.ts";
 import { getPasswordHash } from "../../../kv/accounts.ts";
 import { listSessions } from "../../../kv/sessions.ts";
 import {
@@ -29,7 +28,6 @@ export interface AccountPageState {
     readonly emailPassword?: string;
     readonly currentPassword?: string;
     readonly newPassword?: string;
-    readonly lowBalance?: string;
     readonly confirmation?: string;
   };
 }
@@ -78,7 +76,6 @@ export async function accountPage(
       <div class="columns">
         <PasswordCard {...part} hasPassword={hash !== undefined} />
         {hash !== undefined && <EmailCard {...part} />}
-        <LowBalanceCard {...part} />
       </div>
       <DeletionCard {...part} balanceMicroVnd={balance.totalMicroVnd} />
     </>,
@@ -209,27 +206,6 @@ function EmailCard({ visitor, errors }: PartProps) {
           error={errors.emailPassword}
         />
         <SubmitButton tone="plain">{t.emailButton}</SubmitButton>
-      </PostForm>
-    </Card>
-  );
-}
-
-function LowBalanceCard({ visitor, signedIn, errors }: PartProps) {
-  const t = accountTexts[visitor.locale];
-  const mark = signedIn.account.lowBalanceMicroVnd;
-  return (
-    <Card title={t.lowBalance}>
-      <p class="muted">{t.lowBalanceText}</p>
-      <PostForm visitor={visitor} action="/account/low-balance">
-        <TextField
-          name="lowBalance"
-          label={t.lowBalanceLabel}
-          value={mark === undefined ? "" : formatVnd(mark)}
-          inputmode="numeric"
-          autocomplete="off"
-          error={errors.lowBalance}
-        />
-        <SubmitButton tone="plain">{t.save}</SubmitButton>
       </PostForm>
     </Card>
   );

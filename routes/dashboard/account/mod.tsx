@@ -1,6 +1,6 @@
 /** `/account`. */
 import { type Context, Hono } from "hono";
-import { forgetPerson, updateAccount } from "../../../kv/accounts.ts";
+import { forgetPerson } from "../../../kv/accounts.ts";
 import { listApiKeys, revokeApiKey } from "../../../kv/api_keys.ts";
 import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
 import { Card } from "../components/mod.ts";
@@ -8,7 +8,6 @@ import { createCookies } from "../cookies.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { readForm } from "../form_data.ts";
 import { requireAccount } from "../identify.ts";
-import { parseTypedVnd } from "../keys/key_form.ts";
 import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import { accountPage } from "./account_page.tsx";
@@ -20,27 +19,12 @@ const announcements = {
   password: "passwordChanged",
   link: "linkSent",
   email: "emailChanged",
-  saved: "saved",
 } as const;
 
 function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const t = accountTexts[c.get("visitor").locale];
   const done = Object.entries(announcements).find(([name]) => name === c.req.query("done"));
   return accountPage(c, deps, done === undefined ? {} : { notice: t[done[1]] });
-}
-
-async function setLowBalance(c: Context<DashboardEnv>, deps: DashboardDeps) {
-  const t = accountTexts[c.get("visitor").locale];
-  const typed = (await readForm(c)).text("lowBalance");
-  const mark = typed === "" ? undefined : parseTypedVnd(typed);
-  if (typed !== "" && mark === undefined) {
-    return await accountPage(c, deps, { errors: { lowBalance: t.lowBalanceWrong } });
-  }
-  await updateAccount(deps.kv, c.get("signedIn").account.id, {
-    lowBalanceMicroVnd: mark,
-    lowBalanceMailedAtMs: undefined,
-  });
-  return c.redirect("/account?done=saved", 303);
 }
 
 /** The person goes, the numbers stay. In this order, so that a crash in between leaves nothing that still opens. */
@@ -78,7 +62,6 @@ export function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .use("/account/*", requireAccount)
     .route("/", createCredentialPages(deps))
     .get("/account", (c) => showAccount(c, deps))
-    .post("/account/low-balance", (c) => setLowBalance(c, deps))
     .post("/account/sessions/sign-out", async (c) => {
       const id = (await readForm(c)).text("session");
       await closeSessionById(deps.kv, c.get("signedIn").account.id, id.slice(0, 64));

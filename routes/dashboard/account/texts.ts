@@ -5,7 +5,6 @@ export const accountTexts = defineTexts({
     title: "Account",
     accountId: "Account number",
     since: "Customer since",
-    saved: "Saved.",
 
     email: "E-mail address",
     newEmail: "New e-mail address",
@@ -33,12 +32,6 @@ export const accountTexts = defineTexts({
     setPassword: "Send me a link to set one",
     linkSent: "We have sent you a mail with a link to set a password.",
     tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
-
-    lowBalance: "Low balance",
-    lowBalanceText: "We send one mail when your balance falls below this mark. Empty: never.",
-    lowBalanceLabel: "Mail me below, in ₫",
-    lowBalanceWrong: "Write a whole number of đồng above 0, for example 50000.",
-    save: "Save",
 
     sessions: "Signed-in browsers",
     sessionsText: "Sign out any that you do not recognise, and change your password.",
@@ -68,7 +61,6 @@ export const accountTexts = defineTexts({
     title: "Tài khoản",
     accountId: "Số tài khoản",
     since: "Khách hàng từ",
-    saved: "Đã lưu.",
 
     email: "Địa chỉ e-mail",
     newEmail: "Địa chỉ e-mail mới",
@@ -96,12 +88,6 @@ export const accountTexts = defineTexts({
     setPassword: "Gửi tôi liên kết đặt mật khẩu",
     linkSent: "Chúng tôi đã gửi cho bạn thư kèm liên kết đặt mật khẩu.",
     tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
-
-    lowBalance: "Số dư thấp",
-    lowBalanceText: "Chúng tôi gửi một thư khi số dư xuống dưới mức này. Để trống: không gửi.",
-    lowBalanceLabel: "Báo khi dưới mức, ₫",
-    lowBalanceWrong: "Hãy ghi số đồng nguyên lớn hơn 0, ví dụ 50000.",
-    save: "Lưu",
 
     sessions: "Trình duyệt đang đăng nhập",
     sessionsText: "Hãy đăng xuất trình duyệt bạn không nhận ra, rồi đổi mật khẩu.",

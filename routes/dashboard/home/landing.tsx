@@ -9,7 +9,7 @@ import type { DashboardEnv } from "../visitor.ts";
 const texts = defineTexts({
   en: {
     title: "Model Gateway: one key for every model",
-    headline: "One address. One key. Every model.",
+    headline: ["One address.", "One key.", "Every model."],
     lead:
       "Text, images, speech and video from many providers behind the two API styles you already use. Paid from one prepaid wallet in VND, by the call.",
     start: "Create an account",
@@ -40,7 +40,7 @@ const texts = defineTexts({
   },
   vi: {
     title: "Model Gateway: một khoá cho mọi mô hình",
-    headline: "Một địa chỉ. Một khoá. Mọi mô hình.",
+    headline: ["Một địa chỉ.", "Một khoá.", "Mọi mô hình."],
     lead:
       "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng hai kiểu API bạn đang dùng. Trả từ một ví trả trước bằng đồng, theo từng lệnh gọi.",
     start: "Tạo tài khoản",
@@ -72,6 +72,16 @@ const texts = defineTexts({
   },
 });
 
+/** A sentence of the headline breaks as a whole. */
+function sentence(text: string) {
+  return (
+    <>
+      <span>{text}</span>
+      {" "}
+    </>
+  );
+}
+
 export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = texts[locale];
@@ -93,7 +103,7 @@ export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     <div class="landing">
       <div class="hero">
         <div>
-          <h1>{t.headline}</h1>
+          <h1>{t.headline.map(sentence)}</h1>
           <p class="lead">{t.lead}</p>
           <div class="actions">
             <a href="/sign-up" role="button">{t.start}</a>

@@ -29,7 +29,7 @@ const texts = defineTexts({
     today: "Today",
     week: "Last 7 days",
     month: "Last 30 days",
-    calls: (count: string) => `${count} calls`,
+    calls: (count: number) => `${formatCount(count, "en")} ${count === 1 ? "call" : "calls"}`,
     perDay: "Cost per day, last 30 days",
     latest: "Latest calls",
     allCalls: "All calls",
@@ -52,7 +52,7 @@ const texts = defineTexts({
     today: "Hôm nay",
     week: "7 ngày qua",
     month: "30 ngày qua",
-    calls: (count) => `${count} lệnh gọi`,
+    calls: (count) => `${formatCount(count, "vi")} lệnh gọi`,
     perDay: "Chi phí theo ngày, 30 ngày qua",
     latest: "Lệnh gọi gần đây",
     allCalls: "Mọi lệnh gọi",
@@ -96,7 +96,7 @@ function SpendStat({ label, rows, locale }: {
   const usage = totalUsage(rows);
   const t = texts[locale];
   return (
-    <Stat label={label} note={t.calls(formatCount(usage.calls, locale))}>
+    <Stat label={label} note={t.calls(usage.calls)}>
       <Money microVnd={usage.costMicroVnd} locale={locale} short />
     </Stat>
   );

@@ -83,11 +83,11 @@ function KeyTable({ keys, label, locale }: {
         <thead>
           <tr>
             <th scope="col">{t.name}</th>
-            <th scope="col">{t.key}</th>
+            <th scope="col" class="wide-only">{t.key}</th>
             <th scope="col">{t.state}</th>
-            <th scope="col">{t.lastUsed}</th>
+            <th scope="col" class="wide-only">{t.lastUsed}</th>
             <th scope="col" class="number">{t.spend}</th>
-            <th scope="col">{t.created}</th>
+            <th scope="col" class="wide-only">{t.created}</th>
           </tr>
         </thead>
         <tbody>
@@ -96,13 +96,13 @@ function KeyTable({ keys, label, locale }: {
               <td>
                 <a href={`/keys/${record.id}`} aria-label={t.details(record.name)}>{record.name}</a>
               </td>
-              <td class="nowrap">
+              <td class="nowrap wide-only">
                 <code>{record.masked}</code>
               </td>
               <td>
                 <KeyState record={record} active={active} locale={locale} />
               </td>
-              <td class="nowrap">
+              <td class="nowrap wide-only">
                 {lastUsed === undefined
                   ? <span class="muted">{t.never}</span>
                   : <Time {...lastUsed} locale={locale} />}
@@ -110,7 +110,7 @@ function KeyTable({ keys, label, locale }: {
               <td class="number">
                 <Money microVnd={usage.costMicroVnd} locale={locale} short />
               </td>
-              <td class="nowrap">
+              <td class="nowrap wide-only">
                 <Time atMs={record.createdAtMs} locale={locale} dateOnly />
               </td>
             </tr>

@@ -1,6 +1,8 @@
 /* Draws the charts of a page with uPlot, in the colours of the theme. */
 "use strict";
 
+const halfDaySeconds = 43_200;
+
 function drawChart(place) {
   const { days, values, labels, locale, cost } = JSON.parse(place.dataset.chart);
   const style = getComputedStyle(place);
@@ -26,7 +28,10 @@ function drawChart(place) {
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       padding: [12, 8, 0, 0],
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
-      scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+      scales: {
+        x: { range: (_, min, max) => [min - halfDaySeconds, max + halfDaySeconds] },
+        y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+      },
       axes: [
         {
           ...axis,

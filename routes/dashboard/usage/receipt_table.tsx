@@ -43,10 +43,10 @@ export function ReceiptTable({ receipts, keyNames, locale }: {
           <tr>
             <th scope="col">{t.time}</th>
             <th scope="col">{t.model}</th>
-            <th scope="col">{t.key}</th>
-            <th scope="col">{t.outcome}</th>
-            <th scope="col" class="number">{t.amount}</th>
-            <th scope="col" class="number">{t.latency}</th>
+            <th scope="col" class="wide-only">{t.key}</th>
+            <th scope="col" class="wide-only">{t.outcome}</th>
+            <th scope="col" class="number wide-only">{t.amount}</th>
+            <th scope="col" class="number wide-only">{t.latency}</th>
             <th scope="col" class="number">{t.cost}</th>
           </tr>
         </thead>
@@ -59,15 +59,15 @@ export function ReceiptTable({ receipts, keyNames, locale }: {
                 </a>
               </td>
               <td>{receipt.model}</td>
-              <td>{keyNames.get(receipt.keyId) ?? t.unknownKey}</td>
-              <td>
+              <td class="wide-only">{keyNames.get(receipt.keyId) ?? t.unknownKey}</td>
+              <td class="wide-only">
                 <OutcomeBadge receipt={receipt} locale={locale} />
               </td>
-              <td class="number">
+              <td class="number wide-only">
                 <Amount receipt={receipt} locale={locale} />
                 {receipt.estimated && <span title={t.estimatedHint}>≈</span>}
               </td>
-              <td class="number">{formatDuration(receipt.latencyMs, locale)}</td>
+              <td class="number wide-only">{formatDuration(receipt.latencyMs, locale)}</td>
               <td class="number">
                 <Money microVnd={receipt.costMicroVnd} locale={locale} />
               </td>

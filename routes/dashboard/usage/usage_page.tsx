@@ -73,9 +73,15 @@ export async function usagePage(
       <Totals loaded={loaded} locale={locale} />
       {rows.length > 0 && (
         <div class="columns">
-          <Breakdown title={t.byModel} sums={usageBy(rows, (row) => row.model)} locale={locale} />
+          <Breakdown
+            title={t.byModel}
+            what={t.model}
+            sums={usageBy(rows, (row) => row.model)}
+            locale={locale}
+          />
           <Breakdown
             title={t.byKey}
+            what={t.key}
             sums={usageBy(rows, (row) => keyNames.get(row.keyId) ?? t.unknownKey)}
             locale={locale}
           />
@@ -159,8 +165,9 @@ function Totals({ loaded, locale }: { loaded: Loaded; locale: Locale }) {
   );
 }
 
-function Breakdown({ title, sums, locale }: {
+function Breakdown({ title, what, sums, locale }: {
   title: string;
+  what: string;
   sums: readonly (readonly [string, UsageSum])[];
   locale: Locale;
 }) {
@@ -171,9 +178,9 @@ function Breakdown({ title, sums, locale }: {
         <table>
           <thead>
             <tr>
-              <th scope="col">{title}</th>
+              <th scope="col">{what}</th>
               <th scope="col" class="number">{t.calls}</th>
-              <th scope="col" class="number">{t.tokens}</th>
+              <th scope="col" class="number wide-only">{t.tokens}</th>
               <th scope="col" class="number">{t.cost}</th>
             </tr>
           </thead>
@@ -182,9 +189,9 @@ function Breakdown({ title, sums, locale }: {
               <tr>
                 <td>{name}</td>
                 <td class="number">{formatCount(usage.calls, locale)}</td>
-                <td class="number">{formatCount(billedTokens(usage), locale)}</td>
+                <td class="number wide-only">{formatCount(billedTokens(usage), locale)}</td>
                 <td class="number">
-                  <Money microVnd={usage.costMicroVnd} locale={locale} />
+                  <Money microVnd={usage.costMicroVnd} locale={locale} short />
                 </td>
               </tr>
             ))}
