@@ -86,6 +86,8 @@ export const limits = {
   rateLimitRestMs: 5_000,
   /** The provider's token counter; past this an estimate is the better answer. */
   countTokensMs: 10_000,
+  /** Series of one metric: models × outcomes × statuses of the largest catalogue stay far below. */
+  metricSeries: 10_000,
   /** Routes tried for one call. */
   attemptsPerCall: 8,
   /** Tries of one route in one call: with other credentials of its provider, if it refused the first. */
@@ -218,16 +220,16 @@ export const limits = {
   leasesPerCheckpoint: 64,
   /** Pause of the indexer: receipts of one wallet share their rows' rewriting when they wait for each other. */
   indexLingerMs: 500,
-  /** Receipts indexed in one step; the event loop is free between commits. */
-  indexReceiptsPerStep: 4_000,
+  /** Receipts indexed in one step; the event loop is free between its commits. */
+  indexReceiptsPerStep: 20_000,
   /** Receipts that may wait for the index. Beyond it no new call is admitted: memory stays bounded (about 200 MB). */
   unindexedReceipts: 200_000,
   /** Rounds in a row without an answer of the store after which an instance calls itself unhealthy. */
   tellerFailures: 5,
   /** How long closing waits for the store before it gives up what is left to the reaper. */
   tellerCloseMs: 10_000,
-  /** Receipts per index commit: two rows each at most, about 2 ms. */
-  indexReceiptsPerCommit: 200,
+  /** Receipts per index commit: a page each at most, a few in practice. */
+  indexReceiptsPerCommit: 500,
   /** Day sums per index commit: one check each beside the indexer's own. */
   rollupRowsPerCommit: 9,
   /** Day sums that the indexer remembers, so that it need not read what it wrote itself. */

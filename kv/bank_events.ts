@@ -224,15 +224,26 @@ export async function listReviews(kv: Deno.Kv, count: number): Promise<BankEvent
   return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
 }
 
-/** The journal, newest first. */
+/** A place in the journal: many notices may have come in one millisecond. */
+export interface JournalMark extends BankEventRef {
+  readonly receivedAtMs: number;
+}
+
+/** The journal, newest first; `before` is the last row of the page before. */
 export async function listBankEvents(
   kv: Deno.Kv,
-  options: { readonly count: number; readonly beforeMs?: number },
+  options: { readonly count: number; readonly before?: JournalMark },
 ): Promise<BankEventRow[]> {
   const prefix = bankEventsByTimePrefix();
-  const selector = options.beforeMs === undefined
+  const { before } = options;
+  const selector = before === undefined
     ? { prefix }
-    : { prefix, end: [...prefix, options.beforeMs] };
+    : { prefix, end: bankEventByTimeKey(before.receivedAtMs, before.source, before.id) };
   const rows = kv.list(selector, { limit: options.count, reverse: true });
   return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
+}
+
+/** The mark of a row, to read on from it. */
+export function journalMark({ event, receivedAtMs }: BankEventRow): JournalMark {
+  return { receivedAtMs, source: event.source, id: event.id };
 }

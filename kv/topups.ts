@@ -117,13 +117,10 @@ export async function getTopupOrder(
 export async function listTopupOrders(
   kv: Deno.Kv,
   accountId: AccountId,
-  options: { readonly count: number; readonly beforeMs?: number },
+  options: { readonly count: number },
 ): Promise<TopupOrder[]> {
   const prefix = accountTopupsPrefix(accountId);
-  const selector = options.beforeMs === undefined
-    ? { prefix }
-    : { prefix, end: [...prefix, options.beforeMs] };
-  const rows = kv.list<OrderCode>(selector, { limit: options.count, reverse: true });
+  const rows = kv.list<OrderCode>({ prefix }, { limit: options.count, reverse: true });
   const codes = (await Array.fromAsync(rows)).map(({ value }) => value);
   const entries = await Promise.all(codes.map((code) => getTopupOrder(kv, code)));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);

@@ -1,0 +1,92 @@
+/** Figures for the operator's overview. Read by scans within a bound; sums over a live store, so right to a moment. */
+import { limits } from "../core/limits.ts";
+import { type BankEventRow, getBankEvent } from "./bank_events.ts";
+import type { BankSource } from "../core/topup/bank_event.ts";
+import { bankEventsByTimePrefix, leasesPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
+import { leaseRow } from "./leases.ts";
+import { usageSum, vietnamDay } from "./rollups.ts";
+import { walletRow } from "./wallets.ts";
+import type { AccountId } from "../core/ids.ts";
+
+/** Sums of money of the whole service. */
+export interface OperatorFigures {
+  /** What customers have left: Σ wallets and leases. Calls that are settled but not yet indexed may still be in it. */
+  readonly liabilityMicroVnd: bigint;
+  readonly wallets: number;
+  /** What calls cost, today and in the last 30 days, today included. */
+  readonly revenueTodayMicroVnd: bigint;
+  readonly revenueMonthMicroVnd: bigint;
+  /** Top-ups credited in the last 30 days. */
+  readonly creditedMonthMicroVnd: bigint;
+  /** There was more than is read at once: the sums are too low. */
+  readonly partial: boolean;
+}
+
+const monthMs = 30 * 86_400_000;
+
+/** Reads the figures. A few seconds on a large store: do not call it per request. */
+export async function readOperatorFigures(kv: Deno.Kv, nowMs: number): Promise<OperatorFigures> {
+  const liability = await readLiability(kv);
+  const revenue = await readRevenue(kv, nowMs);
+  const credited = await readCredited(kv, nowMs - monthMs);
+  return {
+    liabilityMicroVnd: liability.sum,
+    wallets: liability.wallets,
+    revenueTodayMicroVnd: revenue.today,
+    revenueMonthMicroVnd: revenue.month,
+    creditedMonthMicroVnd: credited.sum,
+    partial: liability.partial || revenue.partial || credited.partial,
+  };
+}
+
+const scan = { limit: limits.operatorScanRows, batchSize: 500 };
+
+async function readLiability(kv: Deno.Kv) {
+  let sum = 0n;
+  let wallets = 0;
+  let leases = 0;
+  for await (const entry of kv.list<unknown>({ prefix: walletsPrefix() }, scan)) {
+    sum += walletRow(entry.key[1] as AccountId, entry).availableMicroVnd;
+    wallets++;
+  }
+  for await (const entry of kv.list<unknown>({ prefix: leasesPrefix() }, scan)) {
+    sum += leaseRow(entry).remainingMicroVnd;
+    leases++;
+  }
+  const partial = wallets >= limits.operatorScanRows || leases >= limits.operatorScanRows;
+  return { sum, wallets, partial };
+}
+
+async function readRevenue(kv: Deno.Kv, nowMs: number) {
+  const today = vietnamDay(nowMs);
+  const monthStart = vietnamDay(nowMs - 29 * 86_400_000);
+  let todaySum = 0n;
+  let month = 0n;
+  let rows = 0;
+  for await (const { key, value } of kv.list<unknown>({ prefix: rollupsPrefix() }, scan)) {
+    rows++;
+    const day = String(key[2]);
+    if (day < monthStart) continue;
+    const { costMicroVnd } = usageSum(value);
+    month += costMicroVnd;
+    if (day === today) todaySum += costMicroVnd;
+  }
+  return { today: todaySum, month, partial: rows >= limits.operatorScanRows };
+}
+
+async function readCredited(kv: Deno.Kv, sinceMs: number) {
+  const prefix = bankEventsByTimePrefix();
+  const rows = kv.list({ prefix, start: [...prefix, sinceMs] }, {
+    limit: limits.operatorScanEvents,
+  });
+  let sum = 0n;
+  let count = 0;
+  for await (const { key } of rows) {
+    count++;
+    const [source, id] = key.slice(-2);
+    const row: BankEventRow | null =
+      (await getBankEvent(kv, { source: source as BankSource, id: String(id) })).value;
+    if (row?.state.kind === "credited") sum += row.event.amountMicroVnd;
+  }
+  return { sum, partial: count >= limits.operatorScanEvents };
+}

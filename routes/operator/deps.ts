@@ -1,0 +1,24 @@
+/** What the operator's pages need of the world. */
+import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { RouteReport } from "../../core/routing/router.ts";
+import type { TopupSettings } from "../../core/topup/settings.ts";
+import type { BankIntake } from "../../kv/bank_intake.ts";
+import type { Control } from "../../kv/control.ts";
+import type { Teller } from "../../kv/teller/mod.ts";
+import type { PageDeps } from "../dashboard/deps.ts";
+import type { SepayPollResult } from "../topup/sepay_poll.ts";
+
+/** Everything for the pages under `/operator`. */
+export interface OperatorDeps extends PageDeps {
+  readonly teller: Pick<Teller, "balance">;
+  readonly topup: TopupSettings;
+  /** Seals the secrets of second factors. */
+  readonly masterKeys: MasterKeys;
+  readonly intake: BankIntake;
+  readonly control: Pick<Control, "switches" | "update">;
+  readonly routes: () => readonly RouteReport[];
+  /** Reads the provider's list of movements now. Absent: no token is set. */
+  readonly poll?: (() => Promise<SepayPollResult>) | undefined;
+  /** Called after a mail was added to the queue. */
+  readonly hintMail: () => void;
+}

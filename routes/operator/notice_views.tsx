@@ -1,0 +1,154 @@
+/** Bank notices as tables and facts. */
+import type { Child } from "hono/jsx";
+import { vietnamDateTime } from "../../core/topup/bank_time.ts";
+import type { BankEventRef, BankEventRow, BankEventState } from "../../kv/bank_events.ts";
+import {
+  Badge,
+  type BadgeTone,
+  Card,
+  Empty,
+  Money,
+  TableFrame,
+  Time,
+} from "../dashboard/components/mod.ts";
+import { formatMoney } from "../dashboard/format.ts";
+import type { Locale } from "../dashboard/i18n.ts";
+import { bankTexts } from "./bank_texts.ts";
+import { frameTexts } from "./texts.ts";
+
+const tones: Readonly<Record<BankEventState["kind"], BadgeTone>> = {
+  received: "busy",
+  credited: "good",
+  review: "bad",
+  ignored: "neutral",
+  duplicate: "neutral",
+  refund_pending: "busy",
+  refunded: "neutral",
+};
+
+export function noticePath({ source, id }: BankEventRef): string {
+  return `/operator/notices/${source}/${encodeURIComponent(id)}`;
+}
+
+export function StateBadge({ state, locale }: { state: BankEventState; locale: Locale }) {
+  return <Badge tone={tones[state.kind]}>{bankTexts[locale].states[state.kind]}</Badge>;
+}
+
+/** Why a notice is where it is. */
+export function stateDetail(state: BankEventState, locale: Locale): string {
+  switch (state.kind) {
+    case "received":
+      return "";
+    case "credited":
+      return `${state.orderCode ?? state.accountId} · ${state.by}`;
+    case "review":
+      return bankTexts[locale].reasons[state.reason];
+    case "ignored":
+      return [state.note ?? state.reason, state.by].join(" · ");
+    case "duplicate":
+      return `${state.of.source}:${state.of.id} · ${state.by}`;
+    case "refund_pending":
+      return `${state.note} · ${state.by}`;
+    case "refunded":
+      return `${state.bankReference} · ${state.by}`;
+  }
+}
+
+export function NoticeTable({ rows, label, locale }: {
+  rows: readonly BankEventRow[];
+  label: string;
+  locale: Locale;
+}) {
+  const t = bankTexts[locale];
+  const frame = frameTexts[locale];
+  if (rows.length === 0) {
+    return (
+      <Empty title={frame.nothing}>
+        <p>{frame.nothingText}</p>
+      </Empty>
+    );
+  }
+  return (
+    <TableFrame label={label}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t.bankTime}</th>
+            <th scope="col">{t.source}</th>
+            <th scope="col" class="number">{frame.amount}</th>
+            <th scope="col">{t.memo}</th>
+            <th scope="col">{t.state}</th>
+            <th scope="col">{t.why}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ event, state }) => (
+            <tr>
+              <td class="nowrap">
+                <a href={noticePath(event)}>
+                  <Time atMs={event.time.atMs} locale={locale} />
+                </a>
+              </td>
+              <td>{event.source}</td>
+              <td class="number">
+                <Money
+                  microVnd={event.direction === "in" ? event.amountMicroVnd : -event.amountMicroVnd}
+                  locale={locale}
+                />
+              </td>
+              <td>{event.memo.slice(0, 120)}</td>
+              <td>
+                <StateBadge state={state} locale={locale} />
+              </td>
+              <td>{stateDetail(state, locale)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}
+
+/** Everything that is known of one notice. */
+export function NoticeFacts({ row, title, locale }: {
+  row: BankEventRow;
+  title: Child;
+  locale: Locale;
+}) {
+  const t = bankTexts[locale];
+  const { event, state } = row;
+  const { payer } = event;
+  const about = state.kind === "review" ? state.about : undefined;
+  const facts: readonly { name: string; value: Child }[] = [
+    { name: frameTexts[locale].amount, value: formatMoney(event.amountMicroVnd, locale) },
+    { name: t.state, value: <StateBadge state={state} locale={locale} /> },
+    { name: t.why, value: stateDetail(state, locale) },
+    {
+      name: t.about,
+      value: about && <a href={noticePath(about)}>{`${about.source}:${about.id}`}</a>,
+    },
+    { name: t.memo, value: event.memo },
+    { name: t.bankTime, value: vietnamDateTime(event.time.atMs) },
+    { name: t.received, value: <Time atMs={row.receivedAtMs} locale={locale} /> },
+    { name: t.source, value: `${event.source}:${event.id}` },
+    { name: t.reference, value: event.reference },
+    { name: t.account, value: [event.account, event.subAccount].filter(Boolean).join(" / ") },
+    { name: t.payer, value: [payer?.name, payer?.account, payer?.bank].filter(Boolean).join(", ") },
+  ];
+  return (
+    <Card title={title}>
+      <dl class="facts">
+        {facts.filter(({ value }) => value !== undefined && value !== "").map(({ name, value }) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+      <details>
+        <summary>{t.raw}</summary>
+        <pre class="raw" tabindex={0}>{row.raw}</pre>
+      </details>
+    </Card>
+  );
+}

@@ -1,0 +1,219 @@
+/** The review queue, and the page of one notice with every decision about it. */
+import { Hono } from "hono";
+import { normaliseEmail } from "../../core/accounts/email_address.ts";
+import { parseId } from "../../core/ids.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { type BankSource, bankSources, isEventId } from "../../core/topup/bank_event.ts";
+import { foldVietnamese } from "../../core/topup/fold_text.ts";
+import { parseOrderCode } from "../../core/topup/order_code.ts";
+import { findAccountByEmail } from "../../kv/accounts.ts";
+import { requestApproval } from "../../kv/approvals.ts";
+import {
+  type BankEventRef,
+  type BankEventRow,
+  getBankEvent,
+  listReviews,
+  listUnreadable,
+} from "../../kv/bank_events.ts";
+import {
+  assignBankEvent,
+  type AssignTarget,
+  resolveBankEvent,
+  type Verdict,
+} from "../../kv/bank_resolution.ts";
+import { mailCredited } from "../../kv/topup_mails.ts";
+import { Card, SubmitButton, TextField, Time } from "../dashboard/components/mod.ts";
+import { notFoundPage } from "../dashboard/error_pages.tsx";
+import { type PostedForm, readForm } from "../dashboard/form_data.ts";
+import type { DashboardEnv } from "../dashboard/visitor.ts";
+import { bankTexts } from "./bank_texts.ts";
+import type { OperatorDeps } from "./deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
+import { findLikelyOrders } from "./likely_orders.ts";
+import { NoticeFacts, noticePath, NoticeTable } from "./notice_views.tsx";
+import { AssignCard, LikelyCard, VerdictCard } from "./review_forms.tsx";
+import { frameTexts } from "./texts.ts";
+
+const shownReviews = 200;
+
+/** Whether a notice matches what was typed: digits of the amount, the reference, or the memo without accents. */
+function matches({ event }: BankEventRow, query: string): boolean {
+  const wanted = foldVietnamese(query).replace(/[^A-Z0-9]/g, "");
+  if (wanted === "") return true;
+  const texts = [formatVnd(event.amountMicroVnd), event.reference ?? "", event.memo, event.id];
+  return texts.some((text) => foldVietnamese(text).replace(/[^A-Z0-9]/g, "").includes(wanted));
+}
+
+async function queuePage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = bankTexts[locale];
+  const query = c.req.query("q") ?? "";
+  const [reviews, unreadable] = await Promise.all([
+    listReviews(deps.kv, shownReviews),
+    listUnreadable(deps.kv, 50),
+  ]);
+  return await renderOperatorPage(
+    c,
+    { section: "review", lead: t.reviewLead },
+    <>
+      <Card>
+        <form method="get" class="inline-form">
+          <TextField
+            name="q"
+            label={frameTexts[locale].search}
+            type="search"
+            hint={t.searchHint}
+            value={query}
+          />
+          <SubmitButton tone="plain">{frameTexts[locale].show}</SubmitButton>
+        </form>
+      </Card>
+      <Card>
+        <NoticeTable
+          rows={reviews.filter((row) => matches(row, query))}
+          label={frameTexts[locale].sections.review}
+          locale={locale}
+        />
+      </Card>
+      {unreadable.length > 0 && (
+        <Card title={t.unreadable}>
+          <p>{t.unreadableText}</p>
+          {unreadable.map((notice) => (
+            <details>
+              <summary>
+                <Time atMs={notice.receivedAtMs} locale={locale} /> {notice.source}: {notice.reason}
+              </summary>
+              <pre class="raw" tabindex={0}>{notice.raw}</pre>
+            </details>
+          ))}
+        </Card>
+      )}
+    </>,
+  );
+}
+
+function parseSource(text: string | undefined): BankSource | undefined {
+  return bankSources.find((source) => source === text);
+}
+
+/** The notice that a path names. */
+function refOf(c: OperatorContext): BankEventRef | undefined {
+  const source = parseSource(c.req.param("source"));
+  const id = c.req.param("id") ?? "";
+  return source !== undefined && isEventId(id) ? { source, id } : undefined;
+}
+
+async function noticePage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
+  const ref = refOf(c);
+  const row = ref === undefined ? null : (await getBankEvent(deps.kv, ref)).value;
+  if (row === null) return await notFoundPage(c);
+  const visitor = c.get("visitor");
+  const t = bankTexts[visitor.locale];
+  const isReview = row.state.kind === "review";
+  const likely = isReview ? await findLikelyOrders(deps.kv, row.event) : [];
+  const forms = { row, visitor, action: noticePath(row.event) };
+  const back = isReview ? "review" : "bank";
+  return await renderOperatorPage(
+    c,
+    { section: back, title: t.notice, problem },
+    <>
+      <NoticeFacts
+        row={row}
+        title={`${row.event.source}:${row.event.id}`}
+        locale={visitor.locale}
+      />
+      {isReview && <LikelyCard {...forms} likely={likely} />}
+      {isReview && <AssignCard {...forms} />}
+      <VerdictCard {...forms} />
+    </>,
+  );
+}
+
+/** Whose money it is, as typed: an order code, an account id or an e-mail address. */
+async function targetOf(deps: OperatorDeps, typed: string): Promise<AssignTarget | undefined> {
+  const code = parseOrderCode(typed.toUpperCase());
+  if (code !== undefined) return { kind: "order", code };
+  const id = parseId("account", typed);
+  if (id !== undefined) return { kind: "account", accountId: id };
+  const email = normaliseEmail(typed);
+  const account = email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
+  return account === undefined ? undefined : { kind: "account", accountId: account.id };
+}
+
+async function assign(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale];
+  const ref = refOf(c);
+  const row = ref === undefined ? null : (await getBankEvent(deps.kv, ref)).value;
+  if (ref === undefined || row === null) return await notFoundPage(c);
+  const form = await readForm(c);
+  const target = await targetOf(deps, form.text("target"));
+  const reason = form.text("reason");
+  if (target === undefined) return await noticePage(c, deps, t.problems.target);
+  if (reason === "") return await noticePage(c, deps, t.problems.reason);
+  const operator = operatorOf(c);
+  const nowMs = deps.clock.nowMs();
+  const assignment = { ref, target, reason };
+  const { amountMicroVnd } = row.event;
+  if (amountMicroVnd > deps.topup.approvalAboveMicroVnd) {
+    await requestApproval(
+      deps.kv,
+      { kind: "assign", amountMicroVnd, ...assignment },
+      operator,
+      nowMs,
+    );
+    return doneAt(c, "/operator/approvals", "asked");
+  }
+  const onCredited = mailCredited;
+  const result = await assignBankEvent(deps.kv, assignment, { operator, nowMs, onCredited });
+  if (!result.ok) return await noticePage(c, deps, t.problems[result.why]);
+  deps.hintMail();
+  return doneAt(c, noticePath(ref), "assigned");
+}
+
+/** Reads a decision; the name of what is missing otherwise. */
+function verdictOf(form: PostedForm): Verdict | "reason" | "target" {
+  const note = form.text("note");
+  switch (form.text("verdict")) {
+    case "duplicate": {
+      const [source, ...rest] = form.text("of").split(":");
+      const id = rest.join(":");
+      const parsed = parseSource(source);
+      return parsed === undefined || !isEventId(id)
+        ? "target"
+        : { kind: "duplicate", of: { source: parsed, id } };
+    }
+    case "ignore":
+      return note === "" ? "reason" : { kind: "ignore", note };
+    case "start_refund":
+      return note === "" ? "reason" : { kind: "start_refund", note };
+    case "finish_refund":
+      return note === "" ? "reason" : { kind: "finish_refund", bankReference: note };
+    default:
+      return { kind: "return" };
+  }
+}
+
+async function resolve(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale];
+  const ref = refOf(c);
+  if (ref === undefined) return await notFoundPage(c);
+  const verdict = verdictOf(await readForm(c));
+  if (typeof verdict === "string") return await noticePage(c, deps, t.problems[verdict]);
+  const result = await resolveBankEvent(deps.kv, ref, verdict, {
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+  });
+  if (!result.ok) return await noticePage(c, deps, t.problems[result.why]);
+  return doneAt(c, noticePath(ref), "resolved");
+}
+
+/** `/operator/review` and the pages of single notices. */
+export function createReviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  const path = "/operator/notices/:source/:id";
+  app.get("/operator/review", (c) => queuePage(c, deps));
+  app.get(path, (c) => noticePage(c, deps));
+  app.post(`${path}/assign`, (c) => assign(c, deps));
+  app.post(`${path}/resolve`, (c) => resolve(c, deps));
+  return app;
+}

@@ -1,0 +1,210 @@
+/** The forms of a notice: one click on a likely order, any order or account, and the decisions that move no money. */
+import type { Child } from "hono/jsx";
+import type { BankEventRow } from "../../kv/bank_events.ts";
+import {
+  Card,
+  Money,
+  PostForm,
+  SubmitButton,
+  TableFrame,
+  TextField,
+  Time,
+} from "../dashboard/components/mod.ts";
+import { formatMoney } from "../dashboard/format.ts";
+import type { Visitor } from "../dashboard/visitor.ts";
+import { bankTexts } from "./bank_texts.ts";
+import type { LikelyOrder } from "./likely_orders.ts";
+import { frameTexts } from "./texts.ts";
+
+interface FormProps {
+  readonly row: BankEventRow;
+  readonly visitor: Visitor;
+  /** Path of the notice. */
+  readonly action: string;
+}
+
+/** Near misses, each with its button. */
+export function LikelyCard(
+  { row, visitor, action, likely }: FormProps & { readonly likely: readonly LikelyOrder[] },
+) {
+  const { locale } = visitor;
+  const t = bankTexts[locale];
+  if (likely.length === 0) {
+    return (
+      <Card title={t.near}>
+        <p class="muted">{t.noNear}</p>
+      </Card>
+    );
+  }
+  const amount = formatMoney(row.event.amountMicroVnd, locale);
+  return (
+    <Card title={t.near}>
+      <p>{t.nearText}</p>
+      <TableFrame label={t.near}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t.code}</th>
+              <th scope="col">{frameTexts[locale].when}</th>
+              <th scope="col" class="number">{t.asked}</th>
+              <th scope="col">{t.customer}</th>
+              <th scope="col">{t.why}</th>
+              <th scope="col">
+                <span class="visually-hidden">{t.credit}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {likely.map(({ order, account, nearCode, sameAmount }) => (
+              <tr>
+                <td>
+                  <code>{order.code}</code>
+                </td>
+                <td class="nowrap">
+                  <Time atMs={order.createdAtMs} locale={locale} />
+                </td>
+                <td class="number">
+                  <Money microVnd={order.askedMicroVnd} locale={locale} />
+                </td>
+                <td>
+                  <a href={`/operator/accounts/${order.accountId}`}>
+                    {account?.email ?? order.accountId}
+                  </a>
+                </td>
+                <td>
+                  {[nearCode && t.slip, sameAmount && t.sameAmount].filter(Boolean).join(", ")}
+                </td>
+                <td>
+                  <PostForm
+                    visitor={visitor}
+                    action={`${action}/assign`}
+                    confirm={t.assignConfirm(amount, order.code)}
+                  >
+                    <input type="hidden" name="target" value={order.code} />
+                    <input type="hidden" name="reason" value={nearCode ? t.slip : t.sameAmount} />
+                    <SubmitButton small>{t.assignTo(order.code)}</SubmitButton>
+                  </PostForm>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+    </Card>
+  );
+}
+
+/** Any order or account, with a reason. */
+export function AssignCard({ row, visitor, action }: FormProps) {
+  const t = bankTexts[visitor.locale];
+  const amount = formatMoney(row.event.amountMicroVnd, visitor.locale);
+  return (
+    <Card title={t.assign}>
+      <PostForm
+        visitor={visitor}
+        action={`${action}/assign`}
+        confirm={`${t.credit}: ${amount}?`}
+        class="inline-form"
+      >
+        <TextField name="target" label={t.target} required maxlength={254} />
+        <TextField
+          name="reason"
+          label={frameTexts[visitor.locale].reason}
+          required
+          maxlength={500}
+        />
+        <SubmitButton>{t.credit}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function VerdictForm({ visitor, action, verdict, children, button }: {
+  visitor: Visitor;
+  action: string;
+  verdict: string;
+  children?: Child;
+  button: string;
+}) {
+  return (
+    <PostForm visitor={visitor} action={`${action}/resolve`}>
+      <input type="hidden" name="verdict" value={verdict} />
+      {children}
+      <SubmitButton tone="plain" small>{button}</SubmitButton>
+    </PostForm>
+  );
+}
+
+/** One field of a decision; ids differ because several decisions stand side by side. */
+function NoteField({ id, name, label, value }: {
+  id: string;
+  name: string;
+  label: string;
+  value?: string;
+}) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input type="text" id={id} name={name} value={value} required maxlength={500} />
+    </div>
+  );
+}
+
+/** What else may be decided, by the state of the notice. */
+export function VerdictCard({ row, visitor, action }: FormProps) {
+  const t = bankTexts[visitor.locale];
+  const { state } = row;
+  const form = { visitor, action };
+  if (state.kind === "review") {
+    const about = state.about === undefined ? "" : `${state.about.source}:${state.about.id}`;
+    return (
+      <Card title={t.other}>
+        <div class="verdicts">
+          <VerdictForm {...form} verdict="duplicate" button={t.markDuplicate}>
+            <NoteField
+              id="of"
+              name="of"
+              label={`${t.duplicate} (${t.duplicateRef})`}
+              value={about}
+            />
+          </VerdictForm>
+          <VerdictForm {...form} verdict="ignore" button={t.markIgnored}>
+            <NoteField id="ignore-note" name="note" label={t.ignore} />
+          </VerdictForm>
+          <VerdictForm {...form} verdict="start_refund" button={t.markRefund}>
+            <NoteField id="refund-note" name="note" label={t.startRefund} />
+          </VerdictForm>
+        </div>
+      </Card>
+    );
+  }
+  if (state.kind === "refund_pending") {
+    return (
+      <Card title={t.other}>
+        <div class="verdicts">
+          <VerdictForm {...form} verdict="finish_refund" button={t.markRefunded}>
+            <NoteField
+              id="refund-reference"
+              name="note"
+              label={`${t.finishRefund}: ${t.bankReference}`}
+            />
+          </VerdictForm>
+          <VerdictForm {...form} verdict="return" button={t.markBack}>
+            <p>{t.back}</p>
+          </VerdictForm>
+        </div>
+      </Card>
+    );
+  }
+  const mayReturn = (state.kind === "ignored" && state.reason === "operator") ||
+    (state.kind === "duplicate" && state.by !== "auto");
+  return mayReturn
+    ? (
+      <Card title={t.other}>
+        <VerdictForm {...form} verdict="return" button={t.markBack}>
+          <p>{t.back}</p>
+        </VerdictForm>
+      </Card>
+    )
+    : null;
+}
