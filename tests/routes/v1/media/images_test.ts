@@ -1,0 +1,254 @@
+import { assert, assertEquals } from "@std/assert";
+import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";
+
+const encoder = new TextEncoder();
+const png = "iVBORw0KGgoAAAAA";
+const pngBytes = Uint8Array.fromBase64(png);
+
+function model(more: Record<string, unknown> = {}) {
+  return {
+    id: "image-t",
+    kind: "image",
+    family: "test",
+    price: { unit: "image", vnd: 1000 },
+    routes: [{ provider: "p1" }],
+    ...more,
+  };
+}
+
+function pictures(count: number): Response {
+  return Response.json({
+    created: 1,
+    data: Array.from({ length: count }, () => ({ b64_json: png })),
+    usage: { input_tokens: 5, output_tokens: 100, total_tokens: 105 },
+  });
+}
+
+Deno.test("the charge goes by the images that came, never above what was asked for", async () => {
+  let answer = () => pictures(1);
+  await using provider = mockProvider(() => answer());
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  let balance = 1_000_000;
+  const cases: [number, number, number][] = [[1, 1, 1], [4, 4, 4], [4, 2, 2], [2, 5, 2], [3, 0, 0]];
+  for (const [asked, came, charged] of cases) {
+    answer = () => pictures(came);
+    const response = await world.post("/v1/images/generations", {
+      model: "image-t",
+      prompt: "x",
+      n: asked,
+    });
+    const message = `${came} of ${asked}`;
+    assertEquals(response.status, 200, message);
+    assertEquals((await response.json()).data.length, came, message);
+    assertEquals(response.headers.get("x-gateway-cost-vnd"), String(charged * 1000), message);
+    balance -= charged * 1000;
+    assertEquals(await world.balanceVnd(), balance, message);
+    const receipt = await world.receiptOf(response);
+    assertEquals([receipt?.units, receipt?.outcome], [charged, came === 0 ? "empty" : "completed"]);
+  }
+});
+
+Deno.test("a model may be priced per request instead", async () => {
+  await using provider = mockProvider(() => pictures(3));
+  const models = [model({ price: { unit: "request", vnd: 700 } })];
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models });
+  const body = { model: "image-t", prompt: "x", n: 3 };
+  const response = await world.post("/v1/images/generations", body);
+  await response.body?.cancel();
+  assertEquals(response.headers.get("x-gateway-cost-vnd"), "700");
+});
+
+Deno.test("the request goes on byte for byte, and the answer comes back byte for byte", async () => {
+  const answerText = '{ "created":1,\n"data":[{"b64_json":"AA=="}], "x":1.0 }';
+  await using provider = mockProvider(() => new Response(answerText));
+  const models = [model({ routes: [{ provider: "p1", model: "up-1" }] })];
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models });
+  const sent = '{"prompt":"caf\\u00e9" ,"model":"image-t","quality":"high","n":1.0}';
+  const response = await world.send("/v1/images/generations", {
+    method: "POST",
+    headers: { "content-type": "application/json; charset=utf-8" },
+    body: sent,
+  });
+  assertEquals(await response.text(), answerText);
+  const [seen] = provider.seen;
+  assertEquals(new TextDecoder().decode(seen!.body), sent.replace("image-t", "up-1"));
+  assertEquals([seen!.path, seen!.headers.get("content-type")], [
+    "/v1/images/generations",
+    "application/json",
+  ]);
+});
+
+Deno.test("an edit sends files: its own as they came, remote ones fetched from public addresses only", async () => {
+  await using pics = mockProvider(({ path }) =>
+    path === "/page" ? new Response("<html>") : new Response(pngBytes)
+  );
+  await using provider = mockProvider(() => pictures(1));
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: [model()],
+    names: { "pics.example": pics.port },
+  });
+  const edit = (more: Record<string, unknown>) =>
+    world.post("/v1/images/edits", { model: "image-t", prompt: "x", ...more });
+  const good = await edit({ image_url: "http://pics.example/a.png", ref_image: png });
+  assertEquals(good.status, 200, await good.text());
+  const { body, headers, path } = provider.seen[0]!;
+  const form = await new Response(body.slice(), {
+    headers: { "content-type": headers.get("content-type") ?? "" },
+  }).formData();
+  assertEquals([path, [...form.keys()]], [
+    "/v1/images/edits",
+    ["model", "prompt", "image[]", "image[]"],
+  ]);
+  const file = form.getAll("image[]")[0];
+  assert(file instanceof File);
+  assertEquals(await file.bytes(), pngBytes);
+
+  const refused: [Record<string, unknown>, string][] = [
+    [{ image: "http://127.0.0.1/a.png" }, "image"],
+    [{ reference_image: "http://inner.example/a.png" }, "image"],
+    [{ ref_image: "http://pics.example/page" }, "image"],
+    [{ image_url: "http://169.254.169.254/latest" }, "image_url"],
+    [{ image: "junk" }, "image"],
+    [{}, "image"],
+  ];
+  for (const [more, param] of refused) {
+    const error = await errorOf(await edit(more));
+    assertEquals([error.status, error.param], [400, param], JSON.stringify(more));
+  }
+  assertEquals(provider.seen.length, 1, "the provider was not asked");
+  assertEquals(await world.balanceVnd(), 999_000);
+});
+
+Deno.test("a form of files keeps its boundary on its way", async () => {
+  await using provider = mockProvider(() => pictures(1));
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const form = new FormData();
+  form.append("model", "image-t");
+  form.append("prompt", "x");
+  form.append("image", new File([pngBytes], "mine.png", { type: "image/png" }));
+  const request = new Request("http://x/", { method: "POST", body: form });
+  const contentType = request.headers.get("content-type")!;
+  const bytes = await request.bytes();
+  const response = await world.send("/v1/images/edits", {
+    method: "POST",
+    headers: { "content-type": contentType },
+    body: bytes,
+  });
+  assertEquals(response.status, 200, await response.text());
+  assertEquals(provider.seen[0]!.body, bytes);
+});
+
+Deno.test("refusals of the provider cost nothing; faults of a route move on to the next", async () => {
+  const answers: (() => Response)[] = [];
+  const next = (_: SeenRequest) => (answers.shift() ?? (() => pictures(1)))();
+  await using first = mockProvider(next);
+  await using second = mockProvider(() => pictures(1));
+  const models = [
+    model({ routes: [{ provider: "p1", priority: 0 }, { provider: "p2", priority: 1 }] }),
+  ];
+  const providers = { p1: first.port, p2: second.port };
+  await using world = await openMediaWorld({ providers, models });
+  const post = () => world.post("/v1/images/generations", { model: "image-t", prompt: "x" });
+  const moderation = {
+    error: {
+      type: "image_generation_user_error",
+      code: "moderation_blocked",
+      message: "Blocked by our moderation system.",
+      param: null,
+    },
+  };
+  answers.push(() => Response.json(moderation, { status: 400 }));
+  const blocked = await errorOf(await post());
+  assertEquals([blocked.status, blocked.code, blocked.message], [
+    400,
+    "content_policy_violation",
+    "Blocked by our moderation system.",
+  ]);
+  assertEquals([second.seen.length, await world.balanceVnd()], [0, 1_000_000]);
+  const faults = [
+    () => new Response("oops", { status: 500 }),
+    () => new Response("<html>"),
+    () => Response.json({ error: { type: "server_error", message: "x" } }),
+    () => Response.json({ error: { code: "rate_limit_exceeded", message: "x" } }, { status: 429 }),
+  ];
+  for (const [index, fault] of faults.entries()) {
+    answers.push(fault);
+    const response = await post();
+    assertEquals(response.status, 200, `fault ${index}: ${await response.text()}`);
+    assertEquals(second.seen.length, index + 1);
+  }
+  assertEquals(await world.balanceVnd(), 1_000_000 - 4_000);
+});
+
+const preview =
+  'event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image",' +
+  `"b64_json":"${png}","partial_image_index":0}\n\n`;
+const finished = 'event: image_generation.completed\ndata: {"type":"image_generation.completed",' +
+  `"b64_json":"${png}"}\n\n`;
+
+function streamOf(parts: readonly string[], end: "close" | "break" | "open") {
+  let at = 0;
+  return new Response(
+    new ReadableStream({
+      pull(controller) {
+        const part = parts[at++];
+        if (part !== undefined) return controller.enqueue(encoder.encode(part));
+        if (end === "close") controller.close();
+        else if (end === "break") controller.error(new Error("cut"));
+        else return new Promise(() => {});
+      },
+    }),
+    { headers: { "content-type": "text/event-stream" } },
+  );
+}
+
+Deno.test("streams pass as they come and are charged by how they end", async () => {
+  let answer = () => streamOf([preview, finished], "close");
+  await using provider = mockProvider(() => answer());
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const post = (n = 1) =>
+    world.post("/v1/images/generations", { model: "image-t", prompt: "x", n, stream: true });
+  let balance = 1_000_000;
+
+  const whole = await post();
+  assertEquals(whole.headers.get("content-type"), "text/event-stream; charset=utf-8");
+  assertEquals(whole.headers.get("x-gateway-cost-vnd"), null);
+  assertEquals(await whole.text(), preview + finished);
+  balance -= 1_000;
+  assertEquals(await world.balanceVnd(), balance);
+
+  answer = () => streamOf([preview, finished, preview], "break");
+  const text = await (await post(2)).text();
+  assert(text.startsWith(preview + finished) && text.includes("event: error\n"), text);
+  balance -= 1_000;
+  assertEquals(await world.balanceVnd(), balance, "one of two came before the break");
+
+  answer = () => streamOf([preview], "break");
+  assert((await (await post()).text()).includes("event: error\n"));
+  assertEquals(await world.balanceVnd(), balance, "half a picture is free");
+
+  answer = () => streamOf([preview], "open");
+  const left = await post();
+  const reader = left.body!.getReader();
+  assert((await reader.read()).value !== undefined);
+  await reader.cancel();
+  balance -= 1_000;
+  assertEquals(await world.balanceVnd(), balance, "who leaves after a preview pays for it");
+});
+
+Deno.test("an image model on another endpoint, and a chat model here, are told where to go", async () => {
+  await using world = await openMediaWorld();
+  const chat = await errorOf(
+    await world.post("/v1/images/generations", { model: "premium-1", prompt: "x" }),
+  );
+  assertEquals([chat.status, chat.param], [400, "model"]);
+  assert(chat.message.includes("/v1/messages"), chat.message);
+  const unknown = await errorOf(
+    await world.post("/v1/images/edits", { model: "nope", prompt: "x", image: png }),
+  );
+  assertEquals([unknown.status, unknown.param], [400, "model"]);
+  const get = await world.send("/v1/images/generations");
+  assertEquals([get.status, get.headers.get("allow")], [405, "POST"]);
+  await get.body?.cancel();
+});

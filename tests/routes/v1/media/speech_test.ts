@@ -1,0 +1,158 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";
+
+const audio = new Uint8Array(70_000).map((_, i) => (i * 7) % 256);
+
+function models(...providers: string[]) {
+  return [{
+    id: "speech-t",
+    kind: "speech",
+    family: "test",
+    price: { unit: "request", vnd: 1350 },
+    routes: providers.map((provider, priority) => ({ provider, priority, model: "tts-up" })),
+  }];
+}
+
+function audioResponse(contentType = "audio/mpeg", body: BodyInit = audio): Response {
+  return new Response(body, { headers: { "content-type": contentType, "x-internal": "1" } });
+}
+
+function brokenAfter(bytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let sent = false;
+  return new ReadableStream({
+    pull(controller) {
+      if (sent) return controller.error(new Error("cut"));
+      sent = true;
+      controller.enqueue(audio.slice(0, bytes));
+    },
+  });
+}
+
+const request = { model: "speech-t", input: "Xin chào", voice: "lan", speed: 1.25 };
+
+Deno.test("audio passes byte for byte with its type, at one price", async () => {
+  await using provider = mockProvider(() => audioResponse("audio/flac"));
+  const world = await openMediaWorld({ providers: { p1: provider.port }, models: models("p1") });
+  await using _ = world;
+  const response = await world.post("/v1/audio/speech", { ...request, response_format: "flac" });
+  assertEquals(await response.bytes(), audio);
+  const { headers } = response;
+  assertEquals(headers.get("content-type"), "audio/flac");
+  assertEquals(headers.get("x-gateway-model"), "speech-t");
+  assertEquals(headers.get("x-gateway-cost-vnd"), "1350");
+  assertEquals(headers.get("x-gateway-price-vnd-per-request"), "1350");
+  assertEquals([headers.get("x-gateway-price-vnd-per-mtok"), headers.get("x-internal")], [
+    null,
+    null,
+  ]);
+  assertEquals(await world.balanceVnd(), 1_000_000 - 1_350);
+  const receipt = await world.receiptOf(response);
+  assertEquals([receipt?.kind, receipt?.style, receipt?.units, receipt?.outcome], [
+    "speech",
+    "speech",
+    1,
+    "completed",
+  ]);
+  assertEquals(provider.seen[0]!.path, "/v1/audio/speech");
+  assertEquals(provider.seen[0]!.json(), { ...request, response_format: "flac", model: "tts-up" });
+});
+
+Deno.test("errors are JSON although success is binary, cost nothing, and move on where a route is at fault", async () => {
+  const answers: (() => Response)[] = [];
+  const next = (_: SeenRequest) => (answers.shift() ?? (() => audioResponse()))();
+  await using first = mockProvider(next);
+  await using second = mockProvider(() => audioResponse());
+  const providers = { p1: first.port, p2: second.port };
+  await using world = await openMediaWorld({ providers, models: models("p1", "p2") });
+  const post = () => world.post("/v1/audio/speech", request);
+  answers.push(() =>
+    Response.json({ error: { type: "invalid_request_error", message: "voice: unknown" } }, {
+      status: 400,
+    })
+  );
+  const refused = await errorOf(await post());
+  assertEquals([refused.status, refused.message], [400, "voice: unknown"]);
+  assertEquals([second.seen.length, await world.balanceVnd()], [0, 1_000_000]);
+  const faults = [
+    () => new Response("x", { status: 503 }),
+    () => Response.json({ error: { message: "broken" } }),
+    () => audioResponse("audio/mpeg", ""),
+    () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+  ];
+  for (const [index, fault] of faults.entries()) {
+    answers.push(fault);
+    assertEquals(await (await post()).bytes(), audio);
+    assertEquals(second.seen.length, index + 1, `fault ${index}`);
+  }
+  assertEquals(await world.balanceVnd(), 1_000_000 - 4 * 1_350);
+});
+
+Deno.test("audio that breaks off upstream breaks the client's connection and is free", async () => {
+  await using provider = mockProvider(() => audioResponse("audio/mpeg", brokenAfter(20_000)));
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("p1"),
+  });
+  const response = await world.post("/v1/audio/speech", request);
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.bytes());
+  assertEquals(await world.balanceVnd(), 1_000_000);
+  assertEquals((await world.receiptOf(response))?.outcome, "broken");
+});
+
+Deno.test("a client that leaves pays, and its provider is stopped", async () => {
+  const stopped = Promise.withResolvers<void>();
+  const endless = () =>
+    new ReadableStream({
+      pull: (controller) => controller.enqueue(audio),
+      cancel: () => stopped.resolve(),
+    });
+  await using provider = mockProvider(() => audioResponse("audio/mpeg", endless()));
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("p1"),
+  });
+  const response = await world.post("/v1/audio/speech", request);
+  const reader = response.body!.getReader();
+  assert((await reader.read()).value !== undefined);
+  await reader.cancel();
+  await stopped.promise;
+  assertEquals(await world.balanceVnd(), 1_000_000 - 1_350);
+  assertEquals((await world.receiptOf(response))?.outcome, "client_gone");
+  assertEquals(world.gateway.calls.count, 0);
+});
+
+Deno.test("what is wrong with a request is told by field; the wallet is untouched", async () => {
+  await using world = await openMediaWorld();
+  const cases: [unknown, number, string | null][] = [
+    [{ input: "x" }, 400, "model"],
+    [{ model: "speech-1" }, 400, "input"],
+    [{ model: "speech-1", input: "  " }, 400, "input"],
+    [{ model: "speech-1", input: 7 }, 400, "input"],
+    [{ model: "speech-1", input: "x".repeat(40_001) }, 400, "input"],
+    [{ model: "image-1", input: "x" }, 400, "model"],
+    [{ model: "nope", input: "x" }, 400, "model"],
+  ];
+  for (const [body, status, param] of cases) {
+    const error = await errorOf(await world.post("/v1/audio/speech", body));
+    assertEquals([error.status, error.param], [status, param], JSON.stringify(body).slice(0, 80));
+  }
+  const form = await world.send("/v1/audio/speech", { method: "POST", body: new FormData() });
+  assertEquals((await errorOf(form)).status, 415);
+  assertEquals(await world.balanceVnd(), 1_000_000);
+});
+
+Deno.test("events instead of audio pass like any other bytes, without a cost header", async () => {
+  const events =
+    'data: {"type":"speech.audio.delta","audio":"AA=="}\n\ndata: {"type":"speech.audio.done"}\n\n';
+  await using provider = mockProvider(() => audioResponse("text/event-stream", events));
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("p1"),
+  });
+  const response = await world.post("/v1/audio/speech", { ...request, stream_format: "sse" });
+  assertEquals(await response.text(), events);
+  assertEquals(response.headers.get("content-type"), "text/event-stream");
+  assertEquals(response.headers.get("x-gateway-cost-vnd"), null);
+  assertEquals(await world.balanceVnd(), 1_000_000 - 1_350);
+});
