@@ -1,5 +1,5 @@
 /** The catalogue in memory: built once from `gateway.json`, read on every call. */
-import type { Style } from "../dialects/contract.ts";
+import type { RouteFacts, Style } from "../dialects/contract.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../money/price.ts";
 import { videoModelProblems } from "../video/model_rules.ts";
@@ -20,7 +20,7 @@ export interface Route {
   readonly priority: number;
   readonly weight: number;
   readonly countTokens: boolean;
-  readonly facts: Readonly<Record<string, unknown>>;
+  readonly facts: RouteFacts;
 }
 
 export interface Model {

@@ -3,6 +3,7 @@
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
 import { z } from "zod";
+import { routeFactsSchema } from "../dialects/facts.ts";
 import { limits } from "../limits.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
@@ -17,6 +18,18 @@ const sandboxProvider = z.strictObject({
   kind: z.literal("sandbox").describe("The built-in provider: deterministic, free, no network."),
   strict: z.boolean().default(false)
     .describe("Refuse what the real vendors would refuse, in their words."),
+});
+
+const timeouts = z.strictObject({
+  connectMs: z.int().min(10).max(60_000).default(limits.connectMs)
+    .describe("A connection that is not up in this time has failed. Not with `driver: fetch`."),
+  firstOutputMs: z.int().min(100).max(limits.callMs).optional()
+    .describe(
+      "A stream without output, or an answer that is not whole, after this long moves the call on. " +
+        "Streams also obey the model's `slowAfterMs`.",
+    ),
+  idleMs: z.int().min(100).max(limits.callMs).default(limits.upstreamIdleMs)
+    .describe("Longest silence within an answer."),
 });
 
 const httpProvider = z.strictObject({
@@ -34,6 +47,7 @@ const httpProvider = z.strictObject({
     .describe("`fetch` where a proxy or HTTP/2 is needed."),
   paths: z.record(z.string(), z.string().startsWith("/")).default({})
     .describe('Other paths per style, e.g. `{ "chat": "/openai/v1/chat/completions" }`.'),
+  timeouts: timeouts.prefault({}),
 });
 
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
@@ -77,7 +91,7 @@ export const routeSchema = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
   countTokens: z.boolean().default(false)
     .describe("The provider counts tokens at /v1/messages/count_tokens."),
-  facts: z.record(z.string(), z.unknown()).default({})
+  facts: routeFactsSchema.default({})
     .describe("What conversion must know of this route; see docs/conversion.md."),
 });
 
