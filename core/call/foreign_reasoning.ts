@@ -1,0 +1,39 @@
+/** Keeps reasoning that we sealed for a client away from vendors that never signed it. */
+import type { Style } from "../dialects/contract.ts";
+import { sealPrefix, withoutSealedReasoning, withoutSealedThinking } from "../dialects/mod.ts";
+import type { JsonObject } from "../json.ts";
+import type { JsonBody } from "./json_body.ts";
+
+const prefixBytes = new TextEncoder().encode(sealPrefix);
+/** The rarest byte of the prefix in prose, so that nearly all of a long prompt is skipped natively. */
+const rarestAt = prefixBytes.indexOf("1".charCodeAt(0));
+
+function holdsSeal(bytes: Uint8Array): boolean {
+  const rarest = prefixBytes[rarestAt]!;
+  for (let at = bytes.indexOf(rarest); at !== -1; at = bytes.indexOf(rarest, at + 1)) {
+    if (prefixBytes.every((byte, i) => bytes[at - rarestAt + i] === byte)) return true;
+  }
+  return false;
+}
+
+/**
+ * The field to replace when a native body carries reasoning from a model of another style (the client switched
+ * models in mid-conversation): the vendor would refuse a proof it did not make. Empty for nearly every call.
+ *
+ * @example
+ * ```ts
+ * import { withoutForeignReasoning } from "./foreign_reasoning.ts";
+ * import { parseJsonBody } from "./json_body.ts";
+ * const body = parseJsonBody(new TextEncoder().encode('{"messages":[]}'));
+ * if (Object.keys(withoutForeignReasoning("messages", body)).length > 0) throw new Error("changed");
+ * ```
+ */
+export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObject {
+  if (style === "chat" || !holdsSeal(body.bytes)) return {};
+  if (style === "messages") {
+    const stripped = withoutSealedThinking(body.value);
+    return stripped === undefined ? {} : { messages: stripped["messages"] };
+  }
+  const stripped = withoutSealedReasoning(body.value);
+  return stripped === undefined ? {} : { input: stripped["input"] };
+}

@@ -1,0 +1,25 @@
+import { assertEquals } from "@std/assert";
+import { withoutForeignReasoning } from "../../../core/call/foreign_reasoning.ts";
+import { parseJsonBody } from "../../../core/call/json_body.ts";
+
+const parse = (value: unknown) => parseJsonBody(new TextEncoder().encode(JSON.stringify(value)));
+const question = { role: "user", content: "1 ugw1 and w1. are no seals" };
+
+Deno.test("thinking that we sealed does not reach a Messages vendor; what the vendor signed does", () => {
+  const vendors = { type: "thinking", thinking: "mine", signature: "EqQBCkgIAR==" };
+  const ours = { type: "thinking", thinking: "other", signature: "ugw1.0" };
+  const text = { type: "text", text: "answer" };
+  const body = parse({
+    model: "m",
+    messages: [question, { role: "assistant", content: [vendors, ours, text] }, question],
+  });
+  assertEquals(withoutForeignReasoning("messages", body), {
+    messages: [question, { role: "assistant", content: [vendors, text] }, question],
+  });
+});
+
+Deno.test("bodies without a seal are not touched, in any style", () => {
+  for (const style of ["messages", "chat", "responses"] as const) {
+    assertEquals(withoutForeignReasoning(style, parse({ messages: [question], input: "1" })), {});
+  }
+});
