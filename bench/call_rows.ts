@@ -8,6 +8,7 @@ const shape: JobShape = {
   scenario: "bench-json",
   connections: 64,
   promptBytes: 860,
+  pauseMs: 0,
   mode: "repeat",
 };
 

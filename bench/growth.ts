@@ -10,6 +10,7 @@ const shape: JobShape = {
   scenario: "bench-json",
   connections: 64,
   promptBytes: 860,
+  pauseMs: 0,
   mode: "repeat",
 };
 

@@ -83,7 +83,10 @@ class Load {
       // Paced streams start spread over one pace, as strangers' streams do.
       const everyMs = kind === "stream" && "everyMs" in scenario ? scenario.everyMs : 0;
       if (everyMs > 0) await sleep(everyMs * index / this.#job.connections);
-      do await this.#call(); while (performance.now() < untilMs && this.#errors < 100);
+      do {
+        await this.#call();
+        if (this.#job.pauseMs > 0) await sleep(this.#job.pauseMs);
+      } while (performance.now() < untilMs && this.#errors < 100);
     }));
   }
 

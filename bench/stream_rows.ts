@@ -9,10 +9,11 @@ const burst: JobShape = {
   scenario: "bench-burst",
   connections: 16,
   promptBytes: 860,
+  pauseMs: 0,
   mode: "repeat",
 };
 const paced: JobShape = { ...burst, scenario: "bench-paced", connections: 50 };
-const first: JobShape = { ...burst, scenario: "bench-first", connections: 1 };
+const first: JobShape = { ...burst, scenario: "bench-first", connections: 1, pauseMs: 3 };
 const converted = (shape: JobShape): JobShape => ({ ...shape, path: "/v1/messages" });
 
 /** `wants` says which goals are asked for. */
@@ -90,12 +91,17 @@ async function firstByteRow(setting: Setting, effort: Effort): Promise<Row> {
   };
 }
 
-/** On a fresh process: memory that earlier load has left behind would hide what a stream costs. */
+/**
+ * On a fresh process, since memory that many streams have left behind would hide what a stream costs; but a warm one,
+ * whose heap has the size that work gives it.
+ */
 async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
   await setting.gateway.stop();
   await setting.gateway.start();
   const { target } = setting.gateway;
   const connections = effort.heldStreams;
+  const warming: JobShape = { ...burst, scenario: "bench-json", connections: 64 };
+  await runJob({ ...warming, target, seconds: 4, warmSeconds: 0 });
   await runJob({ ...paced, target, seconds: 1, warmSeconds: 0 });
   const restBytes = residentBytes(target.pid);
   const shape: JobShape = { ...burst, scenario: "bench-slow", connections, mode: "hold" };
