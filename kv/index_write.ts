@@ -1,15 +1,16 @@
 /**
  * Writes receipts into the index and the day sums, each exactly once.
  *
- * A receipt's index row and its day sum change in one atomic that checks the version of the day sum. So whoever wants to
- * add a receipt reads the day sum first and the index row after it: either it sees the row and leaves the receipt
- * out, or the row comes later and then the check fails. No lock is needed, and any number may try at once.
+ * A receipt's place in the index and its day sum change in one atomic that checks the version of the day sum. So whoever wants to
+ * add a receipt reads the day sum first and the index after it: either it finds the receipt there and leaves it
+ * out, or the page comes later and then the check fails. No lock is needed, and any number may try at once.
  */
 import type { InstanceId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
 import { compareAndSet } from "./cas.ts";
-import { indexerKey, receiptIndexKey } from "./keys.ts";
+import { indexerKey } from "./keys.ts";
+import { indexedAmong, writePages } from "./receipt_index.ts";
 import {
   addReceipts,
   noUsage,
@@ -43,12 +44,16 @@ export interface IndexWriteOptions {
   readonly pause?: (delayMs: number) => Promise<void>;
 }
 
+export function rollupGroupId({ accountId, day, keyId, model }: RollupCell): string {
+  return `${accountId} ${day} ${keyId} ${model}`;
+}
+
 /** Groups receipts by day sum; groups of one account lie together. */
 export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
   const groups = new Map<string, RollupGroup>();
   for (const receipt of receipts) {
     const cell = rollupCell(receipt);
-    const id = `${cell.accountId} ${cell.day} ${cell.keyId} ${cell.model}`;
+    const id = rollupGroupId(cell);
     const group = groups.get(id);
     if (group) group.receipts.push(receipt);
     else groups.set(id, { id, cell, receipts: [receipt] });
@@ -141,13 +146,9 @@ async function withoutIndexed(
 ): Promise<RollupGroup[]> {
   const groups: RollupGroup[] = [];
   for (const group of chunk) {
-    const receipts: Receipt[] = [];
-    for (let at = 0; at < group.receipts.length; at += 10) {
-      const some = group.receipts.slice(at, at + 10);
-      const keys = some.map((receipt) => receiptIndexKey(receipt.accountId, receipt.requestId));
-      const rows = await bounded(kv.getMany<unknown[]>(keys));
-      receipts.push(...some.filter((_, at) => rows[at]?.versionstamp === null));
-    }
+    const ids = group.receipts.map((receipt) => receipt.requestId);
+    const indexed = await bounded(indexedAmong(kv, group.cell.accountId, ids));
+    const receipts = group.receipts.filter((receipt) => !indexed.has(receipt.requestId));
     if (receipts.length > 0) groups.push({ ...group, receipts });
   }
   return groups;
@@ -170,10 +171,8 @@ async function commitIndex(
     const sum = addReceipts(known.sum, receipts);
     op.check({ key, versionstamp: known.versionstamp }).set(key, sum);
     written.set(id, sum);
-    for (const receipt of receipts) {
-      op.set(receiptIndexKey(receipt.accountId, receipt.requestId), 1);
-    }
   }
+  writePages(op, groups.flatMap((group) => group.receipts));
   const result = await bounded(op.commit());
   if (!result.ok) return undefined;
   const known = new Map<string, KnownSum>();

@@ -184,16 +184,17 @@ export function batchKey(instanceId: InstanceId, commit: number): Deno.KvKey {
   return ["settled", instanceId, commit];
 }
 
-export function receiptIndexesPrefix(): Deno.KvKey {
-  return ["receipt_by_account"];
+export function allReceiptPagesPrefix(): Deno.KvKey {
+  return ["receipts_of"];
 }
 
-export function receiptIndexPrefix(accountId: AccountId): Deno.KvKey {
-  return ["receipt_by_account", accountId];
+export function receiptPagesPrefix(accountId: AccountId): Deno.KvKey {
+  return ["receipts_of", accountId];
 }
 
-export function receiptIndexKey(accountId: AccountId, requestId: RequestId): Deno.KvKey {
-  return ["receipt_by_account", accountId, requestId];
+/** `newest` is the last request id on the page, or a bound for a range. */
+export function receiptPageKey(accountId: AccountId, newest: string): Deno.KvKey {
+  return ["receipts_of", accountId, newest];
 }
 
 export function rollupsPrefix(): Deno.KvKey {

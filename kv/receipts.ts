@@ -6,8 +6,9 @@ import type { AccountId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
 import { listBatches } from "./batches.ts";
-import { receiptIndexKey, receiptIndexPrefix, receiptKey } from "./keys.ts";
+import { receiptKey } from "./keys.ts";
 import { decodeReceipt } from "./receipt_codec.ts";
+import { listIndexed } from "./receipt_index.ts";
 
 /** The store's bound for one `getMany`. */
 const keysPerRead = 10;
@@ -75,12 +76,10 @@ export async function listReceipts(
   // The tail first: what leaves it afterwards is in the index when that is read.
   const tail = await readTail(kv, accountId);
   const ids = new Set(before === undefined ? tail : tail.filter((id) => id < before));
-  const prefix = receiptIndexPrefix(accountId);
-  const selector = before === undefined
-    ? { prefix }
-    : { prefix, end: receiptIndexKey(accountId, before) };
-  for await (const { key } of kv.list(selector, { reverse: true, limit: limit + 1 })) {
-    ids.add(key[2] as RequestId);
+  let listed = 0;
+  for await (const requestId of listIndexed(kv, accountId, before)) {
+    ids.add(requestId);
+    if (++listed > limit) break;
   }
   const latest = [...ids].sort().reverse();
   const receipts = await readReceipts(kv, latest.slice(0, limit));

@@ -1,7 +1,8 @@
 /** Reading and rebuilding what accounts used per day, key and model. */
 import type { AccountId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
-import { receiptIndexKey, receiptIndexPrefix, rollupDayKey, rollupsOfPrefix } from "./keys.ts";
+import { rollupDayKey, rollupsOfPrefix } from "./keys.ts";
+import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { readReceipts, readTail } from "./receipts.ts";
 import {
   addReceipts,
@@ -93,27 +94,6 @@ async function readRows(
   return rows;
 }
 
-/** Which of these calls are in the index, and so in the day sums. */
-async function indexedAmong(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  requestIds: readonly RequestId[],
-): Promise<Set<RequestId>> {
-  const indexed = new Set<RequestId>();
-  if (requestIds.length === 0) return indexed;
-  const wanted = new Set(requestIds);
-  const first = requestIds.reduce((least, id) => id < least ? id : least);
-  const selector = {
-    prefix: receiptIndexPrefix(accountId),
-    start: receiptIndexKey(accountId, first),
-  };
-  for await (const { key } of kv.list(selector)) {
-    const requestId = key[2] as RequestId;
-    if (wanted.has(requestId)) indexed.add(requestId);
-  }
-  return indexed;
-}
-
 /**
  * Computes the day sums of an account anew from its indexed receipts and corrects the rows that differ. Safe on a live
  * store: a row that the indexer changes meanwhile is left to the next try. Returns how many rows were wrong.
@@ -149,8 +129,8 @@ async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string
     }
     some = [];
   };
-  for await (const { key } of kv.list({ prefix: receiptIndexPrefix(accountId) })) {
-    some.push(key[2] as RequestId);
+  for await (const requestId of listIndexed(kv, accountId)) {
+    some.push(requestId);
     if (some.length >= limits.moneyListRows) await add();
   }
   await add();

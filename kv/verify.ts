@@ -17,10 +17,10 @@ import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { decodeBatch } from "./batches.ts";
 import {
+  allReceiptPagesPrefix,
   batchesPrefix,
   leasesPrefix,
   ledgersPrefix,
-  receiptIndexesPrefix,
   receiptsPrefix,
   rollupsPrefix,
   walletsPrefix,
@@ -28,6 +28,7 @@ import {
 import type { LedgerEntry } from "./ledger.ts";
 import { leaseRow } from "./leases.ts";
 import { decodeReceipt } from "./receipt_codec.ts";
+import { pageIds } from "./receipt_index.ts";
 import {
   addReceipts,
   noUsage,
@@ -162,11 +163,12 @@ class Scan {
     await this.#each(ledgersPrefix(), second, ({ key, value }) => {
       this.tally(second(key)).ledgerMicroVnd += (value as LedgerEntry).amountMicroVnd;
     });
-    await this.#each(receiptIndexesPrefix(), second, ({ key }) => {
-      const requestId = key[2] as RequestId;
-      if (this.#tail.has(requestId)) this.#indexedTail.add(requestId);
-      const tally = this.tally(second(key));
-      tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+    await this.#each(allReceiptPagesPrefix(), second, (entry) => {
+      const tally = this.tally(second(entry.key));
+      for (const requestId of pageIds(entry)) {
+        if (this.#tail.has(requestId)) this.#indexedTail.add(requestId);
+        tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+      }
     });
     await this.#each(receiptsPrefix(), none, (entry) => this.#addReceipt(entry));
     await this.#each(rollupsPrefix(), second, ({ key, value }) => {

@@ -1,9 +1,10 @@
 /** The exact check of one account, also while it is being used: a reading counts only if nothing moved meanwhile. */
 import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
 import { listBatches } from "./batches.ts";
-import { ledgerPrefix, receiptIndexPrefix, rollupsOfPrefix } from "./keys.ts";
+import { ledgerPrefix, receiptPagesPrefix, rollupsOfPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { type LeaseRow, readLeasesOf } from "./leases.ts";
+import { pageIds } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";
 import {
   addReceipts,
@@ -112,8 +113,8 @@ export async function verifyAccount(
       movedMicroVnd += value.amountMicroVnd;
     }
     const ids: RequestId[] = [];
-    for await (const { key } of kv.list({ prefix: receiptIndexPrefix(accountId) })) {
-      ids.push(key[2] as RequestId);
+    for await (const page of kv.list<unknown>({ prefix: receiptPagesPrefix(accountId) })) {
+      ids.push(...pageIds(page));
     }
     const known = new Set(ids);
     const open = before.tail.filter((requestId) => !known.has(requestId));

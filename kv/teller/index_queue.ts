@@ -1,9 +1,13 @@
-/** The instance's own settled receipts on their way into the index: still in memory, so they are not read again. */
+/**
+ * The instance's own settled receipts on their way into the index: still in memory, so they are not read again, and
+ * grouped by day sum as they come, so that the longer they wait the fewer rows they cost.
+ */
 import type { InstanceId, RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { chunkGroups, groupReceipts, type KnownSum, writeIndex } from "../index_write.ts";
+import { type KnownSum, type RollupGroup, rollupGroupId, writeIndex } from "../index_write.ts";
 import { batchKey } from "../keys.ts";
+import { rollupCell } from "../rollups.ts";
 
 interface QueuedBatch {
   readonly commit: number;
@@ -11,9 +15,9 @@ interface QueuedBatch {
   left: number;
 }
 
-interface QueuedReceipt {
-  readonly receipt: Receipt;
-  readonly batch: QueuedBatch;
+interface QueuedGroup extends RollupGroup {
+  /** The batch of each receipt, at the same place. */
+  readonly batches: QueuedBatch[];
 }
 
 export interface IndexQueueDeps {
@@ -28,7 +32,9 @@ const deletesPerCommit = 500;
 
 export class IndexQueue {
   readonly #deps: IndexQueueDeps;
-  #receipts: QueuedReceipt[] = [];
+  /** In the order in which their first receipt came. */
+  readonly #groups = new Map<string, QueuedGroup>();
+  #length = 0;
   #batches: QueuedBatch[] = [];
   readonly #sums = new Map<string, KnownSum>();
   /** Receipts whose last try ended without an answer: they may be indexed already. */
@@ -40,7 +46,7 @@ export class IndexQueue {
 
   /** Receipts that wait. */
   get length(): number {
-    return this.#receipts.length;
+    return this.#length;
   }
 
   /** Batch rows that still lie in the store. */
@@ -52,42 +58,84 @@ export class IndexQueue {
   add(commit: number, receipts: readonly Receipt[]): void {
     const batch = { commit, left: receipts.length };
     this.#batches.push(batch);
-    for (const receipt of receipts) this.#receipts.push({ receipt, batch });
+    for (const receipt of receipts) this.#enter(receipt, batch);
   }
 
-  /** Indexes what has waited longest, at most one step's worth. Returns how many. */
+  #enter(receipt: Receipt, batch: QueuedBatch): void {
+    const cell = rollupCell(receipt);
+    const id = rollupGroupId(cell);
+    let group = this.#groups.get(id);
+    if (!group) {
+      group = { id, cell, receipts: [], batches: [] };
+      this.#groups.set(id, group);
+    }
+    group.receipts.push(receipt);
+    group.batches.push(batch);
+    this.#length++;
+  }
+
+  /** Indexes what has waited longest, at most one step's worth and only what waits now. Returns how many. */
   async step(): Promise<number> {
-    const { kv, instanceId, versionstamp, bounded, pause } = this.#deps;
-    const taken = this.#receipts.slice(0, limits.indexReceiptsPerStep);
-    if (taken.length === 0) return 0;
-    const batchOf = new Map(taken.map(({ receipt, batch }) => [receipt.requestId, batch]));
-    const indexed = new Set<RequestId>();
+    let left = Math.min(this.#length, limits.indexReceiptsPerStep);
+    let indexed = 0;
     if (this.#sums.size > limits.rollupRowsCached) this.#sums.clear();
-    const groups = groupReceipts(taken.map(({ receipt }) => receipt));
-    for (const chunk of chunkGroups(groups)) {
-      const ids = chunk.flatMap((group) => group.receipts.map((receipt) => receipt.requestId));
-      const outcome = await writeIndex(kv, chunk, {
+    while (left > 0) {
+      const chunk = this.#take();
+      const size = chunk.reduce((sum, group) => sum + group.receipts.length, 0);
+      if (!await this.#write(chunk)) break;
+      indexed += size;
+      left -= size;
+    }
+    return indexed;
+  }
+
+  /** The longest waiting groups that fit one commit. */
+  #take(): QueuedGroup[] {
+    const chunk: QueuedGroup[] = [];
+    let size = 0;
+    for (const group of this.#groups.values()) {
+      const room = limits.indexReceiptsPerCommit - size;
+      if (chunk.length >= limits.rollupRowsPerCommit || room === 0) break;
+      this.#groups.delete(group.id);
+      if (group.receipts.length > room) {
+        const rest = { ...group, receipts: group.receipts.splice(room) };
+        this.#groups.set(group.id, { ...rest, batches: group.batches.splice(room) });
+      }
+      chunk.push(group);
+      size += group.receipts.length;
+    }
+    this.#length -= size;
+    return chunk;
+  }
+
+  async #write(chunk: readonly QueuedGroup[]): Promise<boolean> {
+    const { kv, instanceId, versionstamp, bounded, pause } = this.#deps;
+    const ids = chunk.flatMap((group) => group.receipts.map((receipt) => receipt.requestId));
+    const doubtful = this.#doubtful.size > 0 && ids.some((id) => this.#doubtful.has(id));
+    let outcome: Awaited<ReturnType<typeof writeIndex>> = "conflict";
+    try {
+      outcome = await writeIndex(kv, chunk, {
         owner: { instanceId, versionstamp },
-        ...(ids.some((id) => this.#doubtful.has(id)) ? {} : { cache: this.#sums }),
+        ...(doubtful ? {} : { cache: this.#sums }),
         bounded,
         pause,
       });
-      if (outcome !== "written") {
-        for (const group of chunk) this.#sums.delete(group.id);
+    } finally {
+      if (outcome === "written") {
+        for (const { batches } of chunk) for (const batch of batches) batch.left--;
+        if (doubtful) { for (const id of ids) this.#doubtful.delete(id); }
+      } else {
         for (const id of ids) this.#doubtful.add(id);
-        break;
-      }
-      for (const id of ids) {
-        indexed.add(id);
-        this.#doubtful.delete(id);
-        const batch = batchOf.get(id);
-        if (batch) batch.left--;
+        for (const { id, receipts, batches } of chunk) {
+          this.#sums.delete(id);
+          receipts.forEach((receipt, at) => {
+            const batch = batches[at];
+            if (batch) this.#enter(receipt, batch);
+          });
+        }
       }
     }
-    // Only this method takes from the front, and `add` appends: the rest of the array is unchanged.
-    const kept = taken.filter(({ receipt }) => !indexed.has(receipt.requestId));
-    this.#receipts = kept.concat(this.#receipts.slice(taken.length));
-    return indexed.size;
+    return outcome === "written";
   }
 
   /**

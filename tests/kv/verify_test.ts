@@ -60,14 +60,14 @@ const damages: readonly (readonly [
   ["a batch that vanished", "index", async (kv) => kv.delete(await firstKey(kv, "settled"))],
   ["a ledger line that vanished", "balance", (kv, account) => deleteLedger(kv, account)],
   [
-    "an index row that vanished",
+    "an index page that vanished",
     "index",
-    async (kv) => kv.delete(await firstKey(kv, "receipt_by_account")),
+    async (kv) => kv.delete(await firstKey(kv, "receipts_of")),
   ],
   [
-    "an index row without a receipt",
+    "an index entry without a receipt",
     "index",
-    (kv, account) => kv.set(["receipt_by_account", account, "req_ghost"], 1),
+    (kv, account) => kv.set(["receipts_of", account, "req_0mwo7pxghost"], "ghost"),
   ],
   ["a day sum that vanished", "rollup", async (kv) => kv.delete(await firstKey(kv, "usage"))],
   ["a garbled receipt", "row", async (kv) => kv.set(await firstKey(kv, "receipt"), "[9]")],

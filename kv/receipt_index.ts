@@ -1,0 +1,93 @@
+/**
+ * The index of receipts by account: pages of request ids.
+ *
+ * A row per receipt would double the cost of a call on the store. A page holds the ids that were indexed together and
+ * that share a bucket, the first digits of their time (1.3 seconds). Its key ends in its newest id, so the pages of a
+ * bucket lie together and listing by id sorts one bucket at a time, however late some of its calls ended.
+ */
+import { invariant } from "../core/assert.ts";
+import type { AccountId, RequestId } from "../core/ids.ts";
+import type { Receipt } from "../core/receipt.ts";
+import { receiptPageKey, receiptPagesPrefix } from "./keys.ts";
+
+/** `req_` and seven of the nine digits of the time: 36² ms. */
+const bucketChars = 11;
+/** Sorts after every id of a bucket. */
+const bucketEnd = "~";
+
+function bucketOf(requestId: string): string {
+  return requestId.slice(0, bucketChars);
+}
+
+/** Adds the pages of these receipts to an atomic. The receipts must not be indexed yet. */
+export function writePages(op: Deno.AtomicOperation, receipts: Iterable<Receipt>): void {
+  const pages = new Map<string, { accountId: AccountId; newest: RequestId; rest: string[] }>();
+  for (const { accountId, requestId } of receipts) {
+    const id = accountId + bucketOf(requestId);
+    const page = pages.get(id);
+    if (page) {
+      page.rest.push(requestId.slice(bucketChars));
+      if (requestId > page.newest) page.newest = requestId;
+    } else {
+      pages.set(id, { accountId, newest: requestId, rest: [requestId.slice(bucketChars)] });
+    }
+  }
+  for (const { accountId, newest, rest } of pages.values()) {
+    op.set(receiptPageKey(accountId, newest), rest.join());
+  }
+}
+
+/** @throws {InvariantError} if the row is not a page */
+export function pageIds({ key, value }: Deno.KvEntry<unknown>): RequestId[] {
+  const newest = key[2];
+  invariant(typeof value === "string" && typeof newest === "string", "not a page of receipts");
+  const bucket = bucketOf(newest);
+  return value.split(",").map((rest) => `${bucket}${rest}` as RequestId);
+}
+
+/** The indexed calls of an account, the latest first, before `before` if that is given. */
+export async function* listIndexed(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  before?: RequestId,
+): AsyncGenerator<RequestId> {
+  const prefix = receiptPagesPrefix(accountId);
+  const selector = before === undefined
+    ? { prefix }
+    : { prefix, end: receiptPageKey(accountId, bucketOf(before) + bucketEnd) };
+  let bucket = "";
+  let ids: RequestId[] = [];
+  const inOrder = () => {
+    const sorted = ids.filter((id) => before === undefined || id < before).sort().reverse();
+    ids = [];
+    return sorted;
+  };
+  for await (const entry of kv.list<unknown>(selector, { reverse: true })) {
+    const page = pageIds(entry);
+    const next = bucketOf(String(entry.key[2]));
+    if (next !== bucket) yield* inOrder();
+    bucket = next;
+    ids.push(...page);
+  }
+  yield* inOrder();
+}
+
+/** Which of an account's calls are in the index. */
+export async function indexedAmong(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  requestIds: readonly RequestId[],
+): Promise<Set<RequestId>> {
+  const wanted = new Set(requestIds);
+  const indexed = new Set<RequestId>();
+  for (const bucket of new Set(requestIds.map(bucketOf))) {
+    const selector = {
+      start: receiptPageKey(accountId, bucket),
+      end: receiptPageKey(accountId, bucket + bucketEnd),
+    };
+    for await (const entry of kv.list<unknown>(selector)) {
+      for (const id of pageIds(entry)) if (wanted.has(id)) indexed.add(id);
+    }
+  }
+  return indexed;
+}
