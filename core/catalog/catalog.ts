@@ -20,7 +20,7 @@ export interface Route {
   readonly priority: number;
   readonly weight: number;
   readonly countTokens: boolean;
-  readonly facts: RouteFacts;
+  readonly facts: RouteFacts & { readonly videoAdapter?: unknown };
 }
 
 export interface Model {

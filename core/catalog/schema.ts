@@ -91,7 +91,10 @@ export const routeSchema = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
   countTokens: z.boolean().default(false)
     .describe("The provider counts tokens at /v1/messages/count_tokens."),
-  facts: routeFactsSchema.default({})
+  facts: routeFactsSchema.extend({
+    videoAdapter: z.unknown().optional()
+      .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),
+  }).default({})
     .describe("What conversion must know of this route; see docs/conversion.md."),
 });
 
