@@ -122,7 +122,8 @@ export class FrameTemplate {
   /** The literal in a frame of the learnt shape, else `undefined`. */
   match(data: string): string | undefined {
     const start = this.#before.length;
-    if (start === 0 || !data.startsWith(this.#before)) return undefined;
+    // A slice and a comparison: several times faster than `startsWith` on texts of this length.
+    if (start === 0 || data.slice(0, start) !== this.#before) return undefined;
     const end = literalEnd(data, start);
     if (end < 0 || !this.#restMatches(data, end)) return undefined;
     return data.slice(start, end);
@@ -140,11 +141,24 @@ export class FrameTemplate {
 
   #restMatches(data: string, from: number): boolean {
     if (this.#tail !== undefined) {
-      if (!data.startsWith(this.#after, from)) return false;
-      const end = literalEnd(data, from + this.#after.length);
-      return end > 0 && data.length - end === this.#tail.length && data.endsWith(this.#tail);
+      const next = from + this.#after.length;
+      if (data.slice(from, next) !== this.#after) return false;
+      const end = literalEnd(data, next);
+      return end > 0 && data.slice(end) === this.#tail;
     }
-    if (data.length - from === this.#after.length && data.endsWith(this.#after)) return true;
-    return this.#mayPad && data.slice(from).replaceAll(" ", "") === this.#after;
+    if (data.slice(from) === this.#after) return true;
+    return this.#mayPad && this.#paddedRestMatches(data, from);
+  }
+
+  /** Compares the few characters behind the string, spaces aside. */
+  #paddedRestMatches(data: string, from: number): boolean {
+    let at = 0;
+    for (let i = from; i < data.length; i++) {
+      const unit = data.charCodeAt(i);
+      if (unit === 0x20) continue;
+      if (unit !== this.#after.charCodeAt(at)) return false;
+      at++;
+    }
+    return at === this.#after.length;
   }
 }

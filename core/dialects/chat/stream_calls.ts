@@ -30,6 +30,9 @@ export class StreamCalls {
   /** The current call of each key. */
   readonly #calls = new Map<string, Call>();
   #count = 0;
+  /** The call of {@linkcode lastPiece}. */
+  #pieceCall: Call | undefined;
+  #lastPiece: string | undefined;
 
   constructor(emit: EventSink, takeBlock: () => number) {
     this.#emit = emit;
@@ -40,11 +43,30 @@ export class StreamCalls {
     return this.#count;
   }
 
+  /**
+   * The argument text of the last delta, when that delta brought nothing else: one piece of a function's arguments,
+   * for a call that is told. The next delta of the same shape may go to {@linkcode takePiece}.
+   */
+  get lastPiece(): string | undefined {
+    return this.#lastPiece;
+  }
+
   /** Takes the `tool_calls` list of one delta. */
   take(deltas: readonly Json[]): void {
     deltas.forEach((delta, position) => {
       if (isJsonObject(delta)) this.#delta(delta, position);
     });
+    if (deltas.length !== 1) this.#lastPiece = undefined;
+  }
+
+  /** Takes one more piece for the call of {@linkcode lastPiece}; `false` when it needs a closer look. */
+  takePiece(json: string): boolean {
+    const call = this.#pieceCall;
+    if (call === undefined || this.#lastPiece === undefined || call.ended) return false;
+    const text: string = JSON.parse(json);
+    call.progress.take(text);
+    this.#emit({ type: "arguments", block: call.block, json });
+    return true;
   }
 
   /** Takes the old `function_call` of one delta. */
@@ -81,6 +103,10 @@ export class StreamCalls {
     }
     this.#name(call, id, name);
     const text = isCustom ? inner.input : inner.arguments;
+    const isPiece = !isCustom && id === "" && name === "" && call.told && !call.ended &&
+      !call.placeholder && typeof text === "string" && text !== "" && text !== "{}";
+    this.#lastPiece = isPiece ? text : undefined;
+    this.#pieceCall = call;
     if (typeof text === "string") this.#arguments(call, text);
     else if (isJsonObject(text)) this.#arguments(call, JSON.stringify(text));
   }

@@ -19,7 +19,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   readonly #signer: string;
   readonly #template = new FrameTemplate();
   /** What the template's string means; `undefined` until one was learnt. */
-  #templateKind: TextKind | undefined;
+  #templateKind: TextKind | "arguments" | undefined;
   #blocks = 0;
   /** The text block that deltas of its kind go to. */
   #open: { readonly kind: TextKind; readonly block: number } | undefined;
@@ -38,10 +38,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   frame(event: string | undefined, data: string, emit: EventSink): void {
     if (this.#finished) return;
     this.#emit = emit;
-    const literal = this.#templateKind === undefined ? undefined : this.#template.match(data);
-    if (literal !== undefined && this.#templateKind !== undefined && literal !== '""') {
-      return this.#text(this.#templateKind, literal);
-    }
+    if (this.#templateKind !== undefined && event !== "error" && this.#takeKnown(data)) return;
     const text = data.trim();
     if (text === "") return;
     if (text === "[DONE]") return this.#end();
@@ -57,6 +54,16 @@ export class ChatStreamDecoder implements StreamDecoder {
     // Some servers leave `[DONE]` out; after a finish reason the answer is whole all the same.
     this.#emit = emit;
     if (!this.#finished && this.#finish !== undefined) this.#end();
+  }
+
+  /** The hot path: a chunk of the learnt shape differs only in its piece of text. */
+  #takeKnown(data: string): boolean {
+    const kind = this.#templateKind;
+    const json = this.#template.match(data);
+    if (kind === undefined || json === undefined || json === '""') return false;
+    if (kind === "arguments") return this.#open === undefined && this.#callsOf().takePiece(json);
+    this.#text(kind, json);
+    return true;
   }
 
   #end(): void {
@@ -77,6 +84,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #chunk(chunk: JsonObject, data: string): void {
+    // What was learnt speaks of the state before this chunk.
+    this.#templateKind = undefined;
     if (!this.#started) {
       this.#started = true;
       this.#emit({ type: "start", ...(typeof chunk.id === "string" ? { id: chunk.id } : {}) });
@@ -209,9 +218,9 @@ export class ChatStreamDecoder implements StreamDecoder {
   #learn(delta: JsonObject, data: string): void {
     const filled = Object.entries(delta).filter(([key, value]) => key !== "role" && holds(value));
     const [only] = filled;
-    this.#templateKind = undefined;
     if (filled.length !== 1 || only === undefined) return;
     const [key, value] = only;
+    if (key === "tool_calls") return this.#learnArguments(data);
     if (typeof value !== "string" || (delta.role !== undefined && delta.role !== "assistant")) {
       return;
     }
@@ -219,6 +228,13 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (kind === undefined) return;
     this.#template.learn(data, key, value);
     this.#templateKind = kind;
+  }
+
+  #learnArguments(data: string): void {
+    const piece = this.#calls?.lastPiece;
+    if (piece === undefined) return;
+    this.#template.learn(data, "arguments", piece);
+    this.#templateKind = "arguments";
   }
 
   #report(usage: UsageReport): void {

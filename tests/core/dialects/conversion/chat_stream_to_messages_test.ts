@@ -361,6 +361,24 @@ Deno.test("interleaved calls come out one after another", () => {
   assertEquals(blocksOf(chunks), [use("call_a", "f", { x: 1 }), use("call_b", "g", { y: 2 })]);
 });
 
+Deno.test("the short way for pieces of the same shape never mixes up calls", () => {
+  const usage = { usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } };
+  const chunks = [
+    open,
+    calls(start(0, "call_a", "f")),
+    calls(piece(0, '{"x":')),
+    calls(piece(0, "[1,")),
+    chunk({ tool_calls: [start(1, "call_b", "g")] }, null, usage),
+    chunk({ tool_calls: [piece(1, '{"y":')] }, null, usage),
+    calls(piece(0, "2")),
+    calls(piece(0, "]}")),
+    calls(piece(1, "3")),
+    calls(piece(1, "}")),
+    chunk({}, "tool_calls"),
+  ];
+  assertEquals(blocksOf(chunks), [use("call_a", "f", { x: [1, 2] }), use("call_b", "g", { y: 3 })]);
+});
+
 Deno.test("the open call streams on while a later one waits", () => {
   const { early } = streamed(
     "chat",
