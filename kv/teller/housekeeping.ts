@@ -114,6 +114,8 @@ export class Housekeeping {
     let left = Math.ceil(pipeline.book.stale(Infinity).length / limits.leasesPerCheckpoint);
     for (; left > 0; left--) await pipeline.chore(checkpoint);
     const indexed = await index.step();
+    // No progress may mean that the fence is lost: a commit finds out.
+    if (indexed === 0 && index.length > 0) await pipeline.chore(checkpoint);
     if (index === pipeline.index) await index.sweep(pipeline.book.checkpointedBefore());
     this.#returnIdleLeases();
     return { indexed, waiting: pipeline.index.length };

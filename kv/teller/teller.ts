@@ -188,21 +188,20 @@ export class LiveTeller implements Teller {
     for (let attempt = 1;; attempt++) {
       const before = await bounded(readWallet(this.#kv, accountId));
       const rows = await bounded(readLeasesOf(this.#kv, accountId));
-      const lease = this.#pipeline.book.find(accountId);
-      const uncheckpointed = lease ? (lease.rowMicroVnd ?? 0n) - lease.remainingMicroVnd : 0n;
-      const reservedMicroVnd = lease ? lease.heldMicroVnd + lease.chargingMicroVnd : 0n;
-      const after = await bounded(readWallet(this.#kv, accountId));
+      // Our own row lags behind the calls; the memory does not.
+      const own = this.#pipeline.book.find(accountId);
+      const leasedMicroVnd = rows
+        .filter((row) => row.instanceId !== this.instanceId)
+        .reduce((sum, row) => sum + row.remainingMicroVnd, own?.remainingMicroVnd ?? 0n);
+      const reservedMicroVnd = own?.heldMicroVnd ?? 0n;
+      const { availableMicroVnd, versionstamp } = await bounded(readWallet(this.#kv, accountId));
       // Every transfer changes the wallet row, so an unchanged row means that wallet and leases fit together.
-      if (after.versionstamp !== before.versionstamp && attempt < limits.walletWriteAttempts) {
-        continue;
-      }
-      const leased = rows.reduce((sum, row) => sum + row.remainingMicroVnd, -uncheckpointed);
-      const leasedMicroVnd = leased > 0n ? leased : 0n;
+      if (versionstamp !== before.versionstamp && attempt < limits.walletWriteAttempts) continue;
       return {
-        availableMicroVnd: after.availableMicroVnd,
+        availableMicroVnd,
         leasedMicroVnd,
         reservedMicroVnd,
-        totalMicroVnd: after.availableMicroVnd + leasedMicroVnd,
+        totalMicroVnd: availableMicroVnd + leasedMicroVnd,
       };
     }
   }

@@ -440,3 +440,53 @@ Deno.test("receipts of many wallets and many calls are all there, in ascending o
   assertEquals([report.ok, report.receipts, report.accounts], [true, 700, 20]);
   assertEquals(report.chargedMicroVnd, receipts.reduce((sum, r) => sum + r.costMicroVnd, 0n));
 });
+
+Deno.test("an instance that overslept asks the store before it admits a call again", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const teller = await openTeller(kv, { clock: time, timer: { start: () => () => {} } });
+  const account = newAccount();
+  await topUp(kv, account, 1_000n);
+  teller.release(await mustReserve(teller, account, 100n));
+  assert(!("then" in teller.reserve(account, 1n)));
+  time.advance(limits.instanceTtlMs);
+  await reapExpiredInstances(kv, time.nowMs());
+  const before = teller.instanceId;
+  const late = teller.reserve(account, 1n);
+  assert("then" in late, "its leases may be gone");
+  assertEquals((await late).ok, true);
+  assert(teller.instanceId !== before, "and were");
+  await teller.close();
+});
+
+Deno.test("no call is admitted while more is unsettled than may be kept", async () => {
+  let fault: Fault = "none";
+  using w = await world((kv) => faultyKv(kv, () => fault));
+  const account = newAccount();
+  await topUp(w.kv, account, 10n);
+  await mustReserve(w.teller, account, 10n);
+  const open = Array.from({ length: limits.unsettledCalls }, () => w.teller.reserve(account, 0n));
+  fault = "before";
+  const settling = open.map((result) => {
+    if (!("ok" in result) || !result.ok) throw new Error("refused");
+    return w.teller.settle(result.reservation, draftOf(0n));
+  });
+  const refused = await reserve(w.teller, account, 0n);
+  assertEquals(refused.ok ? "ok" : refused.reason, "unavailable");
+  fault = "none";
+  await runWith(w.time, Promise.all(settling));
+  assertEquals((await reserve(w.teller, account, 0n)).ok, true);
+});
+
+Deno.test("an instance whose index right is gone finds out and begins anew", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 100n);
+  await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
+  const before = w.teller.instanceId;
+  await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
+  await runWith(w.time, w.teller.indexOnce().catch(() => {}));
+  assert(w.teller.instanceId !== before);
+  const days = { fromDay: "2026-11-20", toDay: "2026-11-20" };
+  assertEquals((await readUsage(w.kv, account, days)).map(({ usage }) => usage.calls), [1]);
+});
