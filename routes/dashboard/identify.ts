@@ -70,8 +70,8 @@ function isCrossSite(c: Context, baseUrl: string): boolean {
   if (site !== undefined && site !== "same-origin") return true;
   const origin = c.req.header("origin");
   if (origin === undefined) return false;
-  const parsed = URL.parse(origin);
-  return origin !== new URL(baseUrl).origin && parsed?.host !== c.req.header("host");
+  // The address that the browser used also counts: on a developer's machine it may differ from the public one.
+  return origin !== new URL(baseUrl).origin && URL.parse(origin)?.host !== new URL(c.req.url).host;
 }
 
 async function sentCsrfToken(c: Context): Promise<string | undefined> {
