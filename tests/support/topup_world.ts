@@ -11,6 +11,7 @@ import type { MatchingSettings } from "../../kv/bank_matching.ts";
 import type { Operator } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
+import { verifyStore } from "../../kv/verify.ts";
 import { readWallet } from "../../kv/wallets.ts";
 
 export const receivingAccount: ReceivingAccount = {
@@ -36,6 +37,7 @@ export interface TopupWorld {
   state(event: BankEvent): Promise<BankEventState | undefined>;
   /** An intake over another view of the same store, e.g. a faulty one. */
   intakeOver(kv: Deno.Kv): BankIntake;
+  /** What the checks of the ledger and of the bank find wrong: nothing, if all is well. */
   findings(): Promise<readonly string[]>;
 }
 
@@ -74,7 +76,11 @@ export function topupWorld(kv: Deno.Kv, change: Partial<MatchingSettings> = {}):
       return (await getBankEvent(kv, event)).value?.state;
     },
     intakeOver: (view) => createBankIntake({ ...settings, kv: view, report }),
-    findings: async () => (await checkTopups(kv, world.nowMs)).problems,
+    async findings() {
+      const store = await verifyStore(kv);
+      const bank = await checkTopups(kv, world.nowMs);
+      return [...store.problems.map(({ kind, detail }) => `${kind}: ${detail}`), ...bank.problems];
+    },
   };
   return world;
 }
