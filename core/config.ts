@@ -38,6 +38,8 @@ export interface Config {
   readonly openId: OpenIdConfig | undefined;
   /** How long streams may run on after SIGTERM. */
   readonly drainMs: number;
+  /** Spans and metrics go out through the runtime's exporter (`OTEL_DENO`). */
+  readonly telemetry: boolean;
 }
 
 /** An OpenID provider at which customers may sign in. */
@@ -70,6 +72,7 @@ const environmentSchema = z.object({
   )
     .optional(),
   GATEWAY_DRAIN_MS: z.coerce.number().int().min(0).max(900_000).default(25_000),
+  OTEL_DENO: z.string().default(""),
   MAIL_URL: z.string().regex(
     /^(smtps?:\/\/|https:\/\/|log:)/,
     "must start with smtp://, smtps://, https:// or log:",
@@ -202,6 +205,7 @@ export function readConfig(environment: Environment, fileText: string): ConfigRe
       topup: topup.settings,
       openId,
       drainMs: data.GATEWAY_DRAIN_MS,
+      telemetry: data.OTEL_DENO === "true" || data.OTEL_DENO === "1",
       catalog,
       mode: real ? "production" : "sandbox",
       providerKeys,

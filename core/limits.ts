@@ -162,6 +162,8 @@ export const limits = {
   passwordHashQueue: 64,
   /** Movements in one statement import: a month of a busy account. */
   statementRows: 10_000,
+  /** A body sent to the operators' interface: a reason and a message. */
+  operatorBodyBytes: 16 * 1024,
   /** Longest video a model may be configured for; the spec's longest is 30. Bounds the price before it is looked up. */
   videoSeconds: 600,
   /** Most reference images of one video request that a model may be configured for (spec section 8: 10). */

@@ -4,6 +4,7 @@ import { mountDashboard } from "./dashboard/mod.ts";
 import { createHealth } from "./health.ts";
 import { createOperatorApi } from "./operator_api/app.ts";
 import type { Site } from "./server/site.ts";
+import { createMetrics } from "./telemetry/metrics_app.ts";
 import { type ConnectionBindings, createApi, notFound } from "./v1/app.ts";
 import type { Gateway } from "./v1/gateway.ts";
 
@@ -21,6 +22,7 @@ export function createApp(
 ): Hono<{ Bindings: ConnectionBindings }> {
   const app = createApi(gateway);
   app.route("/", createHealth(gateway, options.stopping));
+  app.route("/", createMetrics(gateway));
   const { site } = options;
   if (site !== undefined) {
     app.route("/", site.usageApi);

@@ -1,17 +1,27 @@
 /** One try of one route, up to the point where the client may see something of it. */
+import type { Deadlines } from "../deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../dialects/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
-import { readWhole } from "./read_whole.ts";
+import { readBeginning, readWhole } from "./read_whole.ts";
+import { retryAfterSeconds } from "./retry_after.ts";
+
+/** A whole answer as the provider sent it. */
+export interface ProviderAnswer {
+  readonly bytes: Uint8Array;
+  readonly value: JsonObject;
+}
 
 /** What a route does with the exchange; made anew for each try. */
 export interface AttemptHandlers {
   readonly exchange: UpstreamExchange;
   readonly createPipe: () => StreamPipe;
   readonly readAnswer: (body: JsonObject) => AnswerReading;
+  /** The whole answer in the client's style. Throws a {@linkcode GatewayError} when it is no answer after all. */
+  readonly toClient: (answer: ProviderAnswer) => Uint8Array;
   /** Turns a refusal of the provider into ours. */
   readonly decodeError: (status: number, body: string) => GatewayError;
   /** Told the status as soon as it is in, e.g. to let a refused credential rest. */
@@ -32,38 +42,52 @@ export interface StartedStream {
   readonly bodyEnded: boolean;
 }
 
-/** A whole answer, not streamed. */
+/** A whole answer, not streamed, ready for the client. */
 export interface WholeAnswer {
   readonly kind: "answer";
-  readonly bytes: Uint8Array;
-  readonly value: JsonObject;
+  /** In the client's style. */
+  readonly clientBytes: Uint8Array;
   readonly reading: AnswerReading;
 }
 
-const unreachable = "The provider of this model cannot be reached";
+const failed = (what: string, cause?: unknown) =>
+  new GatewayError(
+    "upstream_unreachable",
+    `The provider of this model ${what}`,
+    cause === undefined ? {} : { cause },
+  );
 
-/** The client's view of a failed exchange. The cause stays inside: it may name hosts. */
-export function asGatewayError(failure: unknown): GatewayError {
+/** The client's view of a failed exchange; `undefined` when it is no failure of an exchange but a bug of ours. */
+export function knownFailure(failure: unknown): GatewayError | undefined {
   if (failure instanceof GatewayError) return failure;
-  if (failure instanceof UpstreamFailure) {
-    return new GatewayError("upstream_unreachable", unreachable, { cause: failure });
-  }
-  throw failure;
+  // The cause stays inside: it may name hosts.
+  if (!(failure instanceof UpstreamFailure)) return undefined;
+  return failure.code === "timeout"
+    ? new GatewayError("upstream_timeout", "The provider of this model stopped sending", {
+      cause: failure,
+    })
+    : failed("cannot be reached", failure);
 }
 
-function retryAfterSeconds(response: UpstreamResponse): number | undefined {
-  const text = response.header("retry-after");
-  if (text === undefined || !/^\d{1,6}$/.test(text.trim())) return undefined;
-  return Number(text);
+/** Like {@linkcode knownFailure}; what is none is thrown on. */
+export function asGatewayError(failure: unknown): GatewayError {
+  const known = knownFailure(failure);
+  if (known === undefined) throw failure;
+  return known;
 }
 
+/** A refusal speaks by its status; its body only refines that, so it gets little time and little room. */
 async function refusal(
   response: UpstreamResponse,
   handlers: AttemptHandlers,
+  deadlines: Deadlines,
 ): Promise<GatewayError> {
-  const bytes = await readWhole(response.body, limits.errorBodyBytes);
+  const patience = deadlines.create(() => handlers.exchange.cancel());
+  patience.arm(limits.refusalBodyMs);
+  const bytes = await readBeginning(response.body, limits.errorBodyBytes);
+  patience.disarm();
   const error = handlers.decodeError(response.status, new TextDecoder().decode(bytes));
-  const seconds = retryAfterSeconds(response);
+  const seconds = retryAfterSeconds(response.header);
   if (seconds === undefined || error.retryAfterSeconds !== undefined) return error;
   return new GatewayError(error.code, error.message, {
     status: error.status,
@@ -74,10 +98,18 @@ async function refusal(
 }
 
 /** Waits for status and headers; anything but a success is thrown as the provider's refusal. */
-async function answered(handlers: AttemptHandlers): Promise<UpstreamResponse> {
+async function answered(
+  handlers: AttemptHandlers,
+  deadlines: Deadlines,
+): Promise<UpstreamResponse> {
   const response = await handlers.exchange.response;
-  handlers.onStatus?.(response.status, retryAfterSeconds(response));
-  if (response.status < 200 || response.status > 299) throw await refusal(response, handlers);
+  handlers.onStatus?.(response.status, retryAfterSeconds(response.header));
+  if (response.status < 200 || response.status > 299) {
+    throw await refusal(response, handlers, deadlines);
+  }
+  // We ask for none (`accept-encoding: identity`); what comes packed all the same cannot be read or passed on.
+  const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") throw failed("sent a packed answer");
   return response;
 }
 
@@ -107,16 +139,27 @@ function concat(parts: readonly Uint8Array[], length: number): Uint8Array {
  *
  * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
  */
-export async function attemptAnswer(handlers: AttemptHandlers): Promise<WholeAnswer> {
-  const response = await answered(handlers);
+export async function attemptAnswer(
+  handlers: AttemptHandlers,
+  deadlines: Deadlines,
+): Promise<WholeAnswer> {
+  const response = await answered(handlers, deadlines);
   const bytes = await readWhole(response.body, limits.answerBytes);
   const value = parseObject(bytes);
-  if (value === undefined) {
-    throw new GatewayError("upstream_unreachable", "The provider of this model sent no JSON");
-  }
+  if (value === undefined) throw failed("sent no JSON");
   const reading = handlers.readAnswer(value);
   if (reading.error !== undefined) throw reading.error;
-  return { kind: "answer", bytes, value, reading };
+  // Converted here: an answer that cannot be delivered is a failure of this route, and not charged.
+  return { kind: "answer", clientBytes: handlers.toClient({ bytes, value }), reading };
+}
+
+/** A stream request that was answered by a page, an error object or a whole answer. */
+async function notAStream(
+  response: UpstreamResponse,
+  handlers: AttemptHandlers,
+): Promise<GatewayError> {
+  const value = parseObject(await readBeginning(response.body, limits.errorBodyBytes));
+  return (value && handlers.readAnswer(value).error) ?? failed("sent no event stream");
 }
 
 /**
@@ -125,22 +168,22 @@ export async function attemptAnswer(handlers: AttemptHandlers): Promise<WholeAns
  *
  * @throws {GatewayError | UpstreamFailure} when this route failed before any output
  */
-export async function attemptStream(handlers: AttemptHandlers): Promise<StartedStream> {
+export async function attemptStream(
+  handlers: AttemptHandlers,
+  deadlines: Deadlines,
+): Promise<StartedStream> {
   const { exchange } = handlers;
-  const response = await answered(handlers);
-  const contentType = response.header("content-type") ?? "";
-  if (!contentType.includes("event-stream")) {
-    // A provider that answers a stream request with a page or an error object in a 200.
-    const bytes = await readWhole(response.body, limits.errorBodyBytes);
-    const value = parseObject(bytes);
-    throw (value && handlers.readAnswer(value).error) ??
-      new GatewayError("upstream_unreachable", "The provider of this model sent no event stream");
+  const response = await answered(handlers, deadlines);
+  const contentType = response.header("content-type") ?? "text/event-stream";
+  if (!/^text\/event-stream\b/i.test(contentType.trim())) {
+    throw await notAStream(response, handlers);
   }
   const pipe = handlers.createPipe();
+  const { reading } = pipe;
   const held: Uint8Array[] = [];
   let heldBytes = 0;
   let bodyEnded = false;
-  while (!pipe.reading.sawOutput && pipe.reading.state === "open") {
+  while (!reading.sawOutput && reading.state === "open") {
     const chunk = await response.body.read();
     if (chunk === null) {
       bodyEnded = true;
@@ -150,19 +193,12 @@ export async function attemptStream(handlers: AttemptHandlers): Promise<StartedS
     if (out.length === 0) continue;
     held.push(out);
     heldBytes += out.length;
-    if (heldBytes > limits.preambleBytes) {
-      throw new GatewayError("upstream_unreachable", "The provider of this model sends no output");
-    }
+    if (heldBytes > limits.preambleBytes) throw failed("sends no output");
   }
-  const { reading } = pipe;
-  if (!reading.sawOutput && reading.state === "error") {
-    throw reading.error ?? new GatewayError("upstream_unreachable", unreachable);
-  }
-  if (
-    !reading.sawOutput && bodyEnded && reading.state === "open" && reading.stopReason === undefined
-  ) {
-    throw new GatewayError("upstream_unreachable", "The provider of this model broke off");
-  }
+  // Also when some output came with it: the client has seen nothing yet, and another route may do the whole.
+  if (reading.state === "error") throw reading.error ?? failed("failed");
+  const whole = reading.state === "completed" || reading.stopReason !== undefined;
+  if (!reading.sawOutput && bodyEnded && !whole) throw failed("broke off");
   return {
     kind: "stream",
     exchange,

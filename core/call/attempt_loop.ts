@@ -3,30 +3,19 @@
  * once; every try is on the one receipt.
  */
 import type { Route } from "../catalog/catalog.ts";
-import type { Clock } from "../clock.ts";
-import type { Deadlines } from "../deadlines.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Attempt } from "../receipt.ts";
 import type { AttemptHandlers, StartedStream, WholeAnswer } from "./attempt.ts";
-import { type CallControl, stopError } from "./call_control.ts";
-import { type AttemptResult, type RaceOutcome, Racer } from "./racer.ts";
+import { stopError } from "./call_control.ts";
+import { type FailedTry, type RaceOutcome, Racer, type RacerInput } from "./racer.ts";
 
-export interface AttemptLoopInput<Handlers extends AttemptHandlers> {
+export interface AttemptLoopInput<Handlers extends AttemptHandlers>
+  extends Omit<RacerInput<Handlers>, "route"> {
   /** Routes in the order to try; each at most once, or once per credential where one was refused. */
   readonly candidates: readonly Route[];
-  /** Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused). */
-  readonly start: (route: Route) => Handlers;
-  readonly stream: boolean;
-  /** Streaming: silence before the first output that makes a route slow. */
-  readonly slowAfterMs: number;
   /** Streaming: after this long a second route runs beside the first, and the quicker one is taken. */
   readonly hedgeAfterMs?: number | undefined;
-  readonly deadlines: Deadlines;
-  readonly clock: Clock;
-  readonly control: CallControl;
-  /** Told once about each try, e.g. to keep the health of routes. */
-  readonly report: (route: Route, result: AttemptResult) => void;
 }
 
 export type AttemptLoopResult<Handlers extends AttemptHandlers> =
@@ -67,12 +56,24 @@ export function moreTelling(former: GatewayError | undefined, error: GatewayErro
     : error;
 }
 
+/** A provider that does not know the model we asked it for is the operator's to mend; the client named a good one. */
+function forClient(error: GatewayError): GatewayError {
+  return error.code !== "model_not_found" ? error : new GatewayError(
+    "upstream_unreachable",
+    "The provider of this model refused the call for reasons on our side",
+    { cause: error },
+  );
+}
+
 class AttemptLoop<Handlers extends AttemptHandlers> {
   readonly #input: AttemptLoopInput<Handlers>;
   readonly #queue: Route[];
   readonly #attempts: Attempt[] = [];
+  readonly #tries = new Map<Route, number>();
   #started = 0;
   #telling: GatewayError | undefined;
+  /** Said by a route that cannot carry this request. Counts only if no route could. */
+  #unsuited: GatewayError | undefined;
 
   constructor(input: AttemptLoopInput<Handlers>) {
     this.#input = input;
@@ -87,13 +88,31 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     return new Racer({ ...this.#input, route });
   }
 
-  #note(racer: Racer<Handlers>): void {
-    if (racer.attempt !== undefined) this.#attempts.push(racer.attempt);
+  #note(racer: Racer<Handlers>, lost = false): void {
+    const { attempt } = racer;
+    if (attempt === undefined) return;
+    // Both had output in the same moment: there is one winner all the same.
+    const photoFinish = lost && attempt.outcome === "ok";
+    this.#attempts.push(photoFinish ? { ...attempt, outcome: "beaten" } : attempt);
+  }
+
+  /** Tells whether the call goes on after this failure. */
+  #goesOn({ error, unsuited }: FailedTry): boolean {
+    return this.#input.control.stopped === undefined && (unsuited || isRouteFault(error));
+  }
+
+  /** Learns from a failure after which the call goes on. */
+  #learn({ route, error, mayRepeat, unsuited }: FailedTry): void {
+    const tries = (this.#tries.get(route) ?? 0) + 1;
+    this.#tries.set(route, tries);
+    if (mayRepeat && tries < limits.triesPerRoute) this.#queue.unshift(route);
+    if (unsuited) this.#unsuited ??= error;
+    else this.#telling = moreTelling(this.#telling, error);
   }
 
   /** Waits for a racer, and past the hedge's moment for a second one beside it. */
   async #race(racer: Racer<Handlers>): Promise<RaceOutcome<Handlers>> {
-    const { hedgeAfterMs, stream, deadlines } = this.#input;
+    const { hedgeAfterMs, stream, deadlines, control } = this.#input;
     if (hedgeAfterMs === undefined || !stream || this.#queue.length === 0) {
       const outcome = await racer.outcome;
       this.#note(racer);
@@ -104,13 +123,11 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     hedge.arm(hedgeAfterMs);
     const first = await Promise.race([racer.outcome, moment.promise]);
     hedge.disarm();
-    const rival = first === "hedge" ? this.#next() : undefined;
-    if (rival === undefined) {
-      const outcome = first === "hedge" ? await racer.outcome : first;
-      this.#note(racer);
-      return outcome;
-    }
-    return await this.#duel(racer, rival);
+    const rival = first === "hedge" && control.stopped === undefined ? this.#next() : undefined;
+    if (rival !== undefined) return await this.#duel(racer, rival);
+    const outcome = await racer.outcome;
+    this.#note(racer);
+    return outcome;
   }
 
   async #duel(one: Racer<Handlers>, two: Racer<Handlers>): Promise<RaceOutcome<Handlers>> {
@@ -120,22 +137,22 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     const other = quicker === one ? two : one;
     this.#note(quicker);
     // Only output wins; a refusal of the caller's request ends both, it would be the same there.
-    if (!outcome.ok && isRouteFault(outcome.error) && this.#input.control.stopped === undefined) {
-      this.#telling = moreTelling(this.#telling, outcome.error);
+    if (!outcome.ok && this.#goesOn(outcome)) {
+      this.#learn(outcome);
       const last = await other.outcome;
       this.#note(other);
       return last;
     }
     other.beat();
     await other.outcome;
-    this.#note(other);
+    this.#note(other, outcome.ok);
     return outcome;
   }
 
   async run(): Promise<AttemptLoopResult<Handlers>> {
     const { control } = this.#input;
+    const attempts = this.#attempts;
     for (;;) {
-      const attempts = this.#attempts;
       if (control.stopped !== undefined) {
         return { ok: false, error: stopError(control.stopped), attempts };
       }
@@ -143,19 +160,19 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
       if (racer === undefined) break;
       const outcome = await this.#race(racer);
       if (outcome.ok) return { ...outcome, attempts };
-      if (control.stopped !== undefined || !isRouteFault(outcome.error)) {
-        return { ok: false, error: outcome.error, attempts };
+      if (!this.#goesOn(outcome)) {
+        const error = control.stopped === undefined ? outcome.error : stopError(control.stopped);
+        return { ok: false, error, attempts };
       }
-      if (outcome.mayRepeat) this.#queue.unshift(racer.route);
-      this.#telling = moreTelling(this.#telling, outcome.error);
+      this.#learn(outcome);
     }
-    const error = this.#telling ??
+    const error = this.#telling ?? this.#unsuited ??
       new GatewayError("upstream_unreachable", "No route to this model is available at the moment");
-    return { ok: false, error, attempts: this.#attempts };
+    return { ok: false, error: forClient(error), attempts };
   }
 }
 
-/** Runs the loop. Never throws a {@linkcode GatewayError}: a failed call is a value. */
+/** Runs the loop. Never rejects: a failed call is a value, and an exception of ours is an `internal_error`. */
 export async function runAttempts<Handlers extends AttemptHandlers>(
   input: AttemptLoopInput<Handlers>,
 ): Promise<AttemptLoopResult<Handlers>> {

@@ -10,8 +10,9 @@ import { createNativePipe } from "../dialects/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Transport } from "../upstream/transport.ts";
-import type { AttemptHandlers, WholeAnswer } from "./attempt.ts";
+import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./chat_request.ts";
+import { withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { type JsonBody, withFields } from "./json_body.ts";
 import { providerRequest } from "./provider_request.ts";
 
@@ -39,8 +40,6 @@ export interface RouteAccess {
 }
 
 export interface ChatExchange extends AttemptHandlers {
-  /** The body of the answer in the client's style. */
-  readonly toClient: (answer: WholeAnswer) => Uint8Array;
   /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
 }
@@ -63,7 +62,7 @@ function pipeContext(call: ChatCall): PipeContext {
 
 /** The client's body with only what must change: the provider's name of the model, and the wish for usage. */
 function nativeBody(call: ChatCall, route: Route, injectUsage: boolean): Uint8Array {
-  const changes: JsonObject = {};
+  const changes: JsonObject = withoutForeignReasoning(call.request.style, call.body);
   if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
   if (injectUsage) {
     const options = call.body.value["stream_options"];

@@ -2,40 +2,51 @@
  * The answer stream of a call: one hand-written pull stream, bytes forwarded as they come, metered on the way, and
  * settled before its last event is released.
  */
+import type { Deadline, Deadlines } from "../deadlines.ts";
 import type { StreamPipe } from "../dialects/contract.ts";
-import type { Deadlines } from "../deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Outcome } from "../receipt.ts";
-import { asGatewayError, type StartedStream } from "./attempt.ts";
+import { knownFailure, type StartedStream } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";
 
 export interface MeteredStreamInput {
   readonly started: StartedStream;
   /** Sent after `limits.keepAliveMs` of silence; a comment or ping of the client's style. */
   readonly keepAlive: Uint8Array;
+  /** Longest silence of the upstream. */
+  readonly idleMs: number;
   readonly deadlines: Deadlines;
   readonly control: CallControl;
   /**
-   * Debits and writes the receipt; the stream's reading says what was produced. Called exactly once per stream.
-   * While it is pending nothing that ends the stream is released; if it rejects the connection is broken off.
+   * Debits and writes the receipt; the stream's reading says what was produced. Called exactly once per stream, however
+   * it ends. While it is pending nothing that ends the stream is released; if it rejects the connection is broken off.
    */
   readonly settle: (outcome: Outcome) => Promise<void>;
+  /** Told of an exception that nobody foresaw; the call is settled all the same. */
+  readonly onBug: (error: unknown) => void;
 }
 
-/** Bytes and reads granted to an upstream after its terminal event, so that its connection can be used again. */
-const drainReads = 16;
+type Controller = ReadableStreamDefaultController<Uint8Array>;
 
-class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
+/** The source of a metered stream. `start` comes first and once; then `pull` and `cancel` as a stream calls them. */
+export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   readonly #input: MeteredStreamInput;
   readonly #pipe: StreamPipe;
+  readonly #keepAlive: Deadline;
+  readonly #idle: Deadline;
+  #controller: Controller | undefined;
   #preamble: Uint8Array | undefined;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #settled = false;
+  /** A pull waits for the upstream; it will see by itself when that is cancelled. */
+  #pulling = false;
   #stalled = false;
-  readonly #cancelUpstream = () => this.#input.started.exchange.cancel();
-  readonly #keepAlive;
-  readonly #idle;
+  /** Set by the first of all ends: the upstream's, a failure, a stop, the client's. There is no second one. */
+  #ending: Promise<void> | undefined;
+  readonly #onStop = (): void => {
+    this.#input.started.exchange.cancel();
+    // A client that does not read pulls nothing: without this its call would stay open, and unpaid, for ever.
+    if (!this.#pulling) void this.#break(undefined);
+  };
 
   constructor(input: MeteredStreamInput) {
     this.#input = input;
@@ -46,92 +57,123 @@ class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
       this.#stalled = true;
       input.started.exchange.cancel();
     });
-    input.control.attach(this.#cancelUpstream);
   }
 
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  start(controller: Controller): void {
     this.#controller = controller;
+    this.#input.control.attach(this.#onStop);
   }
 
-  #sendKeepAlive(): void {
-    // Only while the client waits for bytes: a client that does not read gets no queue built up for it.
-    if (this.#settled || (this.#controller?.desiredSize ?? -1) < 0) return;
-    this.#controller?.enqueue(this.#input.keepAlive);
-    this.#keepAlive.arm(limits.keepAliveMs);
-  }
-
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    const { started } = this.#input;
-    const { reading } = this.#pipe;
-    if (this.#preamble !== undefined) {
-      const preamble = this.#preamble;
-      this.#preamble = undefined;
-      if (preamble.length > 0) return controller.enqueue(preamble);
+  async pull(controller: Controller): Promise<void> {
+    if (this.#ending !== undefined) return await this.#ending;
+    const preamble = this.#preamble;
+    this.#preamble = undefined;
+    if (preamble !== undefined && preamble.length > 0) return controller.enqueue(preamble);
+    this.#pulling = true;
+    try {
+      await this.#forward(controller);
+    } finally {
+      this.#pulling = false;
     }
-    if (started.bodyEnded) return await this.#finish(controller);
+  }
+
+  /** Forwards the next bytes there are, or ends the stream. */
+  async #forward(controller: Controller): Promise<void> {
+    const { started, idleMs, control } = this.#input;
+    const { reading } = this.#pipe;
     this.#keepAlive.arm(limits.keepAliveMs);
     try {
-      while (reading.state === "open") {
-        this.#idle.arm(limits.upstreamIdleMs);
+      while (reading.state === "open" && !started.bodyEnded) {
+        this.#idle.arm(idleMs);
         const chunk = await started.body.read();
-        if (this.#settled) return; // the client left while we waited
+        if (this.#ending !== undefined) return; // the client left while we waited
         if (chunk === null) break;
         const out = this.#pipe.push(chunk);
-        if (out.length > 0) return controller.enqueue(out);
+        if (out.length === 0) continue;
+        controller.enqueue(out);
+        if (control.stopped === undefined) return;
+        return await this.#break(undefined);
       }
+      await this.#finish();
     } catch (failure) {
-      return await this.#break(controller, failure);
+      await this.#break(failure);
     } finally {
       this.#idle.disarm();
       this.#keepAlive.disarm();
     }
-    await this.#finish(controller);
+  }
+
+  #sendKeepAlive(): void {
+    if (this.#ending !== undefined || this.#controller === undefined) return;
+    // Only while the client waits for bytes: one that does not read gets no queue built up for it.
+    if ((this.#controller.desiredSize ?? -1) >= 0) this.#controller.enqueue(this.#input.keepAlive);
+    this.#keepAlive.arm(limits.keepAliveMs);
   }
 
   /** The upstream said it is done, or its body ended. */
-  async #finish(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    if (this.#settled) return;
+  async #finish(): Promise<void> {
     const tail = this.#pipe.end();
     const { reading } = this.#pipe;
     const empty = !reading.sawOutput && reading.usage === undefined;
     const outcome = reading.state === "completed" ? (empty ? "empty" : "completed") : "broken";
     void this.#drain();
-    await this.#release(controller, outcome, tail);
+    await this.#end(outcome, tail);
   }
 
-  /** The upstream broke, stalled, or the call was stopped from outside. */
-  async #break(
-    controller: ReadableStreamDefaultController<Uint8Array>,
-    failure: unknown,
-  ): Promise<void> {
-    if (this.#settled) return;
+  /** The upstream broke or stalled, the call was stopped from outside, or we failed ourselves. */
+  async #break(failure: unknown): Promise<void> {
+    if (this.#ending !== undefined) return await this.#ending;
     const { control, started } = this.#input;
     started.exchange.cancel();
-    const error = control.stopped !== undefined
-      ? stopError(control.stopped)
-      : this.#stalled
-      ? new GatewayError("upstream_timeout", "The provider of this model stopped sending")
-      : asGatewayError(failure);
-    await this.#release(controller, "broken", this.#pipe.fail(error));
+    const { stopped } = control;
+    await this.#end(
+      stopped === "client_gone" ? "client_gone" : "broken",
+      this.#lastWords(stopped === undefined ? this.#errorOf(failure) : stopError(stopped)),
+    );
   }
 
-  async #release(
-    controller: ReadableStreamDefaultController<Uint8Array>,
-    outcome: Outcome,
-    tail: Uint8Array,
-  ): Promise<void> {
-    this.#settled = true;
-    this.#input.control.detach(this.#cancelUpstream);
+  #errorOf(failure: unknown): GatewayError {
+    if (this.#stalled) {
+      return new GatewayError("upstream_timeout", "The provider of this model stopped sending");
+    }
+    const known = knownFailure(failure);
+    if (known !== undefined) return known;
+    this.#input.onBug(failure);
+    return new GatewayError("internal_error", "Something went wrong inside the gateway");
+  }
+
+  /** The error event, or nothing where the pipe itself is what failed: then the connection breaks. */
+  #lastWords(error: GatewayError): Uint8Array | undefined {
+    try {
+      return this.#pipe.fail(error);
+    } catch (bug) {
+      this.#input.onBug(bug);
+      return undefined;
+    }
+  }
+
+  #end(outcome: Outcome, tail: Uint8Array | undefined): Promise<void> {
+    this.#ending ??= this.#release(outcome, tail);
+    return this.#ending;
+  }
+
+  async #release(outcome: Outcome, tail: Uint8Array | undefined): Promise<void> {
+    const controller = this.#controller;
+    this.#input.control.detach(this.#onStop);
     try {
       await this.#input.settle(outcome);
     } catch (cause) {
       // Never a clean end without a receipt: the client must see that the answer is not whole.
-      controller.error(cause);
+      controller?.error(cause);
       return;
     }
     try {
-      if (tail.length > 0) controller.enqueue(tail);
-      controller.close();
+      if (tail === undefined) return controller?.error(new Error("The stream broke"));
+      // Stopped before the first pull: what the client pays for is sent all the same.
+      const preamble = this.#preamble;
+      if (preamble !== undefined && preamble.length > 0) controller?.enqueue(preamble);
+      if (tail.length > 0) controller?.enqueue(tail);
+      controller?.close();
     } catch {
       // The client left while we settled; the receipt is written, there is nobody to tell.
     }
@@ -139,11 +181,11 @@ class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
 
   /** Reads what is left after the terminal event (usually nothing), so that the connection returns to its pool. */
   async #drain(): Promise<void> {
-    const { started } = this.#input;
-    const patience = this.#input.deadlines.create(() => started.exchange.cancel());
+    const { started, deadlines } = this.#input;
+    const patience = deadlines.create(() => started.exchange.cancel());
     patience.arm(limits.drainAfterEndMs);
     try {
-      for (let i = 0; i < drainReads; i++) {
+      for (let i = 0; i < limits.drainReads; i++) {
         if (await started.body.read() === null) return;
       }
       started.exchange.cancel();
@@ -158,11 +200,8 @@ class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   async cancel(): Promise<void> {
     this.#idle.disarm();
     this.#keepAlive.disarm();
-    this.#input.started.exchange.cancel();
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#input.control.detach(this.#cancelUpstream);
-    await this.#input.settle("client_gone");
+    if (this.#ending === undefined) this.#input.started.exchange.cancel();
+    await this.#end("client_gone", new Uint8Array(0));
   }
 }
 

@@ -59,6 +59,8 @@ export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
   const { provider, style, body } = input;
   const headers: [string, string][] = [
     ["accept", input.stream ? "text/event-stream" : "application/json"],
+    // Answers are read and rewritten on their way; packed ones would only be refused.
+    ["accept-encoding", "identity"],
   ];
   if (body !== null) headers.push(["content-type", input.contentType ?? "application/json"]);
   for (const name of forwardedHeaders[style] ?? []) {

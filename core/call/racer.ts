@@ -5,10 +5,10 @@ import type { Deadlines } from "../deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import type { Attempt } from "../receipt.ts";
 import {
-  asGatewayError,
   attemptAnswer,
   type AttemptHandlers,
   attemptStream,
+  knownFailure,
   type StartedStream,
   type WholeAnswer,
 } from "./attempt.ts";
@@ -18,18 +18,36 @@ import { type CallControl, stopError } from "./call_control.ts";
 export type AttemptResult =
   | { readonly kind: "ok"; readonly ms: number }
   | { readonly kind: "failed"; readonly ms: number; readonly error: GatewayError }
-  /** Ended from outside; says nothing about the route. */
+  /** Another route was quicker: this one would have taken longer than `ms`. */
+  | { readonly kind: "beaten"; readonly ms: number }
+  /** Ended from outside, or by a bug of ours; says nothing about the route. */
   | { readonly kind: "stopped"; readonly ms: number };
 
 export interface RacerInput<Handlers extends AttemptHandlers> {
   readonly route: Route;
+  /** Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused). */
   readonly start: (route: Route) => Handlers;
   readonly stream: boolean;
-  readonly slowAfterMs: number;
+  /** Time to the first output of a stream, or to the whole answer; `undefined`: as long as the call may take. */
+  readonly patienceMs: (route: Route) => number | undefined;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly control: CallControl;
+  /** Told once about each try, e.g. to keep the health of routes. */
   readonly report: (route: Route, result: AttemptResult) => void;
+  /** Told of an exception that nobody foresaw. The try counts as failed, its route is not blamed. */
+  readonly onBug: (error: unknown) => void;
+}
+
+/** A try that gave nothing. */
+export interface FailedTry {
+  readonly ok: false;
+  readonly route: Route;
+  readonly error: GatewayError;
+  /** The same route may be tried again, with another credential. */
+  readonly mayRepeat: boolean;
+  /** The route cannot carry this request: nothing was sent to it. */
+  readonly unsuited: boolean;
 }
 
 export type RaceOutcome<Handlers extends AttemptHandlers> =
@@ -39,14 +57,15 @@ export type RaceOutcome<Handlers extends AttemptHandlers> =
     readonly handlers: Handlers;
     readonly result: StartedStream | WholeAnswer;
   }
-  | { readonly ok: false; readonly error: GatewayError; readonly mayRepeat: boolean };
+  | FailedTry;
 
 export class Racer<Handlers extends AttemptHandlers> {
   readonly route: Route;
-  /** Never rejects for anything but a bug. */
+  /** Never rejects. */
   readonly outcome: Promise<RaceOutcome<Handlers>>;
   readonly #input: RacerInput<Handlers>;
   readonly #startedMs: number;
+  readonly #cancel = () => this.#handlers?.exchange.cancel();
   #handlers: Handlers | undefined;
   #beaten = false;
   #slow = false;
@@ -64,54 +83,78 @@ export class Racer<Handlers extends AttemptHandlers> {
     return this.#attempt;
   }
 
-  /** Another route was quicker: stop, and do not hold it against this one. */
+  /** Another route was quicker: stop. */
   beat(): void {
     this.#beaten = true;
-    this.#handlers?.exchange.cancel();
+    this.#cancel();
   }
 
   async #run(): Promise<RaceOutcome<Handlers>> {
-    const { input, cancel } = {
-      input: this.#input,
-      cancel: () => this.#handlers?.exchange.cancel(),
-    };
-    const slowness = input.deadlines.create(() => {
+    const { route, start, stream, patienceMs, deadlines, control } = this.#input;
+    const slowness = deadlines.create(() => {
       this.#slow = true;
-      cancel();
+      this.#cancel();
     });
     try {
-      const handlers = input.start(input.route);
+      const handlers = start(route);
       this.#handlers = handlers;
-      input.control.attach(cancel);
-      if (input.stream) slowness.arm(input.slowAfterMs);
-      const result = input.stream ? await attemptStream(handlers) : await attemptAnswer(handlers);
+      control.attach(this.#cancel);
+      const patience = patienceMs(route);
+      if (patience !== undefined) slowness.arm(patience);
+      const attempt = stream ? attemptStream : attemptAnswer;
+      const result = await attempt(handlers, deadlines);
+      // Came in the very moment in which its exchange was given up: there is nothing more to read from it.
+      if (this.#slow) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
-      return { ok: true, route: input.route, handlers, result };
+      return { ok: true, route, handlers, result };
     } catch (failure) {
-      cancel();
+      this.#cancel();
       return this.#failed(failure);
     } finally {
       slowness.disarm();
-      input.control.detach(cancel);
+      control.detach(this.#cancel);
     }
   }
 
-  #failed(failure: unknown): RaceOutcome<Handlers> {
+  #failed(failure: unknown): FailedTry {
+    const { route } = this;
+    const unsuited = this.#handlers === undefined;
     const { stopped } = this.#input.control;
-    if (this.#beaten || stopped !== undefined) {
-      this.#finish(this.#beaten ? "beaten" : "stopped", (ms) => ({ kind: "stopped", ms }));
-      return { ok: false, error: stopError(stopped ?? "client_gone"), mayRepeat: false };
+    if (stopped !== undefined) {
+      this.#finish("stopped", (ms) => ({ kind: "stopped", ms }));
+      return { ok: false, route, error: stopError(stopped), mayRepeat: false, unsuited };
     }
-    const error = this.#slow
-      ? new GatewayError("upstream_timeout", "The provider of this model did not answer in time")
-      : asGatewayError(failure);
+    if (this.#beaten) {
+      this.#finish("beaten", (ms) => ({ kind: "beaten", ms }));
+      return { ok: false, route, error: slowError(), mayRepeat: false, unsuited };
+    }
+    const error = this.#slow ? slowError() : knownFailure(failure);
+    if (error === undefined) return this.#bug(failure);
     this.#finish(error.code, (ms) => ({ kind: "failed", ms, error }));
-    return { ok: false, error, mayRepeat: this.#handlers?.mayRepeat?.() ?? false };
+    const mayRepeat = this.#handlers?.mayRepeat?.() ?? false;
+    return { ok: false, route, error, mayRepeat, unsuited };
+  }
+
+  #bug(cause: unknown): FailedTry {
+    const { route } = this;
+    this.#input.onBug(cause);
+    const error = new GatewayError("internal_error", "Something went wrong inside the gateway", {
+      cause,
+    });
+    this.#finish(error.code, (ms) => ({ kind: "stopped", ms }));
+    return { ok: false, route, error, mayRepeat: false, unsuited: false };
   }
 
   #finish(outcome: string, result: (ms: number) => AttemptResult): void {
-    const ms = Math.round(this.#input.clock.monotonicMs() - this.#startedMs);
-    this.#attempt = { route: this.route.id, outcome, ms };
+    const ms = this.#input.clock.monotonicMs() - this.#startedMs;
+    this.#attempt = { route: this.route.id, outcome, ms: Math.round(ms) };
     this.#input.report(this.route, result(ms));
   }
+}
+
+function slowError(): GatewayError {
+  return new GatewayError(
+    "upstream_timeout",
+    "The provider of this model did not answer in time",
+  );
 }

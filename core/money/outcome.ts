@@ -9,6 +9,8 @@ export interface ChatEnd {
   readonly price: AppliedPrice;
   /** As reported by the provider; `undefined` if it reported none or nonsense. */
   readonly reported: TokenUsage | undefined;
+  /** The provider's last word on usage was nonsense: `reported` is an earlier one, from before the end. */
+  readonly reportIsStale?: boolean;
   /** Our own count of the prompt, for ends without a report. */
   readonly estimatedInputTokens: number;
   /** Bytes of text, reasoning and tool arguments that came. */
@@ -59,8 +61,8 @@ export function chargeForChat(end: ChatEnd): Charge {
   const counted = Math.ceil(end.outputBytes / bytesPerOutputToken);
   const reported = end.reported;
   // A stream that ended early has reported its prompt, but of its output only the first few tokens.
-  const cutShort = end.outcome !== "completed" && reported !== undefined &&
-    reported.output < counted;
+  const early = end.outcome !== "completed" || end.reportIsStale === true;
+  const cutShort = early && reported !== undefined && reported.output < counted;
   const estimated = reported === undefined || cutShort;
   const usage = reported === undefined
     ? { ...noTokens, input: end.estimatedInputTokens, output: counted }

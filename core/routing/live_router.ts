@@ -5,12 +5,13 @@ import type { RouteAccess } from "../call/chat_exchange.ts";
 import type { AttemptResult } from "../call/racer.ts";
 import type { Catalog, Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
+import type { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { type Choice, orderRoutes } from "./choose.ts";
 import { Credentials } from "./credentials.ts";
 import { LatencyHistogram } from "./latency_histogram.ts";
-import { type HealthSample, RouteHealth } from "./route_health.ts";
+import { type BreakerState, type HealthSample, RouteHealth } from "./route_health.ts";
 import {
   type ModelStatus,
   type Operation,
@@ -32,6 +33,11 @@ export interface LiveRouterOptions {
   /** The operator's switch of a route, by its id. */
   readonly switchOf: (routeId: string) => "disabled" | "draining" | undefined;
   readonly onEvent: (event: RouteEvent) => void;
+}
+
+/** An `internal_error` is a bug of ours: one strange request must not take routes out for everybody. */
+function harmsHealth(error: GatewayError): boolean {
+  return isRouteFault(error) && error.code !== "internal_error";
 }
 
 const keyRefusals: ReadonlySet<number> = new Set([401, 403]);
@@ -124,31 +130,53 @@ export class LiveRouter implements Router {
   }
 
   report(model: Model, route: Route, operation: Operation, result: AttemptResult): void {
+    const { clock, random } = this.#options;
     const health = this.#healthOf(route, operation);
-    if (result.kind === "stopped" || (result.kind === "failed" && !isRouteFault(result.error))) {
-      health.forget();
-      return;
+    const nowMs = clock.monotonicMs();
+    const startedMs = nowMs - result.ms;
+    switch (result.kind) {
+      case "stopped":
+        return health.forget(startedMs);
+      case "beaten":
+        // Counted as if it had answered now: left out, the p95 would sink with every hedge, and hedges grow with it.
+        this.#histogramOf(model).add(result.ms);
+        return this.#tell(
+          route,
+          operation,
+          health.beaten(nowMs, random(), startedMs),
+          "slow_probe",
+        );
+      case "failed": {
+        if (!harmsHealth(result.error)) return health.forget(startedMs);
+        const sample = this.#failureOf(route, result.error);
+        const changed = health.end(sample, nowMs, random(), startedMs);
+        return this.#tell(route, operation, changed, result.error.code);
+      }
+      case "ok": {
+        if (operation === "chat_stream") this.#histogramOf(model).add(result.ms);
+        const sample = { ok: true, firstOutputMs: result.ms } as const;
+        const changed = health.end(sample, nowMs, random(), startedMs);
+        return this.#tell(route, operation, changed, undefined);
+      }
     }
-    if (result.kind === "ok" && operation === "chat_stream") {
-      this.#histogramOf(model).add(result.ms);
-    }
-    const { clock, random, onEvent } = this.#options;
-    const changed = health.end(this.#sampleOf(route, result), clock.monotonicMs(), random());
-    if (changed === undefined) return;
-    const reason = result.kind === "failed" ? result.error.code : undefined;
-    onEvent({ route: route.id, operation, state: changed, reason });
   }
 
-  #sampleOf(route: Route, result: Exclude<AttemptResult, { kind: "stopped" }>): HealthSample {
-    if (result.kind === "ok") return { ok: true, firstOutputMs: result.ms };
-    const { error } = result;
+  #tell(
+    route: Route,
+    operation: Operation,
+    changed: BreakerState | undefined,
+    reason: string | undefined,
+  ): void {
+    if (changed === undefined) return;
+    this.#options.onEvent({ route: route.id, operation, state: changed, reason });
+  }
+
+  #failureOf(route: Route, error: GatewayError): HealthSample {
     const asked = error.code === "rate_limit_exceeded" ? error.retryAfterSeconds : undefined;
+    const credentials = this.#credentials.get(route.provider);
     // With another key left the provider's pause is that key's, not the route's.
-    const fresh = this.#credentials.get(route.provider)?.hasFresh(
-      this.#options.clock.monotonicMs(),
-    );
-    const rests = asked !== undefined &&
-      ((this.#credentials.get(route.provider)?.count ?? 0) === 0 || !fresh);
+    const rests = asked !== undefined && asked > 0 &&
+      !credentials?.hasFresh(this.#options.clock.monotonicMs());
     return {
       ok: false,
       reason: error.code,
@@ -160,7 +188,13 @@ export class LiveRouter implements Router {
     this.#healthOf(route, operation).noteThroughput(outputTokens, ms);
   }
 
-  hedgeAfterMs(model: Model): number | undefined {
+  hedgeAfterMs(model: Model, operation: Operation, first: Route | undefined): number | undefined {
+    if (first !== undefined) {
+      const health = this.#healthOf(first, operation);
+      if (health.availability(this.#options.clock.monotonicMs()) !== "yes") {
+        return Math.max(limits.probeHedgeMs, 2 * (health.usualFirstOutputMs ?? 0));
+      }
+    }
     if (!model.hedge) return undefined;
     const histogram = this.#histogramOf(model);
     return histogram.count < limits.hedgeMinSamples ? undefined : histogram.quantileMs(0.95);
@@ -210,15 +244,21 @@ export class LiveRouter implements Router {
 
   status(model: Model): ModelStatus {
     const nowMs = this.#options.clock.monotonicMs();
-    const usable = model.routes.filter((route) => {
-      if (this.#options.switchOf(route.id) !== undefined) return false;
-      const byOperation = this.#health.get(route);
-      return byOperation === undefined ||
-        [...byOperation.values()].every((health) => health.availability(nowMs) === "yes");
-    });
+    // What an operator took out is no trouble as long as something is left.
+    const inService = model.routes.filter((route) =>
+      this.#options.switchOf(route.id) === undefined
+    );
+    let allWell = inService.length > 0;
+    let someWorks = false;
+    for (const route of inService) {
+      const known = [...this.#health.get(route)?.values() ?? []];
+      const states = known.map((health) => health.availability(nowMs));
+      if (states.some((state) => state !== "yes")) allWell = false;
+      if (states.length === 0 || states.some((state) => state !== "no")) someWorks = true;
+    }
     const histogram = this.#firstOutput.get(model.id);
     return {
-      state: usable.length === model.routes.length ? "up" : usable.length > 0 ? "degraded" : "down",
+      state: allWell ? "up" : someWorks ? "degraded" : "down",
       p50FirstOutputMs: histogram?.quantileMs(0.5),
       p95FirstOutputMs: histogram?.quantileMs(0.95),
     };

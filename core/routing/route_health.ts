@@ -39,6 +39,9 @@ export interface HealthView {
 /** Share of a new sample in the moving averages: the last ten or so decide. */
 const ewmaShare = 0.2;
 
+/** Reports tell how long a try took in whole milliseconds, so its start is known this well. */
+const startToleranceMs = 1;
+
 export class RouteHealth {
   readonly #calls = new Uint32Array(slices);
   readonly #failures = new Uint32Array(slices);
@@ -48,6 +51,8 @@ export class RouteHealth {
   #openings = 0;
   #nextProbeMs = 0;
   #probing = false;
+  /** When the breaker last opened or let a probe through: older tries know nothing of what came after. */
+  #changedAtMs = 0;
   #pauseWasAsked = false;
   #firstOutputMs: number | undefined;
   #measuredAtMs = 0;
@@ -89,6 +94,11 @@ export class RouteHealth {
     return this.#firstOutputMs * 0.5 ** ((nowMs - this.#measuredAtMs) / limits.slownessHalfLifeMs);
   }
 
+  /** The average as it was last measured, faded or not: what the route took in its good days. */
+  get usualFirstOutputMs(): number | undefined {
+    return this.#firstOutputMs;
+  }
+
   /** Monotonic time at which an open breaker lets a probe through. */
   get nextProbeMs(): number {
     return this.#nextProbeMs;
@@ -109,47 +119,87 @@ export class RouteHealth {
   /** A try begins. While the breaker is not closed it is the one probe. */
   begin(nowMs: number): void {
     this.inFlight++;
-    if (this.#state !== "closed" && nowMs >= this.#nextProbeMs) {
+    if (this.#state !== "closed" && nowMs >= this.#nextProbeMs && !this.#probing) {
       this.#state = "half_open";
       this.#probing = true;
+      this.#changedAtMs = nowMs;
     }
   }
 
-  /** A try ended in a way that says nothing about the route. */
-  forget(): void {
+  /** A try that began before the breaker's last change is no probe, and its end must not be taken for one. */
+  #isStale(startedMs: number): boolean {
+    return this.#state !== "closed" && startedMs < this.#changedAtMs - startToleranceMs;
+  }
+
+  /**
+   * A try ended in a way that says nothing about the route.
+   *
+   * @param startedMs when it began
+   */
+  forget(startedMs: number): void {
     this.inFlight = Math.max(0, this.inFlight - 1);
-    this.#probing = false;
+    if (!this.#isStale(startedMs)) this.#probing = false;
+  }
+
+  /**
+   * A try was given up because another route was quicker: it would have taken longer than it ran. A probe that is
+   * beaten has failed: the route is not yet what it was.
+   *
+   * @returns the new state if it changed
+   */
+  beaten(nowMs: number, random: number, startedMs: number): BreakerState | undefined {
+    if (this.#state === "half_open" && this.#probing && !this.#isStale(startedMs)) {
+      return this.end({ ok: false, reason: "slow_probe" }, nowMs, random, startedMs);
+    }
+    this.forget(startedMs);
+    const ms = nowMs - startedMs;
+    if (ms > (this.#firstOutputMs ?? 0)) this.#measure(ms, nowMs);
+    return undefined;
+  }
+
+  #measure(ms: number, nowMs: number): void {
+    this.#measuredAtMs = nowMs;
+    this.#firstOutputMs = this.#firstOutputMs === undefined
+      ? ms
+      : this.#firstOutputMs + ewmaShare * (ms - this.#firstOutputMs);
   }
 
   /**
    * A try ended. Returns the new state if it changed.
    *
    * @param random from 0 up to 1: pauses are spread, so that instances do not probe in step
+   * @param startedMs when the try began
    */
-  end(sample: HealthSample, nowMs: number, random: number): BreakerState | undefined {
+  end(
+    sample: HealthSample,
+    nowMs: number,
+    random: number,
+    startedMs: number = nowMs,
+  ): BreakerState | undefined {
     this.#advance(nowMs);
     this.inFlight = Math.max(0, this.inFlight - 1);
     const before = this.#state;
+    const stale = this.#isStale(startedMs);
+    if (!stale) this.#probing = false;
     const index = this.#slice % slices;
     this.#calls[index]! += 1;
     if (sample.ok) {
-      this.#consecutiveFailures = 0;
-      this.#measuredAtMs = nowMs;
-      this.#firstOutputMs = this.#firstOutputMs === undefined
-        ? sample.firstOutputMs
-        : this.#firstOutputMs + ewmaShare * (sample.firstOutputMs - this.#firstOutputMs);
-      if (this.#state !== "closed") this.#close();
+      this.#measure(sample.firstOutputMs, nowMs);
+      // Of many calls in flight some succeed on a route that fails half of them: only the probe closes the breaker.
+      if (!stale) {
+        this.#consecutiveFailures = 0;
+        if (this.#state !== "closed") this.#close();
+      }
     } else {
       this.#failures[index]! += 1;
       this.#consecutiveFailures++;
       this.#reason = sample.reason;
       if (sample.retryAfterMs !== undefined) {
         this.#open(nowMs, Math.min(sample.retryAfterMs, limits.breakerPauseMaxMs), random);
-      } else if (this.#state !== "closed" || this.#isFailing()) {
+      } else if (!stale && (this.#state !== "closed" || this.#isFailing())) {
         this.#open(nowMs, undefined, random);
       }
     }
-    this.#probing = false;
     return this.#state === before ? undefined : this.#state;
   }
 
@@ -170,12 +220,13 @@ export class RouteHealth {
   }
 
   #open(nowMs: number, askedMs: number | undefined, random: number): void {
-    // A failing try that began before the breaker opened says nothing new: the pause must not grow with traffic.
+    // A last try on a route that rests (see the router) is no probe: the pause must not grow with traffic.
     if (this.#state === "open" && askedMs === undefined && nowMs < this.#nextProbeMs) return;
     const grown = limits.breakerPauseMs * 2 ** Math.min(this.#openings, 16);
     const pauseMs = askedMs ?? Math.min(grown, limits.breakerPauseMaxMs) * (0.8 + 0.4 * random);
     if (askedMs === undefined) this.#openings++;
     this.#pauseWasAsked = askedMs !== undefined;
+    if (this.#state !== "open") this.#changedAtMs = nowMs;
     this.#state = "open";
     this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs);
   }

@@ -50,8 +50,11 @@ export interface Router {
   report(model: Model, route: Route, operation: Operation, result: AttemptResult): void;
   /** Learns from a finished stream. */
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
-  /** When a second route should start beside the first; `undefined` = never for this model. */
-  hedgeAfterMs(model: Model): number | undefined;
+  /**
+   * When a second route should start beside `first`, the one that is tried first; `undefined` = never. A probe of a
+   * route in trouble always gets a second beside it, so that no client pays for probes.
+   */
+  hedgeAfterMs(model: Model, operation: Operation, first: Route | undefined): number | undefined;
   /** Seconds until the soonest route of the model may work again, when none is available. */
   retryAfterSeconds(model: Model, operation: Operation): number | undefined;
   reports(): RouteReport[];

@@ -2,14 +2,16 @@
  * What operators see and change by program: routes and maintenance. Behind a key of its own
  * (`GATEWAY_OPERATOR_KEY`); without one these paths do not exist. Changes reach every instance within two seconds.
  */
-import { type Context, Hono, type Next } from "hono";
+import { type Context, Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { errorResponse } from "../http/error_response.ts";
-import { equalSecrets } from "../http/equal_secrets.ts";
+import { readRequestBody } from "../http/request_body.ts";
 import type { Gateway } from "../v1/gateway.ts";
+import { requireOperatorKey } from "./require_key.ts";
 
 const switchBody = z.strictObject({ reason: z.string().min(1).max(500).default("operator") });
 const maintenanceBody = z.strictObject({
@@ -47,17 +49,19 @@ function routeJson({ model, route, switched, operations, credentials }: RouteRep
 
 /** Builds the app; mount it at `/operator`. */
 export function createOperatorApi(gateway: Gateway): Hono {
-  const { control, router, clock, config, log } = gateway;
+  const { control, router, clock, deadlines, log } = gateway;
   const app = new Hono();
+  const requireKey = requireOperatorKey(gateway);
 
-  async function requireKey(context: Context, next: Next): Promise<Response | void> {
-    const sent = /^bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    if (config.operatorKey === undefined || sent === undefined) return context.notFound();
-    if (!await equalSecrets(sent, config.operatorKey)) {
-      const error = new GatewayError("invalid_api_key", "The operator key is wrong");
-      return errorResponse(error, "chat", newId("request", clock.nowMs()));
+  /** The JSON of a body; nothing at all counts as an empty object. */
+  async function readJson(context: Context): Promise<unknown> {
+    const bytes = await readRequestBody(context.req.raw, deadlines, limits.operatorBodyBytes);
+    if (bytes.length === 0) return {};
+    try {
+      return JSON.parse(new TextDecoder().decode(bytes));
+    } catch {
+      throw new GatewayError("invalid_json", "The body is not JSON");
     }
-    await next();
   }
 
   app.onError((error) => {
@@ -81,8 +85,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
     if (!router.reports().some(({ route }) => route.id === id)) {
       throw new GatewayError("not_found", "There is no such route");
     }
-    const text = await context.req.text();
-    const { reason } = switchBody.parse(text === "" ? {} : JSON.parse(text));
+    const { reason } = switchBody.parse(await readJson(context));
     await control.update((switches) => {
       const { [id ?? ""]: _former, ...others } = switches.routes;
       if (action === "enable") return { ...switches, routes: others };
@@ -103,7 +106,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
   );
 
   app.post("/maintenance", requireKey, async (context) => {
-    const { on, message } = maintenanceBody.parse(await context.req.json());
+    const { on, message } = maintenanceBody.parse(await readJson(context));
     await control.update(({ routes }) =>
       on ? { routes, maintenance: { message, sinceMs: clock.nowMs() } } : { routes }
     );

@@ -11,6 +11,8 @@ import { openKeyDirectory } from "../../kv/key_directory.ts";
 import { withKeyLimits } from "../../kv/key_limits.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
+import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
+import { type CallObserver, observers } from "../telemetry/telemetry.ts";
 import { createCallLog } from "../v1/call_log.ts";
 import { CallsInFlight } from "../v1/calls_in_flight.ts";
 import type { Gateway } from "../v1/gateway.ts";
@@ -36,6 +38,13 @@ async function drain(calls: CallsInFlight, drainMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
+/** Loaded only where it is wanted: without it no call pays for it. */
+async function openTelemetryOf({ catalog, telemetry }: Config): Promise<CallObserver[]> {
+  if (!telemetry) return [];
+  const { openTelemetry } = await import("../telemetry/open_telemetry.ts");
+  return [openTelemetry({ catalog })];
+}
+
 /** Assembles a gateway on an open store. `write` gets the log lines. */
 export async function assemble(
   config: Config,
@@ -52,7 +61,24 @@ export async function assemble(
   const teller = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
-  const log = createCallLog(write, clock.nowMs);
+  const tracing = await openTelemetryOf(config);
+  const log = createCallLog(
+    write,
+    clock.nowMs,
+    (receipt, timing) => observer.call(receipt, timing),
+  );
+  const router = new LiveRouter({
+    catalog: config.catalog,
+    providerKeys: config.providerKeys,
+    transportOf: transports.of,
+    clock,
+    random: Math.random,
+    region: config.region,
+    switchOf: (routeId) => control.switches.routes[routeId]?.state,
+    onEvent: (event) => log.event("warn", "route state", { ...event }),
+  });
+  const metrics = createGatewayMetrics({ router, calls, teller });
+  const observer = observers([metrics.observer, ...tracing]);
   const gateway: Gateway = {
     config,
     clock,
@@ -61,19 +87,12 @@ export async function assemble(
     control,
     directory: openKeyDirectory(kv, control, clock),
     teller,
-    router: new LiveRouter({
-      catalog: config.catalog,
-      providerKeys: config.providerKeys,
-      transportOf: transports.of,
-      clock,
-      random: Math.random,
-      region: config.region,
-      switchOf: (routeId) => control.switches.routes[routeId]?.state,
-      onEvent: (event) => log.event("warn", "route state", { ...event }),
-    }),
+    router,
     availability: new Availability(clock.nowMs()),
     calls,
     log,
+    metrics: metrics.registry,
+    observer,
     media: openMediaServices(kv, deadlines),
   };
   return {

@@ -34,11 +34,20 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
       const client = Deno.createHttpClient({});
       transports.set(
         name,
-        createFetchTransport({ fetch: (url, init) => fetch(url, { ...init, client }), deadlines }),
+        createFetchTransport({
+          fetch: (url, init) => fetch(url, { ...init, client }),
+          deadlines,
+          idleMs: provider.timeouts.idleMs,
+        }),
       );
       closers.push(() => client.close());
     } else {
-      const transport = createHttp1Transport({ connect: denoConnect(), deadlines });
+      const transport = createHttp1Transport({
+        connect: denoConnect(),
+        deadlines,
+        connectMs: provider.timeouts.connectMs,
+        idleMs: provider.timeouts.idleMs,
+      });
       transports.set(name, transport);
       closers.push(() => transport.close());
     }

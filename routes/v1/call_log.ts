@@ -1,17 +1,26 @@
 /** One structured line per call: metadata only, never a prompt, an answer, a key or a host. */
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { Receipt } from "../../core/receipt.ts";
+import type { CallTiming } from "../telemetry/telemetry.ts";
 
 export interface CallLog {
-  call(receipt: Receipt): void;
+  /** One line for an ended call. `timing` is for those who trace. */
+  call(receipt: Receipt, timing?: CallTiming): void;
   /** Something the operator should see. `fields` are metadata. */
   event(level: "info" | "warn" | "error", message: string, fields?: Record<string, unknown>): void;
 }
 
-/** Writes JSON lines. `write` gets whole lines; `nowMs` stamps events. */
-export function createCallLog(write: (line: string) => void, nowMs: () => number): CallLog {
+/**
+ * Writes JSON lines. `write` gets whole lines; `nowMs` stamps events; `onCall` hears of each call beside its line.
+ */
+export function createCallLog(
+  write: (line: string) => void,
+  nowMs: () => number,
+  onCall: (receipt: Receipt, timing?: CallTiming) => void,
+): CallLog {
   return {
-    call(receipt) {
+    call(receipt, timing) {
+      onCall(receipt, timing);
       const { usage } = receipt;
       write(JSON.stringify({
         time: new Date(receipt.startedAtMs).toISOString(),

@@ -1,6 +1,6 @@
 /** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
+import { invariant } from "../../core/assert.ts";
 import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
-import type { CallControl } from "../../core/call/call_control.ts";
 import {
   type ChatCall,
   type ChatExchange,
@@ -9,79 +9,22 @@ import {
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
-import { meteredStream } from "../../core/call/metered_stream.ts";
-import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
-import type { Route } from "../../core/catalog/catalog.ts";
 import type { Style } from "../../core/dialects/contract.ts";
+import { GatewayError } from "../../core/errors.ts";
 import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
-import type { Attempt } from "../../core/receipt.ts";
+import { noRouteError } from "../../core/routing/no_route.ts";
+import { patienceMs } from "../../core/routing/patience.ts";
 import { chooseModel, reserve } from "./admission.ts";
+import {
+  deliverAnswer,
+  deliverEarly,
+  deliverStream,
+  type Delivery,
+  isLate,
+} from "./chat_delivery.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";
-import { callHeaders, costHeaders } from "./response_headers.ts";
-
-const encoder = new TextEncoder();
-
-/** Sent during silence: a ping event where the style has one, a comment where not (wire notes 10). */
-const keepAlives: Record<Style, Uint8Array> = {
-  messages: encoder.encode('event: ping\ndata: {"type": "ping"}\n\n'),
-  chat: encoder.encode(": keep-alive\n\n"),
-  responses: encoder.encode(": keep-alive\n\n"),
-};
-
-const streamHeaders: readonly [string, string][] = [
-  ["content-type", "text/event-stream; charset=utf-8"],
-  ["cache-control", "no-cache, no-transform"],
-  ["x-accel-buffering", "no"],
-];
-
-interface Delivery {
-  readonly gateway: Gateway;
-  readonly call: ChatCall;
-  readonly settlement: ChatSettlement;
-  readonly headers: [string, string][];
-  readonly exchange: ChatExchange;
-  readonly route: Route;
-  readonly attempts: readonly Attempt[];
-}
-
-async function deliverAnswer(delivery: Delivery, answer: WholeAnswer): Promise<Response> {
-  const { settlement, exchange, headers } = delivery;
-  const { reading } = answer;
-  // Converted before settling: an answer that cannot be delivered must not be charged.
-  const body = exchange.toClient(answer);
-  const receipt = await settlement.settle({
-    outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
-    status: 200,
-    reading,
-    route: delivery.route,
-    attempts: delivery.attempts,
-  });
-  return new Response(body as Uint8Array<ArrayBuffer>, {
-    status: 200,
-    headers: [
-      ["content-type", "application/json"],
-      ...headers,
-      ...costHeaders(receipt),
-    ],
-  });
-}
-
-function deliverStream(delivery: Delivery, started: StartedStream, control: CallControl): Response {
-  const { gateway, call, settlement, headers, route, attempts } = delivery;
-  const stream = meteredStream({
-    started,
-    keepAlive: keepAlives[call.request.style],
-    deadlines: gateway.deadlines,
-    control,
-    settle: async (outcome) => {
-      const { reading } = started.pipe;
-      await settlement.settle({ outcome, status: 200, reading, route, attempts });
-    },
-  });
-  return new Response(stream, { status: 200, headers: [...streamHeaders, ...headers] });
-}
 
 /**
  * Serves one chat call.
@@ -93,30 +36,26 @@ export async function serveChat(
   style: Style,
   incoming: Incoming,
 ): Promise<Response> {
-  const startedAtMs = gateway.clock.nowMs();
-  const startedMonotonicMs = gateway.clock.monotonicMs();
+  const { clock } = gateway;
+  const startedAtMs = clock.nowMs();
+  const startedMonotonicMs = clock.monotonicMs();
+  const origin = gateway.observer.begin();
   const { body: bytes, principal } = await admitRequest(gateway, incoming);
-  const { headers } = incoming.request;
+  const { headers, signal } = incoming.request;
   requireJson(incoming.request);
   if (style === "messages") checkVersion(headers);
   const body = parseJsonBody(bytes);
   const request = readChatRequest(style, body.value);
-  const { model, mappedFrom } = chooseModel(
-    gateway.config.catalog,
-    request.model,
-    "chat",
-    principal,
-  );
+  const { catalog } = gateway.config;
+  const { model, mappedFrom } = chooseModel(catalog, request.model, "chat", principal);
   const price = applyPrice(model.price);
   const outputTokens = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens) *
     request.choices;
   const inputTokens = inputTokensBound(body.value, bytes.length, model.contextWindow);
-  const reservation = await reserve(
-    gateway.teller,
-    principal,
-    worstCaseCost(price, { inputTokens, outputTokens }),
-  );
+  const worstCase = worstCaseCost(price, { inputTokens, outputTokens });
+  const reservation = await reserve(gateway.teller, principal, worstCase);
   const control = gateway.calls.begin();
+  const onGone = () => control.stop("client_gone");
   const settlement = new ChatSettlement(gateway, {
     requestId: incoming.requestId,
     principal,
@@ -128,9 +67,16 @@ export async function serveChat(
     reservation,
     startedAtMs,
     startedMonotonicMs,
-    onEnd: () => gateway.calls.end(control),
+    origin,
+    onEnd: () => {
+      gateway.calls.end(control);
+      signal.removeEventListener("abort", onGone);
+    },
   });
   try {
+    // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
+    if (request.stream) signal.addEventListener("abort", onGone);
+    if (request.stream && signal.aborted) onGone();
     const call: ChatCall = {
       request,
       body,
@@ -140,67 +86,86 @@ export async function serveChat(
       clientHeader: (name) => headers.get(name) ?? undefined,
       strict: headers.get("x-gateway-strict") === "true",
     };
-    return await route(gateway, call, settlement, control, incoming);
+    return await answer({ gateway, call, settlement, control });
   } catch (error) {
     settlement.abandon();
     throw error;
   }
 }
 
-async function route(
-  gateway: Gateway,
-  call: ChatCall,
-  settlement: ChatSettlement,
-  control: CallControl,
-  incoming: Incoming,
-): Promise<Response> {
+async function answer(delivery: Delivery): Promise<Response> {
+  if (!delivery.call.request.stream) {
+    const found = await find(delivery, () => undefined);
+    invariant(found.result.kind === "answer", "no stream was asked for");
+    return await deliverAnswer(delivery, found, found.result);
+  }
+  let statusSent: number | undefined;
+  const finding = find(delivery, () => statusSent);
+  if (await isLate(delivery, finding)) {
+    statusSent = 200;
+    return deliverEarly(delivery, finding);
+  }
+  const found = await finding;
+  invariant(found.result.kind === "stream", "a stream was asked for");
+  return deliverStream(delivery, found, found.result);
+}
+
+/**
+ * Tries the routes until one produces output.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when none did; the call is settled then
+ */
+async function find(delivery: Delivery, statusSent: () => number | undefined) {
+  const { gateway, call, settlement, control } = delivery;
   const { request, model } = call;
+  const { router, config: { catalog } } = gateway;
   const operation = request.stream ? "chat_stream" : "chat";
-  // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
-  const onGone = () => control.stop("client_gone");
-  if (request.stream) incoming.request.signal.addEventListener("abort", onGone);
+  const candidates = router.candidates(model, { style: request.style, operation });
   const loop = await runAttempts<ChatExchange>({
-    candidates: gateway.router.candidates(model, { style: request.style, operation }),
-    start: (route) => startChatExchange(call, route, gateway.router.begin(route, operation)),
+    candidates,
+    start: (route) => startChatExchange(call, route, router.begin(route, operation)),
     stream: request.stream,
-    slowAfterMs: model.slowAfterMs,
-    hedgeAfterMs: gateway.router.hedgeAfterMs(model),
+    patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
+    hedgeAfterMs: router.hedgeAfterMs(model, operation, candidates[0]),
     deadlines: gateway.deadlines,
     clock: gateway.clock,
     control,
-    report: (route, result) => gateway.router.report(model, route, operation, result),
+    report: (route, result) => {
+      settlement.tried(route, result);
+      router.report(model, route, operation, result);
+    },
+    onBug: settlement.onBug,
   });
-  if (request.stream) incoming.request.signal.removeEventListener("abort", onGone);
-  if (loop.ok || isRouteFault(loop.error)) {
-    gateway.availability.note(model.id, loop.ok, gateway.clock.nowMs());
+  if (loop.ok) {
+    gateway.availability.note(model.id, true, gateway.clock.nowMs());
+    settlement.firstOutput();
+    return loop;
   }
-  if (!loop.ok) {
-    await settlement.settle({
-      outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
-      status: loop.error.status,
-      reading: undefined,
-      route: undefined,
-      attempts: loop.attempts,
-    });
-    throw loop.error;
-  }
-  settlement.firstOutput();
-  const delivery: Delivery = {
-    gateway,
-    call,
-    settlement,
-    headers: callHeaders({
-      requestId: incoming.requestId,
-      model,
-      mappedFrom: settlement.mappedFrom,
-      price: settlement.price,
-      dropped: loop.handlers.dropped,
-    }),
-    exchange: loop.handlers,
-    route: loop.route,
+  const error = failureOf(delivery, loop.error, candidates.length);
+  if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
+  await settlement.settle({
+    outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
+    status: statusSent() ?? error.status,
+    reading: undefined,
+    route: undefined,
     attempts: loop.attempts,
-  };
-  return loop.result.kind === "answer"
-    ? await deliverAnswer(delivery, loop.result)
-    : deliverStream(delivery, loop.result, control);
+  });
+  throw error;
+}
+
+/** What the client is told: the loop's word, and when to come back where nobody said so. */
+function failureOf(
+  { gateway, call, control }: Delivery,
+  error: GatewayError,
+  candidates: number,
+): GatewayError {
+  if (control.stopped !== undefined) return error;
+  const operation = call.request.stream ? "chat_stream" : "chat";
+  if (candidates === 0) return noRouteError(gateway.router, call.model, operation);
+  if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
+  const seconds = gateway.router.retryAfterSeconds(call.model, operation);
+  return seconds === undefined
+    ? error
+    : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
 }

@@ -1,5 +1,6 @@
 /** The end of a chat call: priced by the outcome table, debited and written down exactly once. */
 import type { ChatRequest } from "../../core/call/chat_request.ts";
+import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import type { RequestId } from "../../core/ids.ts";
 import { chargeForChat } from "../../core/money/outcome.ts";
@@ -7,6 +8,7 @@ import type { TokenUsage } from "../../core/money/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { Reservation } from "../../kv/teller/mod.ts";
+import type { TryTiming } from "../telemetry/telemetry.ts";
 import type { Gateway } from "./gateway.ts";
 
 export interface ChatSettlementInput {
@@ -20,6 +22,8 @@ export interface ChatSettlementInput {
   readonly reservation: Reservation;
   readonly startedAtMs: number;
   readonly startedMonotonicMs: number;
+  /** Where in a trace the call began. */
+  readonly origin: unknown;
   /** Called once when the call is over, whatever happened. */
   readonly onEnd: () => void;
 }
@@ -28,7 +32,12 @@ export interface CallEnd {
   readonly outcome: Outcome;
   readonly status: number;
   readonly reading:
-    | { readonly usage: TokenUsage | undefined; readonly outputBytes: number }
+    | {
+      readonly usage: TokenUsage | undefined;
+      readonly usageRejected: boolean;
+      readonly outputBytes: number;
+      readonly stopReason: string | undefined;
+    }
     | undefined;
   readonly route: Route | undefined;
   readonly attempts: readonly Attempt[];
@@ -40,12 +49,25 @@ const bytesPerInputToken = 4;
 export class ChatSettlement {
   readonly #gateway: Gateway;
   readonly #input: ChatSettlementInput;
+  readonly #tries: TryTiming[] = [];
   #firstOutputMs: number | undefined;
   #ended = false;
+  /** Writes down an exception that nobody foresaw. */
+  readonly onBug = (error: unknown): void => {
+    this.#gateway.log.event("error", "unexpected error", {
+      request_id: this.#input.requestId,
+      error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+  };
 
   constructor(gateway: Gateway, input: ChatSettlementInput) {
     this.#gateway = gateway;
     this.#input = input;
+  }
+
+  get requestId(): RequestId {
+    return this.#input.requestId;
   }
 
   get price(): AppliedPrice {
@@ -65,6 +87,26 @@ export class ChatSettlement {
     this.#firstOutputMs = this.#elapsedMs();
   }
 
+  /** Notes a try of a route that just ended. */
+  tried(route: Route, result: AttemptResult): void {
+    const endedMs = this.#gateway.clock.monotonicMs();
+    this.#tries.push({
+      route: route.id,
+      result: result.kind === "failed" ? result.error.code : result.kind,
+      startedMs: endedMs - result.ms,
+      endedMs,
+    });
+  }
+
+  /** How fast the tokens came, for the health of the route. */
+  #noteThroughput({ outcome, reading, route }: CallEnd): void {
+    const firstOutputMs = this.#firstOutputMs;
+    if (outcome !== "completed" || !reading?.usage || !route || firstOutputMs === undefined) return;
+    if (!this.#input.request.stream) return;
+    const streamedMs = this.#elapsedMs() - firstOutputMs;
+    this.#gateway.router.noteThroughput(route, "chat_stream", reading.usage.output, streamedMs);
+  }
+
   /** Debits and writes the receipt; resolves when both are durable. */
   async settle(end: CallEnd): Promise<Receipt> {
     const { requestId, principal, model, mappedFrom, request, price, bodyBytes } = this.#input;
@@ -72,10 +114,13 @@ export class ChatSettlement {
       outcome: end.outcome,
       price,
       reported: end.reading?.usage,
+      reportIsStale: end.reading?.usageRejected ?? false,
       estimatedInputTokens: Math.ceil(bodyBytes / bytesPerInputToken),
       outputBytes: end.reading?.outputBytes ?? 0,
     });
     this.#ended = true;
+    this.#noteThroughput(end);
+    const settleStartedMs = this.#gateway.clock.monotonicMs();
     try {
       const receipt = await this.#gateway.teller.settle(this.#input.reservation, {
         requestId,
@@ -98,8 +143,22 @@ export class ChatSettlement {
         priceMicroVnd: charge.priceMicroVnd,
         attempts: end.attempts,
       });
-      this.#gateway.log.call(receipt);
+      this.#gateway.log.call(receipt, {
+        origin: this.#input.origin,
+        startedMs: this.#input.startedMonotonicMs,
+        tries: this.#tries,
+        settleStartedMs,
+        endedMs: this.#gateway.clock.monotonicMs(),
+        stopReason: end.reading?.stopReason,
+      });
       return receipt;
+    } catch (error) {
+      // Only when the ledger was closed over it: the client sees a broken connection, the hold goes back.
+      this.#gateway.log.event("error", "a call was not settled", {
+        request_id: requestId,
+        error: error instanceof Error ? error.name : "unknown",
+      });
+      throw error;
     } finally {
       this.#input.onEnd();
     }

@@ -7,6 +7,8 @@ import type { Router } from "../../core/routing/router.ts";
 import type { Control } from "../../kv/control.ts";
 import type { KeyDirectory } from "../../kv/key_directory.ts";
 import type { KeyedTeller } from "../../kv/key_limits.ts";
+import type { Registry } from "../telemetry/registry.ts";
+import type { CallObserver } from "../telemetry/telemetry.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media_services.ts";
@@ -23,5 +25,8 @@ export interface Gateway {
   readonly availability: Availability;
   readonly calls: CallsInFlight;
   readonly log: CallLog;
+  readonly metrics: Registry;
+  /** Asked where a call begins; its end reaches it through the log. */
+  readonly observer: CallObserver;
   readonly media: MediaServices;
 }

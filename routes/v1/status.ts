@@ -8,22 +8,39 @@ import type { Gateway } from "./gateway.ts";
 /** Reads the day from the store at most once per `limits.statusCacheMs`, whatever strangers ask for. */
 export class DayOfAvailability {
   readonly #gateway: Gateway;
-  #readAtMs = -Infinity;
-  #rows: Promise<AvailabilityCounts[]> = Promise.resolve([]);
+  #askedAtMs = -Infinity;
+  #asking: Promise<void> = Promise.resolve();
+  #rows: readonly AvailabilityCounts[] = [];
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
   }
 
-  async rows(): Promise<AvailabilityCounts[]> {
-    const { clock, kv } = this.#gateway;
+  /** The day as it was last read: a store that is silent or fails leaves it as it is. */
+  async rows(): Promise<readonly AvailabilityCounts[]> {
+    const { clock } = this.#gateway;
     const nowMs = clock.monotonicMs();
-    if (nowMs - this.#readAtMs > limits.statusCacheMs) {
-      this.#readAtMs = nowMs;
-      this.#rows = readAvailability(kv, hourOf(clock.nowMs()));
-      this.#rows.catch(() => this.#readAtMs = -Infinity);
+    if (nowMs - this.#askedAtMs > limits.statusCacheMs) {
+      this.#askedAtMs = nowMs;
+      this.#asking = this.#ask();
     }
-    return await this.#rows;
+    await this.#asking;
+    return this.#rows;
+  }
+
+  async #ask(): Promise<void> {
+    const { clock, kv, deadlines } = this.#gateway;
+    const late = Promise.withResolvers<void>();
+    const patience = deadlines.create(() => late.resolve());
+    patience.arm(limits.kvCallMs);
+    const reading = readAvailability(kv, hourOf(clock.nowMs())).then(
+      (rows) => {
+        this.#rows = rows;
+      },
+      () => {},
+    );
+    await Promise.race([reading, late.promise]);
+    patience.disarm();
   }
 }
 

@@ -81,7 +81,7 @@ Deno.test("a try that says nothing about the route changes nothing but frees the
   const health = new RouteHealth();
   fail(health, limits.breakerConsecutiveFailures, 0);
   health.begin(limits.breakerPauseMs);
-  health.forget();
+  health.forget(limits.breakerPauseMs);
   assertEquals(health.availability(limits.breakerPauseMs), "probe");
   assertEquals(health.inFlight, 0);
 });

@@ -1,0 +1,86 @@
+/**
+ * An answer stream that begins before any route has produced output: after some silence the client gets its status and
+ * keep-alives, while routes are still tried behind it. What comes in the end is the stream, or an error event.
+ */
+import type { Deadline, Deadlines } from "../deadlines.ts";
+import { limits } from "../limits.ts";
+import type { CallControl } from "./call_control.ts";
+import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
+
+/** What the wait ends with. An `error` is settled already; its bytes are the error event of the client's style. */
+export type Arrival =
+  | { readonly kind: "stream"; readonly input: MeteredStreamInput }
+  | { readonly kind: "error"; readonly bytes: Uint8Array };
+
+export interface EarlyStreamInput {
+  /** Rejects when a receipt could not be written: the connection is broken off then. */
+  readonly arrival: Promise<Arrival>;
+  /** Sent at once and after each `limits.keepAliveMs` of silence. */
+  readonly keepAlive: Uint8Array;
+  readonly deadlines: Deadlines;
+  readonly control: CallControl;
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
+class EarlySource implements UnderlyingDefaultSource<Uint8Array> {
+  readonly #input: EarlyStreamInput;
+  #stream: MeteredSource | undefined;
+  #arrived: Promise<void> | undefined;
+  #keepAlive: Deadline | undefined;
+  #left = false;
+
+  constructor(input: EarlyStreamInput) {
+    this.#input = input;
+  }
+
+  start(controller: Controller): void {
+    const { keepAlive, deadlines } = this.#input;
+    const timer = deadlines.create(() => {
+      // As in the metered stream: nothing is queued up for a client that does not read.
+      if ((controller.desiredSize ?? -1) >= 0) controller.enqueue(keepAlive);
+      timer.arm(limits.keepAliveMs);
+    });
+    this.#keepAlive = timer;
+    controller.enqueue(keepAlive);
+    timer.arm(limits.keepAliveMs);
+    // Not left to a pull: a client that does not read must not keep the call from its end.
+    this.#arrived = this.#wait(controller, timer);
+  }
+
+  async #wait(controller: Controller, timer: Deadline): Promise<void> {
+    try {
+      const arrival = await this.#input.arrival;
+      timer.disarm();
+      if (arrival.kind === "stream") {
+        this.#stream = new MeteredSource(arrival.input);
+        this.#stream.start(controller);
+      } else if (!this.#left) {
+        controller.enqueue(arrival.bytes);
+        controller.close();
+      }
+    } catch (cause) {
+      timer.disarm();
+      if (!this.#left) controller.error(cause);
+    }
+  }
+
+  async pull(controller: Controller): Promise<void> {
+    await this.#arrived;
+    await this.#stream?.pull(controller);
+  }
+
+  /** The client left: the tries end, and whatever they had produced by then is settled. */
+  async cancel(): Promise<void> {
+    this.#left = true;
+    this.#keepAlive?.disarm();
+    this.#input.control.stop("client_gone");
+    await this.#arrived;
+    await this.#stream?.cancel();
+  }
+}
+
+/** Makes the body of an answer that begins early. */
+export function earlyStream(input: EarlyStreamInput): ReadableStream<Uint8Array> {
+  return new ReadableStream(new EarlySource(input), { highWaterMark: 0 });
+}

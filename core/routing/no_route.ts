@@ -1,0 +1,21 @@
+import type { Model } from "../catalog/catalog.ts";
+import { GatewayError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import type { Operation, Router } from "./router.ts";
+
+/**
+ * What the client is told when no route of a model may be tried: all of them rest because their providers asked for it
+ * (429 with the soonest `retry-after`), or operators have taken all of them out (503).
+ */
+export function noRouteError(router: Router, model: Model, operation: Operation): GatewayError {
+  const seconds = router.retryAfterSeconds(model, operation);
+  return seconds === undefined
+    ? new GatewayError("maintenance", "This model is out of service at the moment", {
+      retryAfterSeconds: limits.maintenanceRetrySeconds,
+    })
+    : new GatewayError(
+      "rate_limit_exceeded",
+      "All providers of this model limit the rate of calls at the moment",
+      { retryAfterSeconds: seconds },
+    );
+}

@@ -1,0 +1,136 @@
+/** The metrics of the gateway. Labels are models and routes of the catalogue and words of our own tables. */
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import type { Router } from "../../core/routing/router.ts";
+import { type GaugeSample, Registry } from "./registry.ts";
+import type { CallObserver } from "./telemetry.ts";
+
+/** What is looked at when somebody asks. */
+export interface GatewayState {
+  readonly router: Pick<Router, "reports">;
+  readonly calls: { readonly count: number };
+  readonly teller: { readonly healthy: boolean };
+}
+
+/** Seconds: a quick first token is a tenth of one, the longest call takes 15 minutes. */
+const firstOutputBounds = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 60];
+const durationBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 150, 400, 900];
+
+const breakerStates = { closed: 0, half_open: 1, open: 2 } as const;
+
+function addGauges(registry: Registry, state: GatewayState): void {
+  registry.gauge(
+    "gateway_route_breaker",
+    "State of the breaker of a route: 0 closed, 1 half open, 2 open.",
+    ["route", "operation"],
+    function* (): Iterable<GaugeSample> {
+      for (const { route, operations } of state.router.reports()) {
+        for (const [operation, view] of Object.entries(operations)) {
+          yield { labels: [route.id, operation], value: breakerStates[view.state] };
+        }
+      }
+    },
+  );
+  registry.gauge(
+    "gateway_route_in_flight",
+    "Tries that wait for the first output of a route.",
+    ["route", "operation"],
+    function* (): Iterable<GaugeSample> {
+      for (const { route, operations } of state.router.reports()) {
+        for (const [operation, view] of Object.entries(operations)) {
+          yield { labels: [route.id, operation], value: view.inFlight };
+        }
+      }
+    },
+  );
+  registry.gauge(
+    "gateway_route_switched_off",
+    "1 while an operator has taken the route out.",
+    ["route"],
+    function* (): Iterable<GaugeSample> {
+      for (const { route, switched } of state.router.reports()) {
+        yield { labels: [route.id], value: switched === undefined ? 0 : 1 };
+      }
+    },
+  );
+  registry.gauge("gateway_calls_in_flight", "Calls that run now.", [], () => [
+    { labels: [], value: state.calls.count },
+  ]);
+  registry.gauge(
+    "gateway_teller_healthy",
+    "0 when the ledger cannot be written: nothing is admitted then.",
+    [],
+    () => [{ labels: [], value: state.teller.healthy ? 1 : 0 }],
+  );
+}
+
+/** Makes the registry and the observer that feeds it. */
+export function createGatewayMetrics(
+  state: GatewayState,
+): { readonly registry: Registry; readonly observer: CallObserver } {
+  const registry = new Registry();
+  const calls = registry.counter("gateway_calls_total", "Calls that ended.", [
+    "model",
+    "outcome",
+    "status",
+  ]);
+  const tokens = registry.counter("gateway_tokens_total", "Tokens of ended calls.", [
+    "model",
+    "type",
+  ]);
+  const estimated = registry.counter(
+    "gateway_estimated_calls_total",
+    "Calls whose tokens we counted ourselves, for want of a report.",
+    ["model"],
+  );
+  const cost = registry.exactCounter(
+    "gateway_cost_vnd_total",
+    "VND debited.",
+    ["model"],
+    formatVnd,
+  );
+  const shortfall = registry.exactCounter(
+    "gateway_shortfall_vnd_total",
+    "VND that calls cost beyond what their wallets held.",
+    ["model"],
+    formatVnd,
+  );
+  const attempts = registry.counter("gateway_attempts_total", "Tries of routes.", [
+    "route",
+    "result",
+  ]);
+  const firstOutput = registry.histogram(
+    "gateway_first_output_seconds",
+    "Time to the first output of streaming calls.",
+    ["model"],
+    firstOutputBounds,
+  );
+  const duration = registry.histogram(
+    "gateway_call_duration_seconds",
+    "Duration of calls.",
+    ["model"],
+    durationBounds,
+  );
+  addGauges(registry, state);
+  const observer: CallObserver = {
+    begin: () => undefined,
+    call(receipt) {
+      const { model, usage } = receipt;
+      calls.add([model, receipt.outcome, String(receipt.status)], 1);
+      if (usage !== undefined) {
+        tokens.add([model, "input"], usage.input);
+        tokens.add([model, "cache_read"], usage.cacheRead);
+        tokens.add([model, "cache_write"], usage.cacheWrite);
+        tokens.add([model, "output"], usage.output);
+      }
+      if (receipt.estimated) estimated.add([model], 1);
+      cost.add([model], receipt.costMicroVnd);
+      if (receipt.shortfallMicroVnd > 0n) shortfall.add([model], receipt.shortfallMicroVnd);
+      for (const { route, outcome } of receipt.attempts) attempts.add([route, outcome], 1);
+      if (receipt.stream && receipt.firstOutputMs !== undefined) {
+        firstOutput.observe([model], receipt.firstOutputMs / 1000);
+      }
+      duration.observe([model], receipt.latencyMs / 1000);
+    },
+  };
+  return { registry, observer };
+}

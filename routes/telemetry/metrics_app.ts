@@ -1,0 +1,19 @@
+/** GET /metrics in the Prometheus text format, behind the operator's key; without one the path does not exist. */
+import { Hono } from "hono";
+import { requireOperatorKey } from "../operator_api/require_key.ts";
+import type { Gateway } from "../v1/gateway.ts";
+
+/** Builds the app; mount it at `/`. */
+export function createMetrics(gateway: Gateway): Hono {
+  const app = new Hono();
+  app.get(
+    "/metrics",
+    requireOperatorKey(gateway),
+    (context) =>
+      context.body(gateway.metrics.text(), 200, {
+        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+        "cache-control": "no-store",
+      }),
+  );
+  return app;
+}

@@ -1,0 +1,243 @@
+/**
+ * Spans and metrics of calls through `@opentelemetry/api`. Deno's own exporter stands behind it when the process runs
+ * with `OTEL_DENO=true`; without that this file is not used at all.
+ *
+ * Names follow the semantic conventions for generative AI; what they have no name for is `gateway.*`. Spans are made
+ * when a call is over, with the times it had: nothing is held, and nothing is lost when a client hangs on for long.
+ */
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Histogram,
+  type Meter,
+  metrics,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+import type { Catalog } from "../../core/catalog/catalog.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { billedInputTokens } from "../../core/money/token_usage.ts";
+import type { Receipt } from "../../core/receipt.ts";
+import type { CallObserver, CallTiming, TryTiming } from "./telemetry.ts";
+
+const scope = "gateway";
+
+const operationNames: Record<Receipt["kind"], string> = {
+  chat: "chat",
+  image: "generate_content",
+  speech: "generate_content",
+  video: "generate_content",
+};
+
+export interface OpenTelemetryOptions {
+  readonly catalog: Catalog;
+  /** Defaults to the ones of the runtime. */
+  readonly tracer?: Tracer;
+  readonly meter?: Meter;
+}
+
+interface Instruments {
+  readonly duration: Histogram;
+  readonly tokens: Histogram;
+  readonly firstToken: Histogram;
+  readonly cost: Histogram;
+  readonly shortfall: Histogram;
+}
+
+function createInstruments(meter: Meter): Instruments {
+  return {
+    duration: meter.createHistogram("gen_ai.client.operation.duration", {
+      description: "GenAI operation duration",
+      unit: "s",
+      advice: {
+        explicitBucketBoundaries: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12]
+          .concat(
+            [10.24, 20.48, 40.96, 81.92],
+          ),
+      },
+    }),
+    tokens: meter.createHistogram("gen_ai.client.token.usage", {
+      description: "Number of input and output tokens used",
+      unit: "{token}",
+      advice: { explicitBucketBoundaries: Array.from({ length: 14 }, (_, i) => 4 ** i) },
+    }),
+    firstToken: meter.createHistogram("gen_ai.server.time_to_first_token", {
+      description: "Time to generate first token for successful responses",
+      unit: "s",
+      advice: {
+        explicitBucketBoundaries: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75]
+          .concat([1, 2.5, 5, 7.5, 10]),
+      },
+    }),
+    cost: meter.createHistogram("gateway.call.cost", {
+      description: "What a call was charged",
+      unit: "{VND}",
+      advice: { explicitBucketBoundaries: [0, 1, 5, 20, 100, 500, 2_000, 10_000] },
+    }),
+    shortfall: meter.createHistogram("gateway.call.shortfall", {
+      description: "What a call cost beyond what its wallet held",
+      unit: "{VND}",
+    }),
+  };
+}
+
+/** Where the answer came from, in the operator's own words. Never a host. */
+interface Origin {
+  readonly provider: string | undefined;
+  readonly upstreamModel: string | undefined;
+}
+
+class OpenTelemetryObserver implements CallObserver {
+  readonly #tracer: Tracer;
+  readonly #instruments: Instruments;
+  readonly #origins = new Map<string, Origin>();
+
+  constructor({ catalog, tracer, meter }: OpenTelemetryOptions) {
+    this.#tracer = tracer ?? trace.getTracer(scope);
+    this.#instruments = createInstruments(meter ?? metrics.getMeter(scope));
+    for (const model of catalog.models) {
+      for (const { id, provider, upstreamModel } of model.routes) {
+        this.#origins.set(id, { provider, upstreamModel });
+      }
+    }
+  }
+
+  begin(): Context {
+    return context.active();
+  }
+
+  call(receipt: Receipt, timing?: CallTiming): void {
+    const common = this.#commonAttributes(receipt);
+    this.#record(receipt, common);
+    this.#trace(receipt, common, timing);
+  }
+
+  /** Attributes that spans and metrics share: few values each. */
+  #commonAttributes(receipt: Receipt): Attributes {
+    const origin = this.#origins.get(receipt.route ?? "");
+    const failed = receipt.outcome === "failed" || receipt.outcome === "broken";
+    return {
+      "gen_ai.operation.name": operationNames[receipt.kind],
+      "gen_ai.provider.name": origin?.provider ?? "none",
+      "gen_ai.request.model": receipt.model,
+      ...(origin?.upstreamModel === undefined
+        ? {}
+        : { "gen_ai.response.model": origin.upstreamModel }),
+      ...(failed ? { "error.type": lastResult(receipt) } : {}),
+    };
+  }
+
+  #record(receipt: Receipt, common: Attributes): void {
+    const { duration, tokens, firstToken, cost, shortfall } = this.#instruments;
+    duration.record(receipt.latencyMs / 1000, common);
+    const { usage } = receipt;
+    if (usage !== undefined && receipt.kind === "chat") {
+      tokens.record(billedInputTokens(usage), { ...common, "gen_ai.token.type": "input" });
+      tokens.record(usage.output, { ...common, "gen_ai.token.type": "output" });
+    }
+    if (receipt.stream && receipt.firstOutputMs !== undefined) {
+      firstToken.record(receipt.firstOutputMs / 1000, common);
+    }
+    // Statistics only: the ledger is what counts, and it holds whole µVND.
+    const money = { "gen_ai.request.model": receipt.model, "gateway.outcome": receipt.outcome };
+    cost.record(Number(formatVnd(receipt.costMicroVnd)), money);
+    if (receipt.shortfallMicroVnd > 0n) {
+      shortfall.record(Number(formatVnd(receipt.shortfallMicroVnd)), money);
+    }
+  }
+
+  #trace(receipt: Receipt, common: Attributes, timing: CallTiming | undefined): void {
+    const origin = isContext(timing?.origin) ? timing.origin : context.active();
+    const wallMs = (monotonicMs: number) =>
+      receipt.startedAtMs + monotonicMs - (timing?.startedMs ?? 0);
+    const endMs = timing === undefined
+      ? receipt.startedAtMs + receipt.latencyMs
+      : wallMs(timing.endedMs);
+    const span = this.#tracer.startSpan(`${common["gen_ai.operation.name"]} ${receipt.model}`, {
+      kind: SpanKind.CLIENT,
+      startTime: receipt.startedAtMs,
+      attributes: { ...common, ...callAttributes(receipt, timing) },
+    }, origin);
+    const inside = trace.setSpan(origin, span);
+    for (const one of timing?.tries ?? []) this.#traceTry(one, inside, wallMs);
+    if (timing !== undefined) {
+      this.#tracer.startSpan("settle", {
+        startTime: wallMs(timing.settleStartedMs),
+        attributes: {
+          "gateway.cost.vnd": formatVnd(receipt.costMicroVnd),
+          "gateway.outcome": receipt.outcome,
+        },
+      }, inside).end(endMs);
+    }
+    if (common["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end(endMs);
+  }
+
+  #traceTry(one: TryTiming, inside: Context, wallMs: (monotonicMs: number) => number): void {
+    const origin = this.#origins.get(one.route);
+    const span = this.#tracer.startSpan(`attempt ${one.route}`, {
+      kind: SpanKind.CLIENT,
+      startTime: wallMs(one.startedMs),
+      attributes: {
+        "gateway.route": one.route,
+        "gateway.attempt.result": one.result,
+        "gen_ai.provider.name": origin?.provider ?? "none",
+        "gen_ai.request.model": origin?.upstreamModel ?? "none",
+        ...(isFault(one.result) ? { "error.type": one.result } : {}),
+      },
+    }, inside);
+    if (isFault(one.result)) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end(wallMs(one.endedMs));
+  }
+}
+
+const faultless: ReadonlySet<string> = new Set(["ok", "beaten", "stopped"]);
+
+function isFault(result: string): boolean {
+  return !faultless.has(result);
+}
+
+function lastResult(receipt: Receipt): string {
+  const last = receipt.attempts.at(-1)?.outcome;
+  return last === undefined || !isFault(last) ? receipt.outcome : last;
+}
+
+/** `begin` gives a context and `call` gets it back, but the way in between knows no OpenTelemetry. */
+function isContext(value: unknown): value is Context {
+  return typeof value === "object" && value !== null && "getValue" in value && "setValue" in value;
+}
+
+function callAttributes(receipt: Receipt, timing: CallTiming | undefined): Attributes {
+  const { usage } = receipt;
+  return {
+    ...(usage === undefined ? {} : {
+      "gen_ai.usage.input_tokens": billedInputTokens(usage),
+      "gen_ai.usage.output_tokens": usage.output,
+      "gen_ai.usage.cache_read.input_tokens": usage.cacheRead,
+      "gen_ai.usage.cache_creation.input_tokens": usage.cacheWrite,
+    }),
+    ...(timing?.stopReason === undefined
+      ? {}
+      : { "gen_ai.response.finish_reasons": [timing.stopReason] }),
+    "gateway.request.id": receipt.requestId,
+    "gateway.style": receipt.style,
+    "gateway.stream": receipt.stream,
+    "gateway.outcome": receipt.outcome,
+    "gateway.cost.vnd": formatVnd(receipt.costMicroVnd),
+    "gateway.usage.estimated": receipt.estimated,
+    "gateway.attempts": receipt.attempts.length,
+    "http.response.status_code": receipt.status,
+    ...(receipt.route === undefined ? {} : { "gateway.route": receipt.route }),
+    ...(receipt.firstOutputMs === undefined
+      ? {}
+      : { "gateway.first_output.ms": receipt.firstOutputMs }),
+  };
+}
+
+/** Makes the observer that exports. */
+export function openTelemetry(options: OpenTelemetryOptions): CallObserver {
+  return new OpenTelemetryObserver(options);
+}

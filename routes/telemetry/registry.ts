@@ -1,0 +1,192 @@
+/**
+ * A small registry in the Prometheus text format (version 0.0.4). Label values come from configuration and from our own
+ * tables, never from callers; a bound on series makes that sure.
+ */
+import { invariant } from "../../core/assert.ts";
+import { limits } from "../../core/limits.ts";
+
+interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  lines(): Iterable<string>;
+}
+
+function escaped(value: string): string {
+  return value.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+}
+
+function labelText(names: readonly string[], values: readonly string[]): string {
+  return names.map((name, i) => `${name}="${escaped(values[i] ?? "")}"`).join(",");
+}
+
+function braced(labels: string): string {
+  return labels === "" ? "" : `{${labels}}`;
+}
+
+/** Series of one metric, by their label values. */
+class Series<Value> {
+  readonly #names: readonly string[];
+  readonly #make: () => Value;
+  readonly #byLabels = new Map<string, Value>();
+
+  constructor(names: readonly string[], make: () => Value) {
+    this.#names = names;
+    this.#make = make;
+  }
+
+  /** `undefined` when there are as many series as there may be. */
+  of(values: readonly string[]): Value | undefined {
+    invariant(values.length === this.#names.length, "a metric has its labels, all of them");
+    const labels = labelText(this.#names, values);
+    let value = this.#byLabels.get(labels);
+    if (value === undefined && this.#byLabels.size < limits.metricSeries) {
+      this.#byLabels.set(labels, value = this.#make());
+    }
+    return value;
+  }
+
+  entries(): Iterable<[string, Value]> {
+    return this.#byLabels.entries();
+  }
+}
+
+/** Only grows. Counts are numbers, money is µVND. */
+export interface Counter<Amount> {
+  add(labels: readonly string[], amount: Amount): void;
+}
+
+export interface Histogram {
+  observe(labels: readonly string[], value: number): void;
+}
+
+interface HistogramCounts {
+  readonly buckets: Float64Array;
+  sum: number;
+  count: number;
+}
+
+/** A value that is read when it is asked for. */
+export interface GaugeSample {
+  readonly labels: readonly string[];
+  readonly value: number;
+}
+
+export class Registry {
+  readonly #metrics: Metric[] = [];
+
+  counter(name: string, help: string, labelNames: readonly string[]): Counter<number> {
+    const series = new Series(labelNames, () => ({ value: 0 }));
+    this.#metrics.push({
+      name,
+      help,
+      type: "counter",
+      *lines() {
+        for (const [labels, { value }] of series.entries()) {
+          yield `${name}${braced(labels)} ${value}`;
+        }
+      },
+    });
+    return {
+      add(labels, amount) {
+        const one = series.of(labels);
+        if (one !== undefined) one.value += amount;
+      },
+    };
+  }
+
+  /** A counter that is exact whatever it adds up to; `format` writes its amount. */
+  exactCounter(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    format: (amount: bigint) => string,
+  ): Counter<bigint> {
+    const series = new Series(labelNames, () => ({ value: 0n }));
+    this.#metrics.push({
+      name,
+      help,
+      type: "counter",
+      *lines() {
+        for (const [labels, { value }] of series.entries()) {
+          yield `${name}${braced(labels)} ${format(value)}`;
+        }
+      },
+    });
+    return {
+      add(labels, amount) {
+        const one = series.of(labels);
+        if (one !== undefined) one.value += amount;
+      },
+    };
+  }
+
+  /** @param bounds upper bounds of the buckets, ascending, without infinity */
+  histogram(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    bounds: readonly number[],
+  ): Histogram {
+    const series = new Series(labelNames, (): HistogramCounts => ({
+      buckets: new Float64Array(bounds.length + 1),
+      sum: 0,
+      count: 0,
+    }));
+    this.#metrics.push({
+      name,
+      help,
+      type: "histogram",
+      *lines() {
+        for (const [labels, { buckets, sum, count }] of series.entries()) {
+          const comma = labels === "" ? "" : ",";
+          let below = 0;
+          for (const [i, inBucket] of buckets.entries()) {
+            below += inBucket;
+            yield `${name}_bucket{${labels}${comma}le="${bounds[i] ?? "+Inf"}"} ${below}`;
+          }
+          yield `${name}_sum${braced(labels)} ${sum}`;
+          yield `${name}_count${braced(labels)} ${count}`;
+        }
+      },
+    });
+    return {
+      observe(labels, value) {
+        const one = series.of(labels);
+        if (one === undefined) return;
+        const index = bounds.findIndex((bound) => value <= bound);
+        one.buckets[index === -1 ? bounds.length : index]! += 1;
+        one.sum += value;
+        one.count++;
+      },
+    };
+  }
+
+  gauge(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<GaugeSample>,
+  ): void {
+    this.#metrics.push({
+      name,
+      help,
+      type: "gauge",
+      *lines() {
+        for (const { labels, value } of read()) {
+          yield `${name}${braced(labelText(labelNames, labels))} ${value}`;
+        }
+      },
+    });
+  }
+
+  /** The whole registry as text. */
+  text(): string {
+    let text = "";
+    for (const metric of this.#metrics) {
+      text += `# HELP ${metric.name} ${metric.help}\n# TYPE ${metric.name} ${metric.type}\n`;
+      for (const line of metric.lines()) text += `${line}\n`;
+    }
+    return text;
+  }
+}

@@ -1,0 +1,48 @@
+/** What is told of each call to those who watch: the Prometheus registry always, OpenTelemetry when it is on. */
+import type { Receipt } from "../../core/receipt.ts";
+
+/** One try of one route, on the monotonic clock. */
+export interface TryTiming {
+  readonly route: string;
+  readonly result: string;
+  readonly startedMs: number;
+  readonly endedMs: number;
+}
+
+/** What a receipt does not say: when things happened within the call. Monotonic times. */
+export interface CallTiming {
+  /** As {@linkcode CallObserver.begin} gave it. */
+  readonly origin: unknown;
+  readonly startedMs: number;
+  readonly tries: readonly TryTiming[];
+  readonly settleStartedMs: number;
+  readonly endedMs: number;
+  /** The provider's own word for why the model stopped. */
+  readonly stopReason?: string | undefined;
+}
+
+/** Gets each receipt once, after it is durable. Metadata only: no prompt, no key, no host ever comes this way. */
+export interface CallObserver {
+  /** Remembers where in a trace a call began; `undefined` when nothing traces. */
+  begin(): unknown;
+  /** Told of an ended call; without `timing` where its way measures nothing beside the receipt. */
+  call(receipt: Receipt, timing?: CallTiming): void;
+}
+
+/** Tells several. The first one that traces is asked for the origin. */
+export function observers(all: readonly CallObserver[]): CallObserver {
+  const [only] = all;
+  if (all.length === 1 && only !== undefined) return only;
+  return {
+    begin() {
+      for (const one of all) {
+        const origin = one.begin();
+        if (origin !== undefined) return origin;
+      }
+      return undefined;
+    },
+    call(receipt, timing) {
+      for (const one of all) one.call(receipt, timing);
+    },
+  };
+}

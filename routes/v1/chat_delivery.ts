@@ -1,0 +1,165 @@
+/** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
+import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
+import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
+import type { CallControl } from "../../core/call/call_control.ts";
+import type { ChatCall, ChatExchange } from "../../core/call/chat_exchange.ts";
+import { type Arrival, earlyStream } from "../../core/call/early_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
+import type { Style } from "../../core/dialects/contract.ts";
+import { createNativePipe } from "../../core/dialects/native_pipe.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
+import { idleMs } from "../../core/routing/patience.ts";
+import type { ChatSettlement } from "./chat_settlement.ts";
+import type { Gateway } from "./gateway.ts";
+import { callHeaders, costHeaders } from "./response_headers.ts";
+
+const encoder = new TextEncoder();
+
+/**
+ * Sent during silence: an event where the style has one that clients know, since some of them do not count comments as
+ * a sign of life; a comment where not (wire notes 10).
+ */
+const keepAlives: Record<Style, Uint8Array> = {
+  messages: encoder.encode('event: ping\ndata: {"type": "ping"}\n\n'),
+  chat: encoder.encode(": keep-alive\n\n"),
+  responses: encoder.encode('event: keepalive\ndata: {"type":"keepalive","sequence_number":0}\n\n'),
+};
+
+const streamHeaders: readonly [string, string][] = [
+  ["content-type", "text/event-stream; charset=utf-8"],
+  ["cache-control", "no-cache, no-transform"],
+  ["x-accel-buffering", "no"],
+];
+
+export interface Delivery {
+  readonly gateway: Gateway;
+  readonly call: ChatCall;
+  readonly settlement: ChatSettlement;
+  readonly control: CallControl;
+}
+
+type Found = Extract<AttemptLoopResult<ChatExchange>, { readonly ok: true }>;
+
+function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
+  const { call, settlement } = delivery;
+  return callHeaders({
+    requestId: settlement.requestId,
+    model: call.model,
+    mappedFrom: settlement.mappedFrom,
+    price: settlement.price,
+    dropped,
+  });
+}
+
+/** A whole answer; settled before it leaves. */
+export async function deliverAnswer(
+  delivery: Delivery,
+  found: Found,
+  answer: WholeAnswer,
+): Promise<Response> {
+  const { reading, clientBytes } = answer;
+  const receipt = await delivery.settlement.settle({
+    outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
+    status: 200,
+    reading,
+    route: found.route,
+    attempts: found.attempts,
+  });
+  return new Response(clientBytes as Uint8Array<ArrayBuffer>, {
+    status: 200,
+    headers: [
+      ["content-type", "application/json"],
+      ...headersOf(delivery, found.handlers.dropped),
+      ...costHeaders(receipt),
+    ],
+  });
+}
+
+function meteredInput(
+  delivery: Delivery,
+  found: Found,
+  started: StartedStream,
+): MeteredStreamInput {
+  const { gateway, call, settlement, control } = delivery;
+  const { route, attempts } = found;
+  return {
+    started,
+    keepAlive: keepAlives[call.request.style],
+    idleMs: idleMs(gateway.config.catalog, route),
+    deadlines: gateway.deadlines,
+    control,
+    settle: async (outcome) => {
+      const { reading } = started.pipe;
+      await settlement.settle({ outcome, status: 200, reading, route, attempts });
+    },
+    onBug: settlement.onBug,
+  };
+}
+
+/** A stream whose first output is here. */
+export function deliverStream(
+  delivery: Delivery,
+  found: Found,
+  started: StartedStream,
+): Response {
+  const stream = meteredStream(meteredInput(delivery, found, started));
+  const headers = [...streamHeaders, ...headersOf(delivery, found.handlers.dropped)];
+  return new Response(stream, { status: 200, headers });
+}
+
+/** The failure of a call whose client already has its status: an error event of its style. */
+function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
+  const { request, requestId, nowSeconds } = call;
+  return createNativePipe(request.style, {
+    clientModel: request.model,
+    requestId,
+    clientWantsUsage: request.wantsUsage,
+    nowSeconds,
+    injectedUsage: false,
+  }).fail(error);
+}
+
+/**
+ * A stream that begins before there is any output: its client has waited for `limits.keepAliveMs` and would be cut off
+ * by proxies on its way before long. `finding` resolves with what was found, or rejects with the settled failure.
+ */
+export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Response {
+  const { gateway, call, settlement, control } = delivery;
+  const arrival = finding.then(
+    (found): Arrival => {
+      if (found.result.kind === "stream") {
+        return { kind: "stream", input: meteredInput(delivery, found, found.result) };
+      }
+      settlement.abandon();
+      const error = new GatewayError("internal_error", "A stream was asked for");
+      return { kind: "error", bytes: errorEvent(delivery, error) };
+    },
+    (failure): Arrival => {
+      // Settled where it failed. What is none of our errors is a receipt that could not be written: break off.
+      if (!(failure instanceof GatewayError)) throw failure;
+      return { kind: "error", bytes: errorEvent(delivery, failure) };
+    },
+  );
+  const stream = earlyStream({
+    arrival,
+    keepAlive: keepAlives[call.request.style],
+    deadlines: gateway.deadlines,
+    control,
+  });
+  return new Response(stream, {
+    status: 200,
+    headers: [...streamHeaders, ...headersOf(delivery, [])],
+  });
+}
+
+/** Tells whether `finding` is still under way after the silence that a client is left in at most. */
+export async function isLate(delivery: Delivery, finding: Promise<unknown>): Promise<boolean> {
+  const moment = Promise.withResolvers<boolean>();
+  const deadline = delivery.gateway.deadlines.create(() => moment.resolve(true));
+  deadline.arm(limits.keepAliveMs);
+  const inTime = () => false;
+  const late = await Promise.race([finding.then(inTime, inTime), moment.promise]);
+  deadline.disarm();
+  return late;
+}
