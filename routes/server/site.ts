@@ -18,7 +18,8 @@ import { createWalletPages } from "../dashboard/wallet_pages.tsx";
 import { createBankHookRoutes } from "../hooks/bank.ts";
 import { createMailer } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";
-import { pollSepay } from "../topup/sepay_poll.ts";
+import { createOperatorPages } from "../operator/mod.ts";
+import { pollSepay, type SepayPollResult } from "../topup/sepay_poll.ts";
 import { createUsageApi } from "../usage_api/mod.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import type { Job } from "./jobs.ts";
@@ -75,8 +76,25 @@ function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
   });
 }
 
-function jobsOf(gateway: Gateway, intake: BankIntake, hintMail: () => void): Job[] {
-  const { config: { topup }, kv, clock, teller } = gateway;
+/** Reads the provider's list of movements, if a token for it is set. */
+function pollOf(
+  gateway: Gateway,
+  intake: BankIntake,
+): (() => Promise<SepayPollResult>) | undefined {
+  const { config: { topup: { sepayApiToken } }, clock } = gateway;
+  if (sepayApiToken === undefined) return undefined;
+  const world = { intake, nowMs: clock.nowMs, apiToken: sepayApiToken };
+  return () =>
+    pollSepay({ ...world, fetch: (url, init) => fetch(url, init) }, limits.bankPollWindowMs);
+}
+
+function jobsOf(
+  gateway: Gateway,
+  intake: BankIntake,
+  hintMail: () => void,
+  poll: (() => Promise<SepayPollResult>) | undefined,
+): Job[] {
+  const { kv, clock, teller } = gateway;
   const jobs: Job[] = [
     { name: "match bank notices", everyMs: limits.bankSweepEveryMs, run: () => intake.sweep() },
     {
@@ -92,22 +110,8 @@ function jobsOf(gateway: Gateway, intake: BankIntake, hintMail: () => void): Job
       },
     },
   ];
-  const { sepayApiToken } = topup;
-  if (sepayApiToken !== undefined) {
-    jobs.push({
-      name: "poll bank movements",
-      everyMs: limits.bankPollEveryMs,
-      run: () =>
-        pollSepay(
-          {
-            intake,
-            nowMs: clock.nowMs,
-            apiToken: sepayApiToken,
-            fetch: (url, init) => fetch(url, init),
-          },
-          limits.bankPollWindowMs,
-        ),
-    });
+  if (poll !== undefined) {
+    jobs.push({ name: "poll bank movements", everyMs: limits.bankPollEveryMs, run: poll });
   }
   return jobs;
 }
@@ -129,6 +133,7 @@ export function openSite(
     sandbox: config.mode === "sandbox",
   };
   const { topup, openId } = config;
+  const poll = pollOf(gateway, intake);
   const hooks = [sepayHook(topup.sepay), cassoHook(topup.cassoWebhookKey)]
     .filter((hook) => hook !== undefined);
   return {
@@ -163,8 +168,19 @@ export function openSite(
       }, [
         createWalletPages({ ...page, teller, topup }),
         createInvoicePages({ ...page, topup }),
+        createOperatorPages({
+          ...page,
+          teller,
+          topup,
+          masterKeys,
+          intake,
+          control,
+          routes: () => router.reports(),
+          poll,
+          hintMail,
+        }),
       ]),
-    jobs: jobsOf(gateway, intake, hintMail),
+    jobs: jobsOf(gateway, intake, hintMail, poll),
     startWorkers() {
       const worker = startOutboxWorker(
         {
