@@ -3,7 +3,7 @@ import { UpstreamFailure } from "../transport.ts";
 
 export interface ChunkedLimits {
   /** Bytes between the digits of one chunk's size and its line end: padding and extensions. */
-  readonly extensionBytes: number;
+  readonly chunkExtensionBytes: number;
   /** Bytes of all trailer lines together. */
   readonly trailerBytes: number;
 }
@@ -48,7 +48,7 @@ const protocol = (why: string) => new UpstreamFailure("protocol", `Cannot read t
  * @example
  * ```ts
  * import { ChunkedDecoder } from "./chunked.ts";
- * const decoder = new ChunkedDecoder({ extensionBytes: 100, trailerBytes: 100 });
+ * const decoder = new ChunkedDecoder({ chunkExtensionBytes: 100, trailerBytes: 100 });
  * const buffer = new TextEncoder().encode("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
  * decoder.decode(buffer, 0, buffer.length);
  * const payload = buffer.subarray(decoder.payloadStart, decoder.payloadEnd);
@@ -159,7 +159,7 @@ export class ChunkedDecoder {
   }
 
   #countExtension(): void {
-    if (++this.#extensionBytes > this.#limits.extensionBytes) {
+    if (++this.#extensionBytes > this.#limits.chunkExtensionBytes) {
       throw new UpstreamFailure("too_large", "Cannot read the body: a chunk extension is too long");
     }
   }

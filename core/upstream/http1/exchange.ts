@@ -9,14 +9,14 @@ import {
   type UpstreamRequest,
   type UpstreamResponse,
 } from "../transport.ts";
-import { ChunkedDecoder } from "./chunked.ts";
+import { ChunkedDecoder, type ChunkedLimits } from "./chunked.ts";
 import { Link, type LinkOwner } from "./link.ts";
 import type { Pool } from "./pool.ts";
 import { type Destination, encodeRequest, type RequestMessage } from "./request_head.ts";
 import { findHeadEnd, parseResponseHead, type ResponseHead } from "./response_head.ts";
 
 /** The bounds of the driver; see `core/limits.ts` for the values and their reasons. */
-export interface Http1Bounds {
+export interface Http1Bounds extends ChunkedLimits {
   readonly connectMs: number;
   /** Silence between the request and the head of the answer. */
   readonly headMs: number;
@@ -26,8 +26,6 @@ export interface Http1Bounds {
   readonly readBytes: number;
   readonly readMaxBytes: number;
   readonly singleWriteBytes: number;
-  readonly chunkExtensionBytes: number;
-  readonly trailerBytes: number;
   readonly interimResponses: number;
 }
 
@@ -144,10 +142,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     const framing = head.framing;
     if (framing.kind === "length") this.#remainingBytes = framing.bytes;
     if (framing.kind === "chunked") {
-      this.#decoder = new ChunkedDecoder({
-        extensionBytes: bounds.chunkExtensionBytes,
-        trailerBytes: bounds.trailerBytes,
-      });
+      this.#decoder = new ChunkedDecoder(bounds);
     }
     if (framing.kind === "none" || (framing.kind === "length" && framing.bytes === 0)) {
       this.#release();
@@ -184,14 +179,17 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     }
   }
 
+  /** Waits for bytes; false at the end of the peer's side. */
   async #fill(silenceMs: number): Promise<boolean> {
     const link = this.#needLink();
     link.arm(silenceMs);
     this.#waiting = true;
     try {
-      const more = await link.fill();
+      const byteCount = await link.read();
       if (this.#failure) throw this.#failure;
-      return more;
+      if (byteCount === null) return false;
+      link.took(byteCount);
+      return true;
     } finally {
       this.#waiting = false;
     }

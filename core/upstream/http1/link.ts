@@ -96,20 +96,19 @@ export class Link {
     }
   }
 
-  /**
-   * Waits for more bytes behind `end`; the caller has made room.
-   *
-   * @returns false at the end of the peer's side
-   */
-  async fill(): Promise<boolean> {
-    const read = this.#pendingRead ?? this.#startRead();
+  /** The read that is under way, or a new one behind `end`; the caller has made room, and tells {@linkcode took}. */
+  read(): Promise<number | null> {
+    const pending = this.#pendingRead;
+    if (pending === undefined) return this.#startRead();
     this.#pendingRead = undefined;
-    const count = await read;
-    if (count === null) return false;
+    return pending;
+  }
+
+  /** `byteCount` bytes have come in behind `end`. */
+  took(byteCount: number): void {
     this.answered = true;
-    this.end += count;
+    this.end += byteCount;
     this.#lastReadFilledBuffer = this.end === this.buffer.length;
-    return true;
   }
 
   /** Makes room when nothing is unread. A buffer that was filled to the brim grows: fewer reads for large bodies. */

@@ -4,7 +4,7 @@ import { ChunkedDecoder } from "../../../../core/upstream/http1/chunked.ts";
 import { UpstreamFailure } from "../../../../core/upstream/transport.ts";
 import { concat, splitAt } from "./bytes.ts";
 
-const limits = { extensionBytes: 32, trailerBytes: 64 };
+const limits = { chunkExtensionBytes: 32, trailerBytes: 64 };
 const encode = (text: string) => new TextEncoder().encode(text);
 
 /** Feeds pieces the way a connection does: each into the front of one buffer. */
