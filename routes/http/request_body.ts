@@ -22,33 +22,43 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
   await reader.cancel();
 }
 
+/** First room for a body that does not say how long it is. */
+const undeclaredBytes = 64 * 1024;
+
+/**
+ * Reads into one buffer as the bytes come, so that a large body is in memory once. Its declared length is room set
+ * aside, not trusted: pages that nothing is written to cost nothing.
+ */
 async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
+  declaredBytes: number | undefined,
   onReader: (reader: ReadableStreamDefaultReader<Uint8Array>) => void,
 ): Promise<Uint8Array> {
   const reader = body.getReader();
   onReader(reader);
-  const chunks: Uint8Array[] = [];
+  let whole = new Uint8Array(
+    declaredBytes !== undefined && declaredBytes <= maxBytes ? declaredBytes : undeclaredBytes,
+  );
   let length = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) break;
-    length += value.length;
-    if (length > maxBytes) {
-      chunks.length = 0;
+    if (done) return whole.subarray(0, length);
+    if (length + value.length > maxBytes) {
+      whole = new Uint8Array(0);
       await discard(reader);
       throw tooLarge(maxBytes);
     }
-    chunks.push(value);
+    if (length + value.length > whole.length) {
+      const larger = new Uint8Array(
+        Math.min(maxBytes, Math.max(whole.length * 2, length + value.length)),
+      );
+      larger.set(whole.subarray(0, length));
+      whole = larger;
+    }
+    whole.set(value, length);
+    length += value.length;
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }
 
 /**
@@ -79,7 +89,8 @@ export async function readRequestBody(
       // The server holds the client to its content-length, so this is bounded; and it is the cheapest way.
       return await Promise.race([request.bytes(), timedOutEarly.promise]);
     }
-    return await readChunks(body, maxBytes, (opened) => reader = opened);
+    const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;
+    return await readChunks(body, maxBytes, declaredBytes, (opened) => reader = opened);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     if (timedOut) throw new GatewayError("request_timeout", "The request body came too slowly");
