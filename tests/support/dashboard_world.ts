@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { buildCatalog, type Catalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import type { Mail } from "../../core/mail/mail.ts";
+import { parseId, type RequestId } from "../../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts.ts";
 import { runDue } from "../../kv/outbox_worker.ts";
@@ -138,4 +139,14 @@ export function tokenOf(mail: Mail | undefined): string {
   const token = /#token=([\w-]+)/.exec(mail?.text ?? "")?.[1];
   if (token === undefined) throw new Error(`There is no token in the mail: ${mail?.subject}`);
   return token;
+}
+
+let requests = 0;
+
+/** An id as a request of that moment would have had; `newId` never goes back in time. */
+export function requestIdAt(atMs: number): RequestId {
+  const time = atMs.toString(36).padStart(9, "0");
+  const id = parseId("request", `req_${time}${(requests++).toString(36).padStart(16, "0")}`);
+  if (id === undefined) throw new Error("not an id");
+  return id;
 }

@@ -1,11 +1,11 @@
 /** A dashboard behind a real socket, with a customer who has used it for a while: for looking at pages. */
-import { type AccountId, type ApiKeyId, newId } from "../../core/ids.ts";
+import type { AccountId, ApiKeyId } from "../../core/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../core/topup/settings.ts";
 import { createApiKey, revokeApiKey } from "../../kv/api_keys.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";
-import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
+import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "./money_world.ts";
 import { receivingAccount } from "./topup_world.ts";
 
@@ -46,7 +46,7 @@ async function makeCalls(
     const input = 900 + (i * 7919) % 40_000;
     const output = 200 + (i * 104_729) % 3_000;
     const price = failed ? 0n : BigInt(input + output) * 8_300n;
-    const requestId = newId("request", startedAtMs);
+    const requestId = requestIdAt(startedAtMs);
     await world.teller.settle(
       await mustReserve(world.teller, accountId, price),
       draftOf(price, {

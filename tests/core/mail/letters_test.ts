@@ -1,0 +1,71 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { newId } from "../../../core/ids.ts";
+import { composeMail } from "../../../core/mail/compose.ts";
+import { letterPaths, writeLetter } from "../../../core/mail/letters.ts";
+import { type MailJob, mailJobSchema } from "../../../core/mail/mail_job.ts";
+
+type Kind = MailJob["kind"];
+type Bare = { [K in Kind]: Omit<Extract<MailJob, { kind: K }>, "to" | "locale"> }[Kind];
+
+const accountId = newId("account", 0);
+const bare: Bare[] = [
+  { kind: "sign_up", passwordHash: "h", browserHash: "b", next: "/" },
+  { kind: "already_registered" },
+  { kind: "reset_password" },
+  { kind: "password_changed" },
+  { kind: "change_email", accountId, oldEmail: "old@example.com" },
+  { kind: "email_changed", newEmail: "new@example.com" },
+  { kind: "low_balance", balanceMicroVnd: 12_345_678_900n },
+  { kind: "topup_credited", amountMicroVnd: 200_000_000_000n, orderCode: "ST2346789C" },
+  { kind: "invoice_issued", invoiceNumber: "00000012", orderCode: "ST2346789C" },
+  { kind: "invoice_rejected", reason: "<b>wrong</b> tax code\r\nBcc: x@example.com" },
+];
+
+function jobs(): MailJob[] {
+  return (["en", "vi"] as const).flatMap((locale) =>
+    bare.map((job) => mailJobSchema.parse({ ...job, to: "ann@example.com", locale }))
+  );
+}
+
+const url = "https://gw.example/x#token=abc&d";
+
+Deno.test("every kind of mail has a letter in both languages and a place to lead to", () => {
+  assertEquals(new Set(bare.map(({ kind }) => kind)).size, Object.keys(letterPaths).length);
+  const subjects = new Set<string>();
+  for (const job of jobs()) {
+    const mail = composeMail(writeLetter(job, url), { id: "1", to: job.to, locale: job.locale });
+    assert(mail.subject.length > 4, job.kind);
+    subjects.add(mail.subject);
+    for (const part of [mail.subject, mail.text, mail.html]) {
+      assert(!/undefined|\[object|NaN/.test(part), `${job.kind}: ${part}`);
+    }
+    if (job.kind !== "email_changed") {
+      assertStringIncludes(mail.text, url);
+      assertStringIncludes(mail.html, 'href="https://gw.example/x#token=abc&amp;d"');
+    }
+  }
+  assert(subjects.size >= bare.length * 2 - 2, "the languages say the same");
+});
+
+Deno.test("a subject is one line and text of strangers is no markup", () => {
+  for (const job of jobs()) {
+    const mail = composeMail(writeLetter(job, url), { id: "1", to: job.to, locale: job.locale });
+    assert(!/[\r\n]/.test(mail.subject), mail.subject);
+    assert(!mail.html.includes("<b>wrong</b>"));
+  }
+});
+
+Deno.test("money in mails is exact and written as the language does", () => {
+  const texts = jobs().filter(({ kind }) => kind === "low_balance")
+    .map((job) => writeLetter(job, url).paragraphs.join(" "));
+  assertStringIncludes(texts[0]!, "₫12,345.6789");
+  assertStringIncludes(texts[1]!, "12.345,6789\u00a0₫");
+});
+
+Deno.test("a job survives the store unchanged", async () => {
+  using kv = await Deno.openKv(":memory:");
+  for (const [at, job] of jobs().entries()) {
+    await kv.set(["job", at], job);
+    assertEquals(mailJobSchema.parse((await kv.get(["job", at])).value), job);
+  }
+});

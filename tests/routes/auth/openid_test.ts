@@ -1,0 +1,165 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { findAccountByEmail, getAccount, updateAccount } from "../../../kv/accounts.ts";
+import { createOpenIdClient } from "../../../routes/auth/openid.ts";
+import { type DashboardWorld, openDashboardWorld } from "../../support/dashboard_world.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { type OpenIdIssuer, openOpenIdIssuer } from "../../support/openid_issuer.ts";
+import type { TestBrowser } from "../../support/test_browser.ts";
+
+const baseUrl = "https://gw.example";
+const callback = `${baseUrl}/auth/openid/callback`;
+
+interface OpenIdWorld extends AsyncDisposable {
+  readonly issuer: OpenIdIssuer;
+  readonly world: DashboardWorld;
+}
+
+async function openWorld(): Promise<OpenIdWorld> {
+  const issuer = await openOpenIdIssuer(callback);
+  const openId = createOpenIdClient(
+    {
+      issuer: issuer.issuer,
+      clientId: issuer.clientId,
+      clientSecret: issuer.clientSecret,
+      label: "Example ID",
+    },
+    { fetch, clock: new ManualTime() },
+  );
+  const world = await openDashboardWorld({ baseUrl, openId });
+  return {
+    issuer,
+    world,
+    async [Symbol.asyncDispose]() {
+      await world[Symbol.asyncDispose]();
+      await issuer[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Leaves for the provider, signs in there and comes back. */
+async function signIn({ issuer }: OpenIdWorld, browser: TestBrowser, next = "") {
+  const leave = await browser.get(`/auth/openid/start?next=${encodeURIComponent(next)}`);
+  assertEquals(leave.status, 303);
+  const back = await issuer.signIn(leave.headers.get("location")!);
+  return { back, answer: await browser.get(back.pathname + back.search) };
+}
+
+/** The provider runs on `node:http`, whose sockets and timers end a moment after the server does. */
+const openIdTest = (name: string, fn: () => Promise<void>) =>
+  Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
+
+openIdTest(
+  "a new person is signed up and in by a real provider, and comes back as the same",
+  async () => {
+    await using all = await openWorld();
+    const { world } = all;
+    const browser = world.browser();
+    assertStringIncludes((await browser.get("/sign-in")).text, "Continue with Example ID");
+    const { answer } = await signIn(all, browser, "/keys");
+    assertEquals(answer.status, 303);
+    assertEquals(answer.headers.get("location"), "/keys");
+    assertEquals((await browser.get("/keys")).status, 200);
+    const account = await findAccountByEmail(world.kv, "ann@example.com");
+    assertEquals(account?.identities, [{ issuer: all.issuer.issuer, subject: "42" }]);
+
+    all.issuer.person = { subject: "42", email: "renamed@example.com", verified: true };
+    const later = world.browser();
+    assertEquals((await signIn(all, later)).answer.headers.get("location"), "/");
+    assertStringIncludes((await later.get("/account")).text, account!.id);
+  },
+);
+
+openIdTest(
+  "a verified address joins the account that has it; an unverified one does not",
+  async () => {
+    await using all = await openWorld();
+    const { account } = await all.world.signIn("ann@example.com");
+    all.issuer.person = { subject: "7", email: "ann@example.com", verified: false };
+    const refused = await signIn(all, all.world.browser());
+    assertEquals(refused.answer.status, 422);
+    assertStringIncludes(refused.answer.text, "has not verified your e-mail address");
+
+    all.issuer.person = { subject: "7", email: "Ann@Example.com", verified: true };
+    const browser = all.world.browser();
+    assertEquals((await signIn(all, browser)).answer.status, 303);
+    assertEquals((await getAccount(all.world.kv, account.id))?.identities?.length, 1);
+  },
+);
+
+openIdTest("the way back works once, and only in the browser that left", async () => {
+  await using all = await openWorld();
+  const browser = all.world.browser();
+  const leave = await browser.get("/auth/openid/start");
+  const back = await all.issuer.signIn(leave.headers.get("location")!);
+  const path = back.pathname + back.search;
+  const thief = all.world.browser();
+  await thief.get("/auth/openid/start");
+  assertEquals((await thief.get(path)).status, 422);
+  assertEquals((await browser.get(path)).status, 422, "the state was used up by the thief");
+
+  const { back: own, answer } = await signIn(all, browser);
+  assertEquals(answer.status, 303);
+  assertEquals((await browser.get(own.pathname + own.search)).status, 422);
+});
+
+openIdTest(
+  "changed, missing and invented parameters are refused without a word of why",
+  async () => {
+    await using all = await openWorld();
+    for (
+      const change of [
+        (query: URLSearchParams) => query.set("state", "invented"),
+        (query: URLSearchParams) => query.delete("state"),
+        (query: URLSearchParams) => query.set("code", "invented"),
+        (query: URLSearchParams) => query.set("iss", "https://evil.example"),
+        (query: URLSearchParams) => {
+          query.delete("code");
+          query.set("error", "access_denied");
+          query.set("error_description", "<script>evil</script>");
+        },
+      ]
+    ) {
+      const browser = all.world.browser();
+      const leave = await browser.get("/auth/openid/start");
+      const back = await all.issuer.signIn(leave.headers.get("location")!);
+      change(back.searchParams);
+      const answer = await browser.get(back.pathname + back.search);
+      assertEquals(answer.status, 422);
+      assert(!answer.text.includes("<script>evil"));
+      assert(!browser.cookies.has("__Host-session"));
+    }
+  },
+);
+
+openIdTest("next leads only to pages of this site, also from afar", async () => {
+  await using all = await openWorld();
+  const { answer } = await signIn(all, all.world.browser(), "//evil.example/");
+  assertEquals(answer.headers.get("location"), "/");
+});
+
+openIdTest("a blocked account stays out", async () => {
+  await using all = await openWorld();
+  const { account } = await all.world.signIn("ann@example.com");
+  await updateAccount(all.world.kv, account.id, { blockedAtMs: 1 });
+  const browser = all.world.browser();
+  const { answer } = await signIn(all, browser);
+  assertEquals(answer.status, 422);
+  assert(!browser.cookies.has("__Host-session"));
+});
+
+openIdTest("a provider that is down is told as a failure, not as an exception", async () => {
+  const openId = createOpenIdClient(
+    { issuer: "http://127.0.0.1:1", clientId: "x", clientSecret: "y", label: "Down" },
+    { fetch, clock: new ManualTime() },
+  );
+  await using world = await openDashboardWorld({ openId });
+  const answer = await world.browser().get("/auth/openid/start");
+  assertEquals(answer.status, 422);
+  assertStringIncludes(answer.text, "did not work");
+});
+
+Deno.test("without a provider there is no button and no path", async () => {
+  await using world = await openDashboardWorld();
+  assert(!(await world.browser().get("/sign-in")).text.includes("openid"));
+  assertEquals((await world.browser().get("/auth/openid/start")).status, 404);
+});

@@ -1,0 +1,174 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { AccountId, ApiKeyId, RequestId } from "../../../core/ids.ts";
+import { createApiKey } from "../../../kv/api_keys.ts";
+import type { DashboardWorld } from "../../support/dashboard_world.ts";
+import { openDashboardWorld, requestIdAt } from "../../support/dashboard_world.ts";
+import { draftOf, mustReserve, topUp } from "../../support/money_world.ts";
+
+const hourMs = 3_600_000;
+
+interface Call {
+  readonly agoMs: number;
+  readonly model?: string;
+  readonly priceMicroVnd?: bigint;
+}
+
+async function customer(world: DashboardWorld, email = "ann@example.com") {
+  const { browser, account } = await world.signIn(email);
+  await topUp(world.kv, account.id, 1_000_000_000_000n);
+  const made = await createApiKey(world.kv, world.deps.masterKeys, account.id, {
+    name: "=cmd|calc",
+    nowMs: world.time.nowMs(),
+  });
+  if (!made.ok) throw new Error(made.reason);
+  return { browser, account, keyId: made.record.id };
+}
+
+async function call(
+  world: DashboardWorld,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  { agoMs, model = "premium-1", priceMicroVnd = 1_245_000n }: Call,
+): Promise<RequestId> {
+  const startedAtMs = world.time.nowMs() - agoMs;
+  const requestId = requestIdAt(startedAtMs);
+  await world.teller.settle(
+    await mustReserve(world.teller, accountId, priceMicroVnd),
+    draftOf(priceMicroVnd, { requestId, keyId, model, startedAtMs }),
+  );
+  return requestId;
+}
+
+Deno.test("a new account is told what to do; after the first call the overview shows it", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await world.signIn("new@example.com");
+  const fresh = await browser.get("/");
+  assertStringIncludes(fresh.text, "Three steps to your first answer");
+  const { browser: ann, account, keyId } = await customer(world);
+  const requestId = await call(world, account.id, keyId, { agoMs: 1000 });
+  const home = await ann.get("/");
+  assert(!home.text.includes("Three steps"));
+  assertStringIncludes(home.text, `/receipts/${requestId}`);
+  assertStringIncludes(home.text, "₫1.245");
+  assertStringIncludes(home.text, "1 call<");
+});
+
+Deno.test("figures of the overview are of today, a week and a month", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  for (const agoMs of [0, 2 * 24 * hourMs, 20 * 24 * hourMs, 40 * 24 * hourMs]) {
+    await call(world, account.id, keyId, { agoMs, priceMicroVnd: 1_000_000_000n });
+  }
+  const { text } = await browser.get("/");
+  const figures = [...text.matchAll(/<dt>([^<]+)<\/dt>.*?<data[^>]*>([^<]+)<\/data>/gs)]
+    .map(([, name, value]) => `${name} ${value}`);
+  assertEquals(figures, [
+    "Balance ₫996,000",
+    "Today ₫1,000",
+    "Last 7 days ₫2,000",
+    "Last 30 days ₫3,000",
+  ]);
+});
+
+Deno.test("filters by key, model and day narrow sums and calls", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const early = await call(world, account.id, keyId, { agoMs: 72 * hourMs });
+  const image = await call(world, account.id, keyId, { agoMs: 2000, model: "image-1" });
+  const late = await call(world, account.id, keyId, { agoMs: 1000 });
+  const shown = async (query: string) => {
+    const { text } = await browser.get(`/usage${query}`);
+    return [early, image, late].map((id) => text.includes(`/receipts/${id}`));
+  };
+  assertEquals(await shown(""), [true, true, true]);
+  assertEquals(await shown("?model=image-1"), [false, true, false]);
+  assertEquals(await shown("?from=2026-11-20"), [false, true, true]);
+  assertEquals(await shown("?from=2026-11-17&to=2026-11-17"), [true, false, false]);
+  assertEquals(await shown("?key=key_other"), [false, false, false]);
+  assertEquals(await shown("?from=nonsense&to=2099-01-01"), [true, true, true]);
+});
+
+Deno.test("a day is a day in Vietnam", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  // Now it is 10:00 on the 20th in Vietnam; 10 hours ago it was midnight.
+  const first = await call(world, account.id, keyId, { agoMs: 10 * hourMs });
+  const before = await call(world, account.id, keyId, { agoMs: 10 * hourMs + 1 });
+  const { text } = await browser.get("/usage?from=2026-11-20&to=2026-11-20");
+  assert(text.includes(`/receipts/${first}`));
+  assert(!text.includes(`/receipts/${before}`));
+});
+
+Deno.test("all calls can be paged through, each shown once", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const made: string[] = [];
+  for (let i = 0; i < 120; i++) {
+    made.push(await call(world, account.id, keyId, { agoMs: i * 1000 }));
+  }
+  const seen: string[] = [];
+  let path: string | undefined = "/usage";
+  while (path !== undefined) {
+    const { text } = await browser.get(path);
+    seen.push(...[...text.matchAll(/\/receipts\/(req_\w+)/g)].map(([, id]) => id!));
+    path = /href="(\/usage\?[^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+  }
+  assertEquals(seen, made);
+});
+
+Deno.test("a receipt shows every field exactly, and only to its owner", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const id = await call(world, account.id, keyId, { agoMs: 1000, priceMicroVnd: 1_000_001n });
+  const { text, status } = await browser.get(`/receipts/${id}`);
+  assertEquals(status, 200);
+  for (
+    const part of [id, "₫1.000001", "premium-1", "Completed", "Fresh input tokens", "10\u00a0ms"]
+  ) {
+    assertStringIncludes(text, part);
+  }
+  const { browser: bob } = await customer(world, "bob@example.com");
+  assertEquals((await bob.get(`/receipts/${id}`)).status, 404);
+  assertEquals((await browser.get("/receipts/req_0000")).status, 404);
+  assertEquals((await world.browser().get(`/receipts/${id}`)).status, 303);
+});
+
+Deno.test("the export has every call once, exact money, and no formula for a spreadsheet", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const ids: string[] = [];
+  for (let i = 0; i < 450; i++) {
+    ids.push(await call(world, account.id, keyId, { agoMs: i * 1000, priceMicroVnd: BigInt(i) }));
+  }
+  const csv = await browser.get("/usage/export.csv");
+  assertStringIncludes(
+    csv.headers.get("content-disposition")!,
+    "calls-2026-10-22-to-2026-11-20.csv",
+  );
+  const lines = csv.text.trimEnd().split("\r\n");
+  assertEquals(lines.length, 451);
+  assertEquals(lines.slice(1).map((line) => line.split(",")[0]), ids);
+  assertStringIncludes(lines[1 + 449]!, ",0.000449,");
+  assertStringIncludes(lines[1]!, ",'=cmd|calc,");
+
+  const json = await browser.get("/usage/export.json");
+  const rows: { request_id: string; cost_vnd: string; key_name: string }[] = JSON.parse(json.text);
+  assertEquals(rows.map((row) => row.request_id), ids);
+  assertEquals(rows[449]!.cost_vnd, "0.000449");
+
+  const nothing = await browser.get("/usage/export.json?model=none");
+  assertEquals(JSON.parse(nothing.text), []);
+  assertEquals((await world.browser().get("/usage/export.csv")).status, 303);
+});
+
+Deno.test("an export of one account never holds calls of another", async () => {
+  await using world = await openDashboardWorld();
+  const ann = await customer(world);
+  const bob = await customer(world, "bob@example.com");
+  const anns = await call(world, ann.account.id, ann.keyId, { agoMs: 1000 });
+  const bobs = await call(world, bob.account.id, bob.keyId, { agoMs: 1000 });
+  const { text } = await ann.browser.get("/usage/export.csv");
+  assert(text.includes(anns) && !text.includes(bobs));
+  const page = await ann.browser.get(`/usage?key=${bob.keyId}`);
+  assert(!page.text.includes(bobs));
+});

@@ -1,0 +1,210 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { SMTPServer } from "smtp-server";
+import type { Mail, Mailer } from "../../../core/mail/mail.ts";
+import { addMail, mailQueue } from "../../../kv/mail.ts";
+import { listDeadLetters } from "../../../kv/outbox.ts";
+import { runDue } from "../../../kv/outbox_worker.ts";
+import { createHttpMailer } from "../../../routes/mail/http_json.ts";
+import { createMailer } from "../../../routes/mail/mailer.ts";
+import { mailWork } from "../../../routes/mail/send_mail.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+
+const mail: Mail = {
+  id: "mail-1",
+  to: "ann@example.com",
+  subject: "Xác nhận địa chỉ e-mail",
+  text: "Chào mừng bạn.",
+  html: "<p>Chào mừng bạn.</p>",
+};
+
+interface Received {
+  readonly from: string;
+  readonly to: string[];
+  readonly raw: string;
+}
+
+interface SmtpWorld extends AsyncDisposable {
+  readonly port: number;
+  readonly received: Received[];
+}
+
+/** A real SMTP server; `refusals` answers that many mails with a temporary failure first. */
+async function openSmtp(
+  options: { user?: string; password?: string; refusals?: number } = {},
+): Promise<SmtpWorld> {
+  const received: Received[] = [];
+  let refusals = options.refusals ?? 0;
+  const server = new SMTPServer({
+    disabledCommands: options.user === undefined ? ["AUTH", "STARTTLS"] : ["STARTTLS"],
+    allowInsecureAuth: true,
+    authOptional: options.user === undefined,
+    onAuth(auth, _session, done) {
+      const fits = auth.username === options.user && auth.password === options.password;
+      done(fits ? null : new Error("wrong"), fits ? { user: auth.username } : undefined);
+    },
+    onData(stream, session, done) {
+      const chunks: Uint8Array[] = [];
+      stream.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+      stream.on("end", async () => {
+        if (refusals > 0) {
+          refusals--;
+          return done(Object.assign(new Error("try later"), { responseCode: 451 }));
+        }
+        const { mailFrom, rcptTo } = session.envelope;
+        received.push({
+          from: mailFrom === false ? "" : mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          raw: await new Blob(chunks.map((chunk) => new Uint8Array(chunk))).text(),
+        });
+        done();
+      });
+    },
+  });
+  const port = await new Promise<number>((resolve) => {
+    const listening = server.listen(0, "127.0.0.1", () => {
+      const address = listening.address();
+      resolve(typeof address === "object" && address !== null ? address.port : 0);
+    });
+  });
+  return {
+    port,
+    received,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+function smtpMailer(port: number, userinfo = ""): Mailer {
+  return createMailer({
+    mailUrl: `smtp://${userinfo}127.0.0.1:${port}?from=Gateway%20%3Cno-reply%40gw.example%3E`,
+    baseUrl: "https://gw.example",
+    fetch,
+    log: () => {},
+  });
+}
+
+/** Sockets of nodemailer close a moment after the mail was sent. */
+const smtpTest = (name: string, fn: () => Promise<void>) =>
+  Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
+
+smtpTest("a mail arrives at a real SMTP server, both parts and the accents whole", async () => {
+  await using smtp = await openSmtp();
+  await smtpMailer(smtp.port).send(mail);
+  const [got] = smtp.received;
+  assertEquals(got!.from, "no-reply@gw.example");
+  assertEquals(got!.to, ["ann@example.com"]);
+  assertStringIncludes(got!.raw, "Message-ID: <mail-1@gw.example>");
+  assertStringIncludes(got!.raw, "Auto-Submitted: auto-generated");
+  assertStringIncludes(got!.raw, "text/plain; charset=utf-8");
+  assertStringIncludes(got!.raw, "text/html; charset=utf-8");
+  assert(/Subject: =\?UTF-8\?/i.test(got!.raw), got!.raw);
+});
+
+smtpTest("user and password of the address are used; wrong ones fail", async () => {
+  await using smtp = await openSmtp({ user: "gw", password: "p@ss:word" });
+  await smtpMailer(smtp.port, "gw:p%40ss%3Aword@").send(mail);
+  assertEquals(smtp.received.length, 1);
+  await assertRejects(() => smtpMailer(smtp.port, "gw:wrong@").send(mail));
+  assertEquals(smtp.received.length, 1);
+});
+
+smtpTest("a server that fails for a while gets the mail in the end, once", async () => {
+  await using smtp = await openSmtp({ refusals: 2 });
+  using kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const atomic = kv.atomic();
+  addMail(atomic, { kind: "password_changed", to: mail.to, locale: "vi" }, {
+    nowMs: time.nowMs(),
+  });
+  await atomic.commit();
+  const failures: string[] = [];
+  const world = {
+    kv,
+    clock: time,
+    random: () => 1,
+    onFailure: ({ fate }: { fate: string }) => failures.push(fate),
+  };
+  const work = mailWork({
+    kv,
+    clock: time,
+    mailer: smtpMailer(smtp.port),
+    baseUrl: "https://gw.example",
+  });
+  for (let i = 0; i < 5; i++) {
+    await runDue(world, work);
+    time.advance(3_600_000);
+  }
+  assertEquals(failures, ["retried", "retried"]);
+  assertEquals(smtp.received.length, 1);
+});
+
+Deno.test("a mail that can never be sent is given up and kept for an operator", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const atomic = kv.atomic();
+  addMail(atomic, { kind: "password_changed", to: mail.to, locale: "en" }, {
+    nowMs: time.nowMs(),
+  });
+  await atomic.commit();
+  let tries = 0;
+  const mailer: Mailer = {
+    send: () => {
+      tries++;
+      return Promise.reject(new Error("down"));
+    },
+  };
+  const work = mailWork({ kv, clock: time, mailer, baseUrl: "https://gw.example" });
+  for (let i = 0; i < 20; i++) {
+    await runDue({ kv, clock: time, random: () => 1 }, work);
+    time.advance(5 * 3_600_000);
+  }
+  assertEquals(tries, mailQueue.maxAttempts);
+  const [letter] = await listDeadLetters(kv, mailQueue, 10);
+  assertEquals(letter?.attempts, mailQueue.maxAttempts);
+});
+
+Deno.test("over https the mail is one POST of JSON with the key in a header", async () => {
+  let url = "";
+  let headers = new Headers();
+  let body = "";
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (
+    got,
+  ) => {
+    url = got.url;
+    headers = new Headers(got.headers);
+    body = await got.text();
+    return Response.json({ id: "x" });
+  });
+  const mailer = createHttpMailer({
+    url: new URL(`http://:re_secret@127.0.0.1:${server.addr.port}/emails`),
+    from: "Gateway <no-reply@gw.example>",
+    fetch,
+  });
+  await mailer.send(mail);
+  assertEquals(new URL(url).pathname, "/emails");
+  assert(!url.includes("re_secret"));
+  assertEquals(headers.get("authorization"), "Bearer re_secret");
+  assertEquals(headers.get("idempotency-key"), "mail-1");
+  assertEquals(JSON.parse(body), {
+    from: "Gateway <no-reply@gw.example>",
+    to: ["ann@example.com"],
+    subject: mail.subject,
+    text: mail.text,
+    html: mail.html,
+  });
+});
+
+Deno.test("a mail service that refuses, redirects or fails means try again, without leaking", async () => {
+  for (const status of [400, 401, 429, 500, 302]) {
+    const mailer = createHttpMailer({
+      url: new URL("https://:re_secret@mail.example/emails"),
+      from: "no-reply@gw.example",
+      fetch: (_, init) =>
+        init?.redirect === "error" && status === 302
+          ? Promise.reject(new TypeError("redirected"))
+          : Promise.resolve(new Response("re_secret echoed", { status })),
+    });
+    const error = await mailer.send(mail).then(() => undefined, (reason) => reason);
+    assert(error instanceof Error, String(status));
+    assert(!error.message.includes("re_secret"), error.message);
+  }
+});

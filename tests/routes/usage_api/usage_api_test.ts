@@ -1,0 +1,176 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
+import { createAccount } from "../../../kv/accounts.ts";
+import { createApiKey, revokeApiKey } from "../../../kv/api_keys.ts";
+import { openControl } from "../../../kv/control.ts";
+import { openKeyDirectory } from "../../../kv/key_directory.ts";
+import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
+import { createUsageApi } from "../../../routes/usage_api/mod.ts";
+import { requestIdAt } from "../../support/dashboard_world.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { draftOf, mustReserve, topUp } from "../../support/money_world.ts";
+
+async function openWorld() {
+  const kv = await Deno.openKv(":memory:");
+  const time = new ManualTime(Date.UTC(2026, 10, 20, 3));
+  const control = await openControl(kv, time);
+  const teller = await openTeller(kv, { clock: time, timer: time });
+  const directory = openKeyDirectory(kv, control, time);
+  const app = createUsageApi({ kv, clock: time, directory, teller });
+  const masterKeys = await readMasterKeys(newMasterKey());
+  return {
+    kv,
+    time,
+    teller,
+    control,
+    app,
+    async customer() {
+      const account = await createAccount(kv, { nowMs: time.nowMs() });
+      await topUp(kv, account.id, 1_000_000_000n);
+      const made = await createApiKey(kv, masterKeys, account.id, {
+        name: "server",
+        nowMs: time.nowMs(),
+      });
+      if (!made.ok) throw new Error(made.reason);
+      return { accountId: account.id, keyId: made.record.id, secret: made.secret };
+    },
+    async get(path: string, secret?: string) {
+      const headers = secret === undefined ? undefined : { "x-api-key": secret };
+      const response = await app.request(path, headers === undefined ? {} : { headers });
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    },
+    async [Symbol.asyncDispose]() {
+      await teller.close();
+      control.close();
+      kv.close();
+    },
+  };
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+type Customer = Awaited<ReturnType<World["customer"]>>;
+
+async function call(teller: Teller, customer: Customer, atMs: number, model = "premium-1") {
+  const requestId = requestIdAt(atMs);
+  await teller.settle(
+    await mustReserve(teller, customer.accountId, 1_245_000n),
+    draftOf(1_245_000n, { requestId, keyId: customer.keyId, startedAtMs: atMs, model }),
+  );
+  return requestId;
+}
+
+Deno.test("usage sums exactly, by day, key or model", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const nowMs = world.time.nowMs();
+  await call(world.teller, customer, nowMs);
+  await call(world.teller, customer, nowMs, "image-1");
+  await call(world.teller, customer, nowMs - 86_400_000);
+  const byDay = await world.get("/v1/usage", customer.secret);
+  assertEquals(byDay.status, 200);
+  assertEquals(byDay.body.total.calls, 3);
+  assertEquals(byDay.body.total.cost_vnd, "3.735");
+  assertEquals(
+    byDay.body.data.map((row: { day: string; calls: number }) => [row.day, row.calls]),
+    [["2026-11-19", 1], ["2026-11-20", 2]],
+  );
+  const byModel = await world.get("/v1/usage?group_by=model&from=2026-11-20", customer.secret);
+  assertEquals(byModel.body.data.map((row: { model: string }) => row.model).sort(), [
+    "image-1",
+    "premium-1",
+  ]);
+  const filtered = await world.get("/v1/usage?model=image-1", customer.secret);
+  assertEquals(filtered.body.total.cost_vnd, "1.245");
+});
+
+Deno.test("a receipt is read by its id, by its owner only", async () => {
+  await using world = await openWorld();
+  const ann = await world.customer();
+  const bob = await world.customer();
+  const id = await call(world.teller, ann, world.time.nowMs());
+  const receipt = await world.get(`/v1/receipts/${id}`, ann.secret);
+  assertEquals(receipt.status, 200);
+  assertEquals(receipt.body.request_id, id);
+  assertEquals(receipt.body.cost_vnd, "1.245");
+  assertEquals(receipt.body.key_name, "server");
+  assertEquals(receipt.body.usage, {
+    billed_input_tokens: 6,
+    input_tokens: 3,
+    cache_read_tokens: 2,
+    cache_write_tokens: 1,
+    output_tokens: 4,
+    reasoning_tokens: 1,
+  });
+  assert(!JSON.stringify(receipt.body).includes("sandbox/"), "the provider's name is not theirs");
+  const foreign = await world.get(`/v1/receipts/${id}`, bob.secret);
+  const missing = await world.get("/v1/receipts/req_0000", bob.secret);
+  assertEquals(foreign.status, 404);
+  assertEquals(foreign.body, missing.body);
+});
+
+Deno.test("receipts are listed newest first and paged without gaps", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const nowMs = world.time.nowMs();
+  const made: string[] = [];
+  for (let i = 0; i < 25; i++) made.unshift(await call(world.teller, customer, nowMs - 60_000 + i));
+  const seen: string[] = [];
+  let path = "/v1/receipts?limit=10";
+  for (;;) {
+    const { body } = await world.get(path, customer.secret);
+    seen.push(...body.data.map((row: { request_id: string }) => row.request_id));
+    if (!body.has_more) break;
+    path = `/v1/receipts?limit=10&before=${body.last_id}`;
+  }
+  assertEquals(seen, made);
+});
+
+Deno.test("the balance is exact and moves with calls", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  await call(world.teller, customer, world.time.nowMs());
+  const { body } = await world.get("/v1/balance", customer.secret);
+  assertEquals(body, {
+    object: "balance",
+    currency: "VND",
+    balance_vnd: "998.755",
+    reserved_vnd: "0",
+  });
+});
+
+Deno.test("without a valid key nothing is told", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  for (const path of ["/v1/usage", "/v1/balance", "/v1/receipts", "/v1/receipts/req_1"]) {
+    const { status, body } = await world.get(path);
+    assertEquals(status, 401, path);
+    assertEquals(body.error.type, "authentication_error");
+    assertEquals((await world.get(path, "sk-wrong")).status, 401);
+  }
+  await revokeApiKey(world.kv, customer.accountId, customer.keyId, world.time.nowMs());
+  await world.control.refresh();
+  assertEquals((await world.get("/v1/balance", customer.secret)).status, 401);
+});
+
+Deno.test("wrong parameters are named", async () => {
+  await using world = await openWorld();
+  const { secret } = await world.customer();
+  for (
+    const [query, param] of [
+      ["usage?from=yesterday", "from"],
+      ["usage?to=2026-13-01", "to"],
+      ["usage?group_by=__proto__", "group_by"],
+      ["usage?from=2020-01-01", "from"],
+      ["receipts?before=../x", "before"],
+    ] as const
+  ) {
+    const { status, body } = await world.get(`/v1/${query}`, secret);
+    assertEquals(status, 400, query);
+    assertEquals(body.error.param, param);
+  }
+  const post = await world.app.request("/v1/usage", { method: "POST" });
+  assertEquals(post.status, 405);
+  assertEquals(post.headers.get("allow"), "GET");
+  assertStringIncludes(post.headers.get("x-request-id")!, "req_");
+  await post.body?.cancel();
+});
