@@ -87,10 +87,12 @@ export function OrderBadge({ order, nowMs, locale }: {
   return <Badge tone={tones[status]}>{walletTexts[locale].states[status]}</Badge>;
 }
 
-export function OrderTable({ orders, nowMs, locale }: {
+/** Orders of one customer. Only the customer has pages to link to. */
+export function OrderTable({ orders, nowMs, locale, linked = true }: {
   orders: readonly TopupOrder[];
   nowMs: number;
   locale: Locale;
+  linked?: boolean;
 }) {
   const t = walletTexts[locale];
   if (orders.length === 0) {
@@ -116,9 +118,13 @@ export function OrderTable({ orders, nowMs, locale }: {
           {orders.map((order) => (
             <tr>
               <td>
-                <a href={`/wallet/orders/${order.code}`}>
-                  <code>{order.code}</code>
-                </a>
+                {linked
+                  ? (
+                    <a href={`/wallet/orders/${order.code}`}>
+                      <code>{order.code}</code>
+                    </a>
+                  )
+                  : <code>{order.code}</code>}
               </td>
               <td class="nowrap">
                 <Time atMs={order.createdAtMs} locale={locale} />

@@ -190,7 +190,7 @@ async function accountPage(
         <StatementTable statement={statement} locale={locale} />
       </Card>
       <Card title={t.orders}>
-        <OrderTable orders={orders} nowMs={nowMs} locale={locale} />
+        <OrderTable orders={orders} nowMs={nowMs} locale={locale} linked={false} />
       </Card>
       <Card title={t.invoices}>
         <InvoiceTable invoices={invoices} locale={locale} />

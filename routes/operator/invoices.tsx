@@ -129,8 +129,13 @@ async function invoicePage(c: OperatorContext, deps: OperatorDeps, problem?: str
     c,
     {
       section: "invoices",
-      title: invoiceTexts[locale].details(invoice.id),
-      lead: <a href={`/operator/accounts/${invoice.accountId}`}>{frameTexts[locale].account}</a>,
+      title: invoice.buyer.legalName,
+      lead: (
+        <>
+          {invoice.id} ·{" "}
+          <a href={`/operator/accounts/${invoice.accountId}`}>{frameTexts[locale].account}</a>
+        </>
+      ),
       problem,
     },
     <>

@@ -1,0 +1,94 @@
+/** Wallet, invoice and operator pages in a real browser, and the balance that rises on the open page. */
+import { assertEquals } from "@std/assert";
+import type { Browser } from "playwright-core";
+import { browserTest } from "../support/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
+import { readQr } from "../support/qr_reader.ts";
+import { openTopupSite, seedTopups } from "../support/topup_site.ts";
+import { notice, receivingAccount } from "../support/topup_world.ts";
+import { orderVietQr } from "../../core/topup/receiving_account.ts";
+
+const folder = new URL("../../screenshots/", import.meta.url);
+
+const looks: readonly Look[] = [
+  { locale: "vi", theme: "light", width: 1280 },
+  { locale: "en", theme: "dark", width: 1280 },
+  { locale: "en", theme: "light", width: 390 },
+  { locale: "vi", theme: "dark", width: 390 },
+];
+
+async function lookAt(
+  browser: Browser,
+  look: Look,
+  address: string,
+  token: string,
+  pages: Record<string, string>,
+): Promise<string[]> {
+  const problems: string[] = [];
+  const context = await openWindow(browser, look, address, token);
+  const page = await context.newPage();
+  page.on("pageerror", (error) => problems.push(`${page.url()}: ${error.message}`));
+  const device = look.width < 600 ? "phone" : "desktop";
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(address + path, { waitUntil: "load" });
+    problems.push(...await problemsOf(page, path));
+    const file = new URL(`${name}-${look.locale}-${look.theme}-${device}.png`, folder);
+    await page.screenshot({ path: file.pathname, fullPage: true });
+  }
+  await context.close();
+  return problems;
+}
+
+for (const look of looks) {
+  await browserTest(
+    `wallet, invoices and operator are sound: ${look.locale}, ${look.theme}, ${look.width} px`,
+    async (browser) => {
+      await using site = await openTopupSite();
+      const paths = await seedTopups(site);
+      const { address, customerToken, operatorToken } = site;
+      assertEquals([
+        ...await lookAt(browser, look, address, customerToken, paths.customer),
+        ...await lookAt(browser, look, address, operatorToken, paths.operator),
+      ], []);
+    },
+  );
+}
+
+/** Runs in the page, so it is a text: the pixels of a picture. */
+const readPicture = `async (base64) => {
+  const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+  const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+  const pen = canvas.getContext("2d");
+  pen.drawImage(bitmap, 0, 0);
+  const { data, width, height } = pen.getImageData(0, 0, bitmap.width, bitmap.height);
+  return { data: [...data], width, height };
+}`;
+
+await browserTest(
+  "the open order page turns to paid by itself, and its QR can be scanned",
+  async (browser) => {
+    await using site = await openTopupSite();
+    const order = await site.order(200_000);
+    const look: Look = { locale: "en", theme: "dark", width: 390 };
+    const context = await openWindow(browser, look, site.address, site.customerToken);
+    const page = await context.newPage();
+    await page.goto(`${site.address}/wallet/orders/${order.code}`);
+
+    // What a phone would see of it, dark theme and all.
+    const picture = await page.locator(".qr").screenshot();
+    const read = await page.evaluate<{ data: number[]; width: number; height: number }>(
+      `(${readPicture})(${JSON.stringify(picture.toString("base64"))})`,
+    );
+    const text = readQr(new Uint8ClampedArray(read.data), read.width, read.height);
+    assertEquals(text, orderVietQr(receivingAccount, order.code, 200_000n));
+
+    await site.intake.take(notice(order.code, { at: "2026-11-20 10:00:30" }), "{}");
+    await page.getByText("₫200,000 have arrived and are in your wallet.").waitFor({
+      timeout: 15_000,
+    });
+    await page.getByText("Your balance is now ₫200,000.").waitFor();
+    assertEquals(await page.locator(".qr").count(), 0);
+    await context.close();
+  },
+);

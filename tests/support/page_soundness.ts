@@ -1,0 +1,56 @@
+/** Looks at a page in a real browser: accessibility, the content security policy, and width. */
+import axe from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+
+/** How a page is looked at. */
+export interface Look {
+  readonly locale: "vi" | "en";
+  readonly theme: "light" | "dark";
+  readonly width: number;
+}
+
+/** These run in the page, so they are texts: here there is no `document`. */
+const noteViolations = `document.addEventListener("securitypolicyviolation", (event) => {
+  const { dataset } = document.documentElement;
+  dataset.violations = (dataset.violations ?? "") + event.violatedDirective + " " + event.blockedURI + "; ";
+});`;
+const howMuchTooWide =
+  "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+const runAxe = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+  nodes.map((node) => id + ": " + node.html.slice(0, 160) + " | " +
+    node.failureSummary.replace(/\\s+/g, " ").slice(0, 200))))`;
+
+/** Opens a signed-in browser window. */
+export async function openWindow(
+  browser: Browser,
+  look: Look,
+  url: string,
+  sessionToken: string,
+): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: { width: look.width, height: 900 },
+    locale: look.locale,
+    colorScheme: look.theme,
+    reducedMotion: "reduce",
+  });
+  await context.addCookies([
+    { name: "locale", value: look.locale, url },
+    { name: "theme", value: look.theme, url },
+    { name: "session", value: sessionToken, url },
+  ]);
+  await context.addInitScript({ content: noteViolations });
+  return context;
+}
+
+/** What is wrong with the page that is open, as lines; empty if nothing is. */
+export async function problemsOf(page: Page, name: string): Promise<string[]> {
+  const problems: string[] = [];
+  const wide = await page.evaluate<number>(howMuchTooWide);
+  if (wide > 0) problems.push(`${name}: ${wide} px wider than the screen`);
+  const blocked = await page.evaluate<string>("document.documentElement.dataset.violations ?? ''");
+  if (blocked !== "") problems.push(`${name}: the policy stopped ${blocked}`);
+  // The policy lets no script in but ours; the debugger's evaluation is not under it.
+  await page.evaluate(axe.source);
+  const violations = await page.evaluate<string[]>(runAxe);
+  return [...problems, ...violations.map((text) => `${name}: ${text}`)];
+}

@@ -1,0 +1,150 @@
+/** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
+import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { readTopupSettings } from "../../core/topup/settings.ts";
+import type { Account } from "../../kv/accounts.ts";
+import { type BankIntake, createBankIntake } from "../../kv/bank_intake.ts";
+import { requestInvoice } from "../../kv/invoices.ts";
+import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
+import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
+import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";
+import { createOperatorPages } from "../../routes/operator/mod.ts";
+import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
+import { codeFor, secretOn } from "./operator_world.ts";
+import { notice, receivingAccount } from "./topup_world.ts";
+
+export interface TopupSite extends AsyncDisposable {
+  readonly world: DashboardWorld;
+  readonly address: string;
+  readonly intake: BankIntake;
+  readonly customer: Account;
+  readonly customerToken: string;
+  readonly operatorToken: string;
+  order(amountVnd: number): Promise<TopupOrder>;
+}
+
+export async function openTopupSite(): Promise<TopupSite> {
+  const ready = Promise.withResolvers<DashboardWorld>();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => await (await ready.promise).fetch(request),
+  );
+  const address = `http://localhost:${server.addr.port}`;
+  const read = readTopupSettings({
+    GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
+    GATEWAY_VAT_RATES: "2025-07-01=8",
+  });
+  if (!read.ok) throw new Error(read.problems.join());
+  const topup = read.settings;
+  const intakes: BankIntake[] = [];
+  const world = await openDashboardWorld({
+    baseUrl: address,
+    operators: ["van.hanh@example.com"],
+    more(deps) {
+      const intake = createBankIntake({
+        kv: deps.kv,
+        nowMs: () => deps.clock.nowMs(),
+        receivingAccounts: topup.receivingAccounts,
+        autoCreditMaxMicroVnd: topup.autoCreditMaxMicroVnd,
+        report: () => {},
+      });
+      intakes.push(intake);
+      const control = { switches: { routes: {} }, update: () => Promise.resolve() };
+      const routes = () => [];
+      return [
+        createWalletPages({ ...deps, topup }),
+        createInvoicePages({ ...deps, topup }),
+        createOperatorPages({ ...deps, topup, intake, control, routes, hintMail: () => {} }),
+      ];
+    },
+  });
+  ready.resolve(world);
+  const intake = intakes[0]!;
+  const { account: customer, browser } = await world.signIn("lan.nguyen@example.com");
+  const staff = (await world.signIn("van.hanh@example.com")).browser;
+  const factor = await staff.get("/operator/second-factor");
+  const secret = secretOn(factor) ?? "";
+  await staff.submit(factor, "/operator/second-factor", {
+    code: codeFor(secret, world.time.nowMs()),
+  });
+  return {
+    world,
+    address,
+    intake,
+    customer,
+    customerToken: browser.cookies.get("session") ?? "",
+    operatorToken: staff.cookies.get("session") ?? "",
+    async order(amountVnd) {
+      const made = await createTopupOrder(world.kv, {
+        accountId: customer.id,
+        amountMicroVnd: fromVnd(amountVnd),
+        to: receivingAccount,
+        nowMs: world.time.nowMs(),
+        randomBytes: (into) => crypto.getRandomValues(into),
+      });
+      if (!made.ok) throw new Error(made.why);
+      return made.order;
+    },
+    async [Symbol.asyncDispose]() {
+      await server.shutdown();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Fills the site with a little of everything. Returns paths worth looking at. */
+export async function seedTopups(
+  site: TopupSite,
+): Promise<
+  { readonly customer: Record<string, string>; readonly operator: Record<string, string> }
+> {
+  const { kv, time } = site.world;
+  const paid = await site.order(500_000);
+  const at = "2026-11-20 10:00:30";
+  await site.intake.take(notice(paid.code, { amountVnd: 500_000, at }), "{}");
+  const invoiced = await site.order(1_000_000);
+  await site.intake.take(notice(invoiced.code, { amountVnd: 1_000_000, at }), "{}");
+  const made = await requestInvoice(kv, {
+    accountId: site.customer.id,
+    codes: [invoiced.code],
+    buyer: {
+      type: "company",
+      taxCode: "0100233488",
+      legalName: "Công ty TNHH Thương mại và Dịch vụ Một Hai Ba",
+      address: "Số 1, đường Lê Lợi, phường Bến Nghé, Thành phố Hồ Chí Minh",
+      email: "ke.toan@example.com",
+    },
+    note: "",
+    rate: { percent: 8 },
+    itemName: "Phí dịch vụ cổng API (trả trước)",
+    nowMs: time.nowMs(),
+  });
+  if (!made.ok) throw new Error(made.why);
+  const open = await site.order(200_000);
+  const near = notice(`MBVCB.2427229823.${open.code.slice(0, 9)}0.CT tu 0123 NGUYEN VAN A`, { at });
+  await site.intake.take(near, '{"id":1,"content":"…"}');
+  await site.intake.take(notice("NGUYEN VAN B chuyen tien", { amountVnd: 350_000, at }), "{}");
+  return {
+    customer: {
+      wallet: "/wallet",
+      order: `/wallet/orders/${open.code}`,
+      "order-paid": `/wallet/orders/${paid.code}`,
+      statement: "/wallet/statement",
+      invoices: "/invoices",
+      "invoice-new": `/invoices/new?order=${paid.code}`,
+      invoice: `/invoices/${made.invoice.id}`,
+    },
+    operator: {
+      operator: "/operator",
+      "operator-review": "/operator/review",
+      "operator-notice": `/operator/notices/sepay/${near.id}`,
+      "operator-bank": "/operator/bank",
+      "operator-accounts": "/operator/accounts",
+      "operator-account": `/operator/accounts/${site.customer.id}`,
+      "operator-approvals": "/operator/approvals",
+      "operator-invoices": "/operator/invoices",
+      "operator-invoice": `/operator/invoices/${made.invoice.id}`,
+      "operator-service": "/operator/service",
+      "operator-audit": "/operator/audit",
+    },
+  };
+}
