@@ -6,7 +6,7 @@ import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaTry } from "../media/attempts.ts";
-import { parseJson, readRefusal } from "../media/refusal.ts";
+import { parseJson } from "../media/refusal.ts";
 import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { readImageAnswer } from "./answer.ts";
 import type { ImageRequest } from "./request.ts";
@@ -60,12 +60,12 @@ export async function attemptImages(
       }),
       decodeError: (status, text) =>
         readProviderError(parseJson(new TextEncoder().encode(text)), status),
+      toClient: (answer) => answer.bytes,
       onStatus: access.onStatus,
-    });
+    }, try_.deadlines);
     return { kind: "stream", started, images };
   }
   const response = await try_.respond(exchange);
-  if (response.status < 200 || response.status > 299) throw await readRefusal(response);
   const bytes = await readWhole(response.body, limits.imageAnswerBytes);
   const reading = readImageAnswer(bytes);
   if (reading === undefined) {

@@ -6,15 +6,17 @@
 import { asGatewayError } from "../call/attempt.ts";
 import { isRouteFault, moreTelling } from "../call/attempt_loop.ts";
 import { type CallControl, stopError } from "../call/call_control.ts";
+import { retryAfterSeconds } from "../call/retry_after.ts";
 import type { RouteAccess } from "../call/chat_exchange.ts";
 import type { AttemptResult } from "../call/racer.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
+import type { Deadlines } from "../deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Attempt } from "../receipt.ts";
 import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";
-import { retryAfterSeconds } from "./refusal.ts";
+import { readRefusal } from "./refusal.ts";
 
 /** What a try works with. */
 export interface MediaTry {
@@ -22,8 +24,13 @@ export interface MediaTry {
   readonly access: RouteAccess;
   /** Opens an exchange that ends when the call is stopped or the try fails. At most one per try. */
   readonly open: (request: UpstreamRequest) => UpstreamExchange;
-  /** The head of the answer, its status told to the credential it was made with. */
+  /**
+   * The head of a successful answer; its status is told to the credential it was made with.
+   *
+   * @throws {GatewayError} the provider's refusal, or an answer that is packed: it could not be read or passed on
+   */
   readonly respond: (exchange: UpstreamExchange) => Promise<UpstreamResponse>;
+  readonly deadlines: Deadlines;
 }
 
 export interface MediaAttemptsInput<Value> {
@@ -33,6 +40,7 @@ export interface MediaAttemptsInput<Value> {
   readonly attempt: (try_: MediaTry) => Promise<Value>;
   readonly report: (route: Route, result: AttemptResult) => void;
   readonly clock: Clock;
+  readonly deadlines: Deadlines;
   readonly control: CallControl;
 }
 
@@ -70,9 +78,17 @@ async function tryRoute<Value>(
       },
       async respond(opened) {
         const response = await opened.response;
-        access.onStatus(response.status, retryAfterSeconds(response));
+        access.onStatus(response.status, retryAfterSeconds(response.header));
+        if (response.status < 200 || response.status > 299) {
+          throw await readRefusal(opened, response, input.deadlines);
+        }
+        const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "identity";
+        if (encoding !== "identity") {
+          throw new GatewayError("upstream_unreachable", "The provider sent a packed answer");
+        }
         return response;
       },
+      deadlines: input.deadlines,
     });
     return { ok: true, access, value };
   } catch (failure) {

@@ -1,16 +1,12 @@
 /** A provider's answer that is no success, in our terms. */
-import { readWhole } from "../call/read_whole.ts";
+import { readBeginning } from "../call/read_whole.ts";
+import { retryAfterSeconds } from "../call/retry_after.ts";
+import type { Deadlines } from "../deadlines.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
 import { limits } from "../limits.ts";
-import type { UpstreamResponse } from "../upstream/transport.ts";
-
-/** `retry-after` in seconds, where it is a plain number. */
-export function retryAfterSeconds(response: UpstreamResponse): number | undefined {
-  const text = response.header("retry-after")?.trim();
-  return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
-}
+import type { UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 
 /** The JSON of a body; `undefined` if it is none. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
@@ -22,15 +18,18 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
   }
 }
 
-/**
- * Reads a refusal to its end and turns it into an error.
- *
- * @throws {UpstreamFailure} when the connection breaks
- */
-export async function readRefusal(response: UpstreamResponse): Promise<GatewayError> {
-  const bytes = await readWhole(response.body, limits.errorBodyBytes);
+/** Turns a refusal into an error. It speaks by its status; its body only refines that, so it gets little time. */
+export async function readRefusal(
+  exchange: UpstreamExchange,
+  response: UpstreamResponse,
+  deadlines: Deadlines,
+): Promise<GatewayError> {
+  const patience = deadlines.create(() => exchange.cancel());
+  patience.arm(limits.refusalBodyMs);
+  const bytes = await readBeginning(response.body, limits.errorBodyBytes);
+  patience.disarm();
   const error = readProviderError(parseJson(bytes), response.status);
-  const seconds = retryAfterSeconds(response);
+  const seconds = retryAfterSeconds(response.header);
   if (seconds === undefined || error.retryAfterSeconds !== undefined) return error;
   return new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
 }

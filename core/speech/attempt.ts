@@ -6,7 +6,7 @@ import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaTry } from "../media/attempts.ts";
-import { parseJson, readRefusal } from "../media/refusal.ts";
+import { parseJson } from "../media/refusal.ts";
 import type { ByteReader, UpstreamExchange } from "../upstream/transport.ts";
 import type { SpeechRequest } from "./request.ts";
 
@@ -44,7 +44,6 @@ export async function attemptSpeech(
   const headers = outgoing.headers.filter(([name]) => name !== "accept");
   const exchange = try_.open({ ...outgoing, headers: [...headers, ["accept", "*/*"]] });
   const response = await try_.respond(exchange);
-  if (response.status < 200 || response.status > 299) throw await readRefusal(response);
   const contentType = response.header("content-type") ?? "audio/mpeg";
   if (!audioTypes.test(contentType)) {
     // Success is binary, so JSON in a 200 is an error in truth.

@@ -3,7 +3,7 @@ import { readWhole } from "../call/read_whole.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaTry } from "../media/attempts.ts";
-import { parseJson, readRefusal } from "../media/refusal.ts";
+import { parseJson } from "../media/refusal.ts";
 import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { videoAdapterOf } from "./adapter.ts";
 import { readSighting, readUpstreamId } from "./provider_answer.ts";
@@ -28,7 +28,6 @@ export async function attemptVideo(
   const upstream = { provider: access.provider, secret: access.secret, adapter };
   const exchange = try_.open(submitRequest(upstream, body));
   const response = await try_.respond(exchange);
-  if (response.status < 200 || response.status > 299) throw await readRefusal(response);
   const answer = parseJson(await readWhole(response.body, limits.videoAnswerBytes));
   const upstreamId = answer === undefined ? undefined : readUpstreamId(adapter, answer);
   if (answer === undefined || upstreamId === undefined) {

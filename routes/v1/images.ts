@@ -3,6 +3,7 @@ import { attemptImages, type ImageResult } from "../../core/images/attempt.ts";
 import { chargeForImages } from "../../core/images/charge.ts";
 import { type ImageEndpoint, readImageRequest } from "../../core/images/request.ts";
 import { meteredStream } from "../../core/call/metered_stream.ts";
+import { limits } from "../../core/limits.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import type { Attempt, Outcome } from "../../core/receipt.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
@@ -41,9 +42,15 @@ async function deliver(delivery: Delivery, result: ImageResult): Promise<Respons
       keepAlive,
       deadlines: call.gateway.deadlines,
       control: call.control,
+      idleMs: limits.upstreamIdleMs,
       settle: async (outcome) => {
         await settleImages(delivery, outcome, result.images.counts());
       },
+      onBug: (error) =>
+        call.gateway.log.event("error", "image stream failed", {
+          request_id: call.input.incoming.requestId,
+          error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+        }),
     });
     return new Response(stream, {
       headers: [

@@ -92,6 +92,7 @@ export async function tryRoutes<Value>(
     attempt,
     report: (route, outcome) => gateway.router.report(model, route, input.operation, outcome),
     clock: gateway.clock,
+    deadlines: gateway.deadlines,
     control,
   });
   if (input.stream) signal.removeEventListener("abort", onGone);

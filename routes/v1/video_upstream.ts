@@ -2,7 +2,8 @@
 import { readWhole } from "../../core/call/read_whole.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
 import { limits } from "../../core/limits.ts";
-import { parseJson, retryAfterSeconds } from "../../core/media/refusal.ts";
+import { parseJson } from "../../core/media/refusal.ts";
+import { retryAfterSeconds } from "../../core/call/retry_after.ts";
 import type {
   Transport,
   UpstreamRequest,
@@ -82,7 +83,7 @@ export function askProviderOf(gateway: Gateway): AskProvider {
     if (response.status < 200 || response.status > 299 || body === undefined) {
       throw new BadAnswerError(`The provider answered a poll with ${response.status}`);
     }
-    const seconds = retryAfterSeconds(response);
+    const seconds = retryAfterSeconds(response.header);
     return {
       kind: "seen",
       sighting: readSighting(upstream.adapter, body, gateway.clock.nowMs()),
