@@ -22,8 +22,12 @@ export interface AttemptHandlers {
   readonly readAnswer: (body: JsonObject) => AnswerReading;
   /** The whole answer in the client's style. Throws a {@linkcode GatewayError} when it is no answer after all. */
   readonly toClient: (answer: ProviderAnswer) => Uint8Array;
-  /** Turns a refusal of the provider into ours. */
-  readonly decodeError: (status: number, body: string) => GatewayError;
+  /** Turns a refusal of the provider into ours; `waitSeconds` is how long it asks to be left alone. */
+  readonly decodeError: (
+    status: number,
+    body: string,
+    waitSeconds: number | undefined,
+  ) => GatewayError;
   /** Told the status as soon as it is in, e.g. to let a refused credential rest. */
   readonly onStatus?: (status: number, retryAfterSeconds: number | undefined) => void;
   /** After a failure: whether the same route may be tried again with another credential. */
@@ -86,15 +90,8 @@ async function refusal(
   patience.arm(limits.refusalBodyMs);
   const bytes = await readBeginning(response.body, limits.errorBodyBytes);
   patience.disarm();
-  const error = handlers.decodeError(response.status, new TextDecoder().decode(bytes));
-  const seconds = retryAfterSeconds(response.header);
-  if (seconds === undefined || error.retryAfterSeconds !== undefined) return error;
-  return new GatewayError(error.code, error.message, {
-    status: error.status,
-    retry: error.retry,
-    retryAfterSeconds: seconds,
-    ...(error.param === undefined ? {} : { param: error.param }),
-  });
+  const text = new TextDecoder().decode(bytes);
+  return handlers.decodeError(response.status, text, retryAfterSeconds(response.header));
 }
 
 /** Waits for status and headers; anything but a success is thrown as the provider's refusal. */

@@ -5,7 +5,7 @@ import { readAnswer } from "../dialects/answer_reading.ts";
 import type { PipeContext, Style } from "../dialects/contract.ts";
 import { convertAnswer, convertRequest } from "../dialects/convert.ts";
 import { createConvertingPipe } from "../dialects/converting_pipe.ts";
-import { decodeProviderError } from "../dialects/errors.ts";
+import { decodeProviderError, type ProviderErrorOptions } from "../dialects/errors.ts";
 import { createNativePipe } from "../dialects/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
@@ -60,6 +60,10 @@ function pipeContext(call: ChatCall): PipeContext {
   };
 }
 
+function errorOptions(waitSeconds: number | undefined, native: boolean): ProviderErrorOptions {
+  return { native, ...(waitSeconds === undefined ? {} : { retryAfterSeconds: waitSeconds }) };
+}
+
 /** The client's body with only what must change: the provider's name of the model, and the wish for usage. */
 function nativeBody(call: ChatCall, route: Route, injectUsage: boolean): Uint8Array {
   const changes: JsonObject = withoutForeignReasoning(call.request.style, call.body);
@@ -98,7 +102,8 @@ function startNative(
     exchange: open(call, style, access, nativeBody(call, route, injectedUsage)),
     createPipe: () => createNativePipe(style, { ...pipeContext(call), injectedUsage }),
     readAnswer: (body) => readAnswer(style, body),
-    decodeError: (status, body) => decodeProviderError(style, status, body),
+    decodeError: (status, body, waitSeconds) =>
+      decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: (answer) => answer.bytes,
@@ -132,7 +137,8 @@ function startConverted(
     exchange: open(call, style, access, new TextEncoder().encode(JSON.stringify(body))),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
     readAnswer: (answer) => readAnswer(style, answer),
-    decodeError: (status, text) => decodeProviderError(style, status, text),
+    decodeError: (status, text, waitSeconds) =>
+      decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: (answer) =>

@@ -1,0 +1,136 @@
+import { assert, assertEquals } from "@std/assert";
+import { chatStream, tryRoutes } from "./call_world.ts";
+import { settled } from "./fake_exchange.ts";
+
+const hedged = { hedgeAfterMs: 500, slowAfterMs: 30_000 };
+const json = { "content-type": "application/json" };
+
+Deno.test("no second route starts when the first is quick", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b"], ...hedged });
+  world.time.advance(400);
+  world.of("a").head().send(chatStream.text("A"));
+  assert((await result).ok);
+  world.time.advance(10_000);
+  assertEquals(world.tries.length, 1);
+  assertEquals(world.deadlines.armedCount, 0);
+});
+
+Deno.test("past its moment a second route runs beside the first; the winner's rival is closed and not blamed", async () => {
+  for (const winner of ["a", "b"]) {
+    const loser = winner === "a" ? "b" : "a";
+    const { world, result } = tryRoutes({ routes: ["a", "b", "c"], ...hedged });
+    world.time.advance(520);
+    await settled();
+    assertEquals(world.tries.map(({ route }) => route), ["a", "b"]);
+    world.of(loser).head().send(chatStream.role);
+    await settled();
+    world.of(winner).head().send(chatStream.text("first"));
+    const found = await result;
+    assert(found.ok);
+    assertEquals(found.route.id, winner);
+    assertEquals(
+      found.attempts.map(({ route, outcome }) => `${route} ${outcome}`).sort(),
+      [
+        ...[`${winner} ok`, `${loser} beaten`],
+      ].sort(),
+    );
+    assert(world.of(loser).wasCancelled);
+    assertEquals(world.of(winner).cancels, 0);
+    const kinds = Object.fromEntries(
+      world.reports.map(({ route, result }) => [route, result.kind]),
+    );
+    assertEquals(kinds, { [winner]: "ok", [loser]: "beaten" });
+    assertEquals(world.deadlines.armedCount, 0);
+  }
+});
+
+Deno.test("a rival that fails leaves the race to the other", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b"], ...hedged });
+  world.time.advance(520);
+  await settled();
+  world.of("b").fail("connect");
+  await settled();
+  world.of("a").head().send(chatStream.text("A"));
+  const found = await result;
+  assert(found.ok && found.route.id === "a");
+});
+
+Deno.test("when both fail the next route is tried", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b", "c"], ...hedged });
+  world.time.advance(520);
+  await settled();
+  world.of("a").fail("cut");
+  world.of("b").fail("connect");
+  await settled();
+  world.of("c").head().send(chatStream.text("C"));
+  const found = await result;
+  assert(found.ok && found.route.id === "c");
+  assertEquals(found.attempts.length, 3);
+});
+
+Deno.test("the route whose key was refused is the one that is tried again, not its rival", async () => {
+  let refused = 0;
+  const { world, result } = tryRoutes({
+    routes: ["a", "b"],
+    ...hedged,
+    mayRepeat: (route) => route === "b" && refused++ === 0,
+  });
+  world.time.advance(520);
+  await settled();
+  world.of("a").fail("connect");
+  await settled();
+  world.of("b").head(401, json).send("{}").end();
+  await settled();
+  assertEquals(world.tries.map(({ route }) => route), ["a", "b", "b"]);
+  world.tries[2]!.exchange.head().send(chatStream.text("B"));
+  const found = await result;
+  assert(found.ok && found.route.id === "b");
+});
+
+Deno.test("a refusal of the request itself ends both", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b", "c"], ...hedged });
+  world.time.advance(520);
+  await settled();
+  world.of("b").head(400, json).send("{}").end();
+  const found = await result;
+  assert(!found.ok);
+  assertEquals(found.error.code, "invalid_request");
+  assert(world.of("a").wasCancelled);
+  assertEquals(world.tries.length, 2);
+});
+
+Deno.test("both in the same moment: one winner, and the other's exchange is closed", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b"], ...hedged });
+  world.time.advance(520);
+  await settled();
+  world.of("a").head().send(chatStream.text("A"));
+  world.of("b").head().send(chatStream.text("B"));
+  const found = await result;
+  assert(found.ok);
+  const loser = found.route.id === "a" ? "b" : "a";
+  assert(world.of(loser).wasCancelled);
+  assertEquals(world.of(found.route.id).cancels, 0);
+  assertEquals(found.attempts.map(({ outcome }) => outcome).sort(), ["beaten", "ok"]);
+});
+
+Deno.test("a stop ends both", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b", "c"], ...hedged });
+  world.time.advance(520);
+  await settled();
+  world.control.stop("client_gone");
+  const found = await result;
+  assert(!found.ok);
+  assert(world.of("a").wasCancelled && world.of("b").wasCancelled);
+  assertEquals(found.attempts.map(({ outcome }) => outcome), ["stopped", "stopped"]);
+  assertEquals(world.tries.length, 2);
+  assertEquals(world.deadlines.armedCount, 0);
+});
+
+Deno.test("whole answers are never asked for twice at once", async () => {
+  const { world } = tryRoutes({ routes: ["a", "b"], ...hedged, stream: false });
+  world.time.advance(5_000);
+  await settled();
+  assertEquals(world.tries.length, 1);
+  world.control.stop("shutdown");
+  await settled();
+});
