@@ -345,4 +345,6 @@ export const limits = {
   operatorScanEvents: 5_000,
   /** How long the overview's figures are kept. */
   operatorFiguresMs: 60_000,
+  /** One page of a provider's list: a hundred movements of under 10 KB each. */
+  bankPageBytes: 1024 * 1024,
 } as const;

@@ -68,6 +68,19 @@ export async function pollSepay(
   return { ok: true, seen, fresh, unreadable };
 }
 
+/** The JSON of an answer, unless it is larger than a page of a hundred movements can be. */
+async function boundedJson(response: Response): Promise<unknown> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > limits.bankPageBytes) throw new SyntaxError("The page is too large");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return JSON.parse(text + decoder.decode());
+}
+
 async function readPage(
   deps: SepayPollDeps,
   windowMs: number,
@@ -89,7 +102,7 @@ async function readPage(
       redirect: "error",
       signal: AbortSignal.timeout(requestMs),
     });
-    body = response.ok ? await response.json() : await response.body?.cancel();
+    body = response.ok ? await boundedJson(response) : await response.body?.cancel();
   } catch (error) {
     return { ok: false, why: error instanceof SyntaxError ? "malformed" : "unreachable" };
   }

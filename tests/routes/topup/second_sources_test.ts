@@ -98,6 +98,25 @@ Deno.test("pollSepay() tells what went wrong and when to come back", async () =>
   });
 });
 
+Deno.test("pollSepay() reads no page without end", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  let sent = 0;
+  const flood = () =>
+    Promise.resolve(
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            sent++;
+            controller.enqueue(new Uint8Array(64 * 1024).fill(32));
+          },
+        }),
+      ),
+    );
+  assertEquals(await poll(world, flood), { ok: false, why: "malformed" });
+  assertEquals(sent < 30, true);
+});
+
 Deno.test("pollSepay() does not follow pages without end", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
