@@ -30,8 +30,8 @@ export function createApp(
   }
   app.route("/operator", createOperatorApi(gateway));
   if (site !== undefined) {
-    const dispatch = (request: Request) => app.fetch(request, { clientAddress: "127.0.0.1" });
-    mountDashboard(app, site.dashboard(dispatch));
+    const pages = site.dashboard((request, clientAddress) => app.fetch(request, { clientAddress }));
+    mountDashboard(app, pages);
   }
   app.notFound((context) => notFound(gateway, context.req.raw));
   return app;

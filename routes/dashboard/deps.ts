@@ -21,6 +21,9 @@ export interface PageDeps {
 /** Whether a model answers right now, by the state of its routes. */
 export type ModelStatus = "up" | "degraded" | "down";
 
+/** Sends a request into the gateway's own API, on behalf of somebody at `clientAddress`. */
+export type Dispatch = (request: Request, clientAddress: string) => Response | Promise<Response>;
+
 /** Everything for the pages of this folder. */
 export interface DashboardDeps extends SignInDeps {
   readonly teller: Pick<Teller, "balance">;
@@ -31,5 +34,5 @@ export interface DashboardDeps extends SignInDeps {
   /** Absent: every model counts as up. */
   readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
   /** The gateway's own API, for the playground: the same way that a call from outside takes. */
-  readonly dispatch: (request: Request) => Response | Promise<Response>;
+  readonly dispatch: Dispatch;
 }

@@ -1,6 +1,7 @@
 /** All pages. Mounted at `/`; paths of the API are none of its business. */
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { createAccountPages } from "./account/mod.tsx";
 import { createAssetRoutes } from "./assets.ts";
@@ -21,7 +22,7 @@ import { createSignUpPages } from "./sign_in/sign_up.tsx";
 import { createUsagePages } from "./usage/mod.ts";
 import type { DashboardEnv } from "./visitor.ts";
 
-export type { DashboardDeps, ModelStatus, PageDeps } from "./deps.ts";
+export type { DashboardDeps, Dispatch, ModelStatus, PageDeps } from "./deps.ts";
 export type { DashboardEnv, SignedIn, Visitor } from "./visitor.ts";
 
 /** First path segments that belong to pages. */
@@ -101,7 +102,10 @@ export function createDashboard(
   more: readonly Hono<DashboardEnv>[] = [],
 ): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  app.onError(errorPage);
+  app.onError((error, c) => {
+    if (!(error instanceof GatewayError)) deps.report?.("page", error);
+    return errorPage(error, c);
+  });
   app.notFound(notFoundPage);
   const formLimit = bodyLimit({ maxSize: limits.pageFormBytes, onError: tooLargePage });
   app.route("/", createAssetRoutes());

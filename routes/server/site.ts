@@ -13,7 +13,12 @@ import { mailCredited } from "../../kv/topup_mails.ts";
 import { createOpenIdClient } from "../auth/openid.ts";
 import { createPasswordHasher } from "../auth/password_hash.ts";
 import { createInvoicePages } from "../dashboard/invoices_pages.tsx";
-import { createDashboard, type DashboardEnv, type PageDeps } from "../dashboard/mod.ts";
+import {
+  createDashboard,
+  type DashboardEnv,
+  type Dispatch,
+  type PageDeps,
+} from "../dashboard/mod.ts";
 import { createWalletPages } from "../dashboard/wallet_pages.tsx";
 import { createBankHookRoutes } from "../hooks/bank.ts";
 import { createMailer } from "../mail/mailer.ts";
@@ -29,7 +34,7 @@ export interface Site {
   readonly hooks: Hono;
   readonly usageApi: ReturnType<typeof createUsageApi>;
   /** Builds the pages; the playground sends its calls through `dispatch`. */
-  dashboard(dispatch: (request: Request) => Response | Promise<Response>): Hono<DashboardEnv>;
+  dashboard(dispatch: Dispatch): Hono<DashboardEnv>;
   /** What runs now and then. */
   readonly jobs: readonly Job[];
   /** Starts sending mails. */
@@ -156,6 +161,10 @@ export function openSite(
         passwords: createPasswordHasher(),
         openId: openId && createOpenIdClient(openId, { fetch, clock }),
         hintMail,
+        report: (what, error) =>
+          log.event("error", `${what} failed`, {
+            error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+          }),
         teller,
         masterKeys,
         control,

@@ -16,6 +16,7 @@ import { Card, Empty, SelectField, TextField } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { defineTexts } from "../i18n.ts";
 import { requireAccount } from "../identify.ts";
+import { clientAddress } from "../sign_in/start_session.ts";
 import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 
@@ -161,7 +162,7 @@ async function run(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Respo
     }),
     signal: c.req.raw.signal,
   });
-  const answer = await deps.dispatch(request);
+  const answer = await deps.dispatch(request, clientAddress(c));
   const headers = new Headers({
     "content-type": answer.headers.get("content-type") ?? "application/json",
     "cache-control": "no-store, no-transform",

@@ -54,7 +54,8 @@ async function leave(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdC
   let target: URL;
   try {
     target = await openId.begin(secrets, deps.baseUrl + callbackPath);
-  } catch {
+  } catch (error) {
+    deps.report?.("openid", error);
     return await failurePage(c, "openIdFailed");
   }
   await saveSignInFlow(deps.kv, secrets.state, {
@@ -102,7 +103,8 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: Open
     const { nonce, codeVerifier } = flow;
     const secrets = { state, nonce, codeVerifier };
     claims = await openId.finish(callback, secrets, deps.baseUrl + callbackPath);
-  } catch {
+  } catch (error) {
+    deps.report?.("openid", error);
     return await failurePage(c, "openIdFailed");
   }
   const account = await accountOf(deps, claims, c.get("visitor").locale);
