@@ -107,10 +107,6 @@ class StreamRestoration {
             ? { ...event, stop: { ...event.stop, reason: "end" } }
             : event,
         );
-      case "end":
-      case "error":
-        for (const block of [...this.#held.keys()]) this.#release(block);
-        return this.#emit(event);
       default:
         return this.#emit(event);
     }

@@ -224,6 +224,11 @@ Deno.test("a second finish reason counts only as tool_calls after stop", () => {
   assertEquals(twice("stop", "stop"), "end_turn");
 });
 
+Deno.test("tool_calls without any call is a plain end: there is nothing to wait for", () => {
+  const { message } = toMessages(chatFrames([chunk({ content: "a" }), chunk({}, "tool_calls")]));
+  assertEquals(message.stop_reason, "end_turn");
+});
+
 Deno.test("usage on every chunk is replaced, never added", () => {
   const usage = (completion_tokens: number) => ({
     usage: { prompt_tokens: 9, completion_tokens, total_tokens: 9 + completion_tokens },
@@ -370,13 +375,15 @@ Deno.test("the short way for pieces of the same shape never mixes up calls", () 
     calls(piece(0, "[1,")),
     chunk({ tool_calls: [start(1, "call_b", "g")] }, null, usage),
     chunk({ tool_calls: [piece(1, '{"y":')] }, null, usage),
+    chunk({ tool_calls: [piece(1, "[")] }, null, usage),
     calls(piece(0, "2")),
     calls(piece(0, "]}")),
     calls(piece(1, "3")),
-    calls(piece(1, "}")),
+    calls(piece(1, "]}")),
     chunk({}, "tool_calls"),
   ];
-  assertEquals(blocksOf(chunks), [use("call_a", "f", { x: [1, 2] }), use("call_b", "g", { y: 3 })]);
+  const blocks = [use("call_a", "f", { x: [1, 2] }), use("call_b", "g", { y: [3] })];
+  assertEquals(blocksOf(chunks), blocks);
 });
 
 Deno.test("the open call streams on while a later one waits", () => {

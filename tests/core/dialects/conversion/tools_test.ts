@@ -102,6 +102,11 @@ Deno.test("strict schemas are told from others in all their depth", () => {
     closed({ a: { anyOf: [{ type: "null" }, open] } }),
     { ...closed({}), $defs: { x: open } },
   ];
+  const halfOpen: readonly JsonObject[] = [
+    { ...closed({ a: { type: "string" } }), additionalProperties: true },
+    { ...closed({ a: { type: "string" } }), required: [] },
+  ];
+  assertEquals(halfOpen.map(allowsStrictChat), [false, false]);
   for (const schema of nested) {
     assertEquals([allowsStrictChat(schema), allowsStrictMessages(schema)], [false, false]);
     assertEquals(allowsStrictMessages(messagesFormatSchema(schema)), true);
