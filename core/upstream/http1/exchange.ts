@@ -117,9 +117,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
         } catch (error) {
           // A peer may close an idle connection while our request is on its way. Only then is it sent again, once:
           // no byte came back and the connection itself broke, so nothing says that the request was acted on.
-          const isStale = !pooled.answered && this.#failure === undefined &&
-            !(error instanceof UpstreamFailure && error.code !== "cut");
-          if (!isStale) throw error;
+          if (pooled.answered || this.#failure !== undefined) throw error;
           pooled.close();
           counts.retried++;
         }
@@ -174,7 +172,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
       }
       if (link.start === link.end) link.recycle();
       else link.extend();
-      searched = Math.max(link.start, link.end - 3);
+      searched = link.end;
       if (!await this.#fill(headMs)) throw cut("the connection ended before the head");
     }
   }

@@ -59,7 +59,7 @@ export class Link {
 
   /** Nothing is left of the last exchange in either direction: fit for another one. */
   get isClean(): boolean {
-    return !this.#closed && !this.#unwritten && !this.writeFailed && this.start === this.end;
+    return !this.#closed && !this.#unwritten && this.start === this.end;
   }
 
   arm(delayMs: number): void {

@@ -22,8 +22,8 @@ const CR = 13;
 const LF = 10;
 
 /**
- * Index behind the empty line that ends a head, or -1. Looks at `buffer[from, end)` only, so that a head which comes
- * byte by byte costs linear time; the caller backs `from` up by three bytes between calls.
+ * Index behind the empty line that ends a head, or -1. Looks for an end in `buffer[from, end)` only, so that a head
+ * which comes byte by byte costs linear time; the bytes before `from` must still be there.
  */
 export function findHeadEnd(buffer: Uint8Array, from: number, end: number): number {
   let at = buffer.indexOf(LF, from);

@@ -311,6 +311,16 @@ Deno.test("cancel before, in and after the answer", async () => {
   }
 });
 
+Deno.test("cancel on a pooled connection is not taken for a stale one", async () => {
+  const { network, connection } = await withPooled();
+  const exchange = network.transport.open(request);
+  await settle();
+  exchange.cancel();
+  assertEquals(await failureCode(exchange.response), "cancelled");
+  assertEquals(network.transport.counts(), { opened: 1, reused: 1, retried: 0, idle: 0 });
+  assertEquals(connection.closed, true);
+});
+
 Deno.test("cancel in the middle of a read rejects it, and every later one", async () => {
   const network = fakeNetwork();
   const connection = network.prepare("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
@@ -330,6 +340,7 @@ Deno.test("cancel after the end leaves the pooled connection alone", async () =>
   const exchange = network.transport.open(request);
   await readWhole((await exchange.response).body);
   exchange.cancel();
+  assertEquals(await (await exchange.response).body.read(), null);
   assertEquals([connection.closed, network.transport.counts().idle], [false, 1]);
   network.transport.close();
 });
