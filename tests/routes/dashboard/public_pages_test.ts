@@ -1,0 +1,66 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { openDashboardWorld } from "../../support/dashboard_world.ts";
+
+Deno.test("the model page shows every model of the catalogue with its price, and finds by word and kind", async () => {
+  await using world = await openDashboardWorld();
+  const browser = world.browser();
+  const { text } = await browser.get("/models");
+  for (const model of world.deps.catalog.models) assertStringIncludes(text, `>${model.id}<`);
+  assertStringIncludes(text, "₫8,300");
+  assertStringIncludes(text, "0.3773");
+  const rows = async (query: string) =>
+    ((await browser.get(`/models${query}`)).text.match(/<tr>/g) ?? []).length - 1;
+  assertEquals(await rows(""), world.deps.catalog.models.length);
+  const videos = world.deps.catalog.models.filter(({ kind }) => kind === "video").length;
+  assertEquals(await rows("?kind=video"), videos);
+  assertEquals(await rows("?kind=nonsense"), world.deps.catalog.models.length);
+  assertEquals(await rows("?q=PREMIUM+fast"), 1);
+  assertStringIncludes((await browser.get("/models?q=nothing-fits")).text, "No model fits");
+});
+
+Deno.test("prices are written as the language writes numbers", async () => {
+  await using world = await openDashboardWorld();
+  const { text } = await world.browser({ "accept-language": "vi" }).get("/models");
+  assertStringIncludes(text, "8.300\u00a0₫");
+  assertStringIncludes(text, "0,3773");
+});
+
+Deno.test("the connect page gives each kind of client its own base address", async () => {
+  await using world = await openDashboardWorld();
+  const { text } = await world.browser().get("/connect");
+  assertStringIncludes(text, "base_url=&quot;https://gw.example&quot;");
+  assertStringIncludes(text, "base_url=&quot;https://gw.example/v1&quot;");
+  assertStringIncludes(text, 'data-copy="https://gw.example"');
+  assertStringIncludes(text, 'data-copy="https://gw.example/v1"');
+});
+
+Deno.test("visitors see the landing page, and every link of it leads somewhere", async () => {
+  await using world = await openDashboardWorld();
+  const browser = world.browser();
+  const { text, status } = await browser.get("/");
+  assertEquals(status, 200);
+  const links = new Set([...text.matchAll(/<a [^>]*href="(\/[^"#]*)"/g)].map(([, href]) => href!));
+  assert(links.size >= 5, [...links].join());
+  for (const link of links) assertEquals((await browser.get(link)).status, 200, link);
+});
+
+Deno.test("every link of the navigation leads to a page", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await world.signIn();
+  const { text } = await browser.get("/");
+  const nav = /<nav class="side"[\s\S]*?<\/nav>/.exec(text)![0];
+  const links = [...nav.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!);
+  assertEquals(links.length, 9);
+  const others = ["/wallet", "/invoices"]; // pages of others, not mounted in this world
+  for (const link of links.filter((href) => !others.includes(href))) {
+    assertEquals((await browser.get(link)).status, 200, link);
+  }
+});
+
+Deno.test("the operator's entry shows to operators only", async () => {
+  await using world = await openDashboardWorld({ operators: ["boss@example.com"] });
+  const { browser: boss } = await world.signIn("boss@example.com");
+  const { browser: ann } = await world.signIn("ann@example.com");
+  assertStringIncludes((await boss.get("/")).text, 'href="/operator"');
+  assert(!(await ann.get("/")).text.includes('href="/operator"'));
+});
