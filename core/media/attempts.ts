@@ -3,7 +3,7 @@
  * answer, the first bytes of audio, an accepted task. The rules are those of chat: only faults of a route move on,
  * a refused credential may be exchanged once, every try is on the receipt.
  */
-import { asGatewayError } from "../call/attempt.ts";
+import { knownFailure } from "../call/attempt.ts";
 import { isRouteFault, moreTelling } from "../call/attempt_loop.ts";
 import { type CallControl, stopError } from "../call/call_control.ts";
 import { retryAfterSeconds } from "../call/retry_after.ts";
@@ -42,6 +42,8 @@ export interface MediaAttemptsInput<Value> {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly control: CallControl;
+  /** Told of an exception that nobody foresaw; the try has failed then. */
+  readonly onBug: (error: unknown) => void;
 }
 
 export type MediaAttemptsResult<Value> =
@@ -93,13 +95,18 @@ async function tryRoute<Value>(
     return { ok: true, access, value };
   } catch (failure) {
     cancel();
-    const error = control.stopped === undefined
-      ? asGatewayError(failure)
-      : stopError(control.stopped);
-    return { ok: false, error, mayRepeat: access.mayRepeat() };
+    return { ok: false, error: errorOf(input, failure), mayRepeat: access.mayRepeat() };
   } finally {
     control.detach(cancel);
   }
+}
+
+function errorOf<Value>(input: MediaAttemptsInput<Value>, failure: unknown): GatewayError {
+  if (input.control.stopped !== undefined) return stopError(input.control.stopped);
+  const known = knownFailure(failure);
+  if (known !== undefined) return known;
+  input.onBug(failure);
+  return new GatewayError("internal_error", "Something went wrong inside the gateway");
 }
 
 /** Runs the loop. Never throws a {@linkcode GatewayError}: a failed call is a value. */

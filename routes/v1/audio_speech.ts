@@ -7,6 +7,7 @@ import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "./incoming.ts";
 import { beginMediaCall, tryRoutes } from "./media_call.ts";
+import { startCall } from "./media_settlement.ts";
 import { relayedBody } from "./relayed_body.ts";
 
 /**
@@ -16,8 +17,7 @@ import { relayedBody } from "./relayed_body.ts";
  * @throws {GatewayError} for everything the client should be told; nothing is charged then
  */
 export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise<Response> {
-  const startedAtMs = gateway.clock.nowMs();
-  const startedMonotonicMs = gateway.clock.monotonicMs();
+  const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   requireJson(incoming.request);
   const request = readSpeechRequest(body);
@@ -34,8 +34,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     price,
     worstCaseMicroVnd: priceMicroVnd,
     dropped: [],
-    startedAtMs,
-    startedMonotonicMs,
+    start,
   });
   try {
     const result = await tryRoutes(call, (try_) => attemptSpeech(request, try_));

@@ -11,6 +11,7 @@ import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { beginMediaCall, type MediaCall, tryRoutes } from "./media_call.ts";
+import { startCall } from "./media_settlement.ts";
 import { costHeaders } from "./response_headers.ts";
 
 const keepAlive = new TextEncoder().encode(": keep-alive\n\n");
@@ -46,11 +47,7 @@ async function deliver(delivery: Delivery, result: ImageResult): Promise<Respons
       settle: async (outcome) => {
         await settleImages(delivery, outcome, result.images.counts());
       },
-      onBug: (error) =>
-        call.gateway.log.event("error", "image stream failed", {
-          request_id: call.input.incoming.requestId,
-          error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-        }),
+      onBug: call.settlement.onBug,
     });
     return new Response(stream, {
       headers: [
@@ -79,8 +76,7 @@ export async function serveImages(
   endpoint: ImageEndpoint,
   incoming: Incoming,
 ): Promise<Response> {
-  const startedAtMs = gateway.clock.nowMs();
-  const startedMonotonicMs = gateway.clock.monotonicMs();
+  const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   const contentType = incoming.request.headers.get("content-type") ?? "";
   const request = readImageRequest(endpoint, body, contentType);
@@ -96,8 +92,7 @@ export async function serveImages(
     price,
     worstCaseMicroVnd: costOfUnits(price, price.unit === "image" ? request.count : 1),
     dropped: [],
-    startedAtMs,
-    startedMonotonicMs,
+    start,
   });
   try {
     const input = { request, requestId: incoming.requestId, tools: gateway.media.tools };

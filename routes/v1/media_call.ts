@@ -6,13 +6,15 @@ import {
   type MediaTry,
   runMediaAttempts,
 } from "../../core/media/attempts.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { noRouteError } from "../../core/routing/no_route.ts";
 import type { Operation } from "../../core/routing/router.ts";
 import type { AppliedPrice } from "../../core/receipt.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import { type ChosenModel, reserve } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";
-import { MediaSettlement } from "./media_settlement.ts";
+import { type CallStart, MediaSettlement } from "./media_settlement.ts";
 import { callHeaders } from "./response_headers.ts";
 
 export interface MediaCallInput {
@@ -27,8 +29,7 @@ export interface MediaCallInput {
   readonly worstCaseMicroVnd: bigint;
   /** Request fields that do not go on, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
-  readonly startedAtMs: number;
-  readonly startedMonotonicMs: number;
+  readonly start: CallStart;
 }
 
 /** An admitted call: the money is held, the clock runs. */
@@ -59,8 +60,7 @@ export async function beginMediaCall(gateway: Gateway, input: MediaCallInput): P
     stream: input.stream,
     price,
     reservation,
-    startedAtMs: input.startedAtMs,
-    startedMonotonicMs: input.startedMonotonicMs,
+    start: input.start,
     onEnd: () => gateway.calls.end(control),
   });
   const headers = callHeaders({
@@ -83,21 +83,45 @@ export async function tryRoutes<Value>(
   const onGone = () => control.stop("client_gone");
   const { signal } = input.incoming.request;
   if (input.stream) signal.addEventListener("abort", onGone);
+  const candidates = gateway.router.candidates(model, {
+    style: input.style,
+    operation: input.operation,
+  });
   const result = await runMediaAttempts<Value>({
-    candidates: gateway.router.candidates(model, {
-      style: input.style,
-      operation: input.operation,
-    }),
+    candidates,
     begin: (route) => gateway.router.begin(route, input.operation),
     attempt,
-    report: (route, outcome) => gateway.router.report(model, route, input.operation, outcome),
+    report: (route, outcome) => {
+      call.settlement.tried(route, outcome);
+      gateway.router.report(model, route, input.operation, outcome);
+    },
+    onBug: call.settlement.onBug,
     clock: gateway.clock,
     deadlines: gateway.deadlines,
     control,
   });
   if (input.stream) signal.removeEventListener("abort", onGone);
-  if (result.ok || isRouteFault(result.error)) {
-    gateway.availability.note(model.id, result.ok, gateway.clock.nowMs());
+  if (result.ok) {
+    gateway.availability.note(model.id, true, gateway.clock.nowMs());
+    return result;
   }
-  return result;
+  const error = failureOf(call, result.error, candidates.length);
+  if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
+  return { ...result, error };
+}
+
+/** What the client is told: the loop's word, and when to come back where nobody said so. */
+function failureOf(
+  { gateway, input, control }: MediaCall,
+  error: GatewayError,
+  candidates: number,
+): GatewayError {
+  if (control.stopped !== undefined) return error;
+  const { router } = gateway;
+  if (candidates === 0) return noRouteError(router, input.chosen.model, input.operation);
+  if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
+  const seconds = router.retryAfterSeconds(input.chosen.model, input.operation);
+  return seconds === undefined
+    ? error
+    : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
 }

@@ -1,10 +1,28 @@
 /** The end of a media call: debited and written down exactly once, or its hold given back. */
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import type { RequestId } from "../../core/ids.ts";
+import type { AttemptResult } from "../../core/call/racer.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { Attachment, Reservation } from "../../kv/teller/mod.ts";
+import type { TryTiming } from "../telemetry/telemetry.ts";
 import type { Gateway } from "./gateway.ts";
+
+/** When and where in a trace a call began. */
+export interface CallStart {
+  readonly startedAtMs: number;
+  readonly startedMonotonicMs: number;
+  readonly origin: unknown;
+}
+
+/** The first thing an endpoint does. */
+export function startCall(gateway: Gateway): CallStart {
+  return {
+    startedAtMs: gateway.clock.nowMs(),
+    startedMonotonicMs: gateway.clock.monotonicMs(),
+    origin: gateway.observer.begin(),
+  };
+}
 
 export interface MediaSettlementInput {
   readonly requestId: RequestId;
@@ -16,8 +34,7 @@ export interface MediaSettlementInput {
   readonly stream: boolean;
   readonly price: AppliedPrice;
   readonly reservation: Reservation;
-  readonly startedAtMs: number;
-  readonly startedMonotonicMs: number;
+  readonly start: CallStart;
   /** Called once when the call is over, whatever happened. */
   readonly onEnd: () => void;
 }
@@ -36,8 +53,17 @@ const kindOfStyle = { images: "image", speech: "speech", videos: "video" } as co
 export class MediaSettlement {
   readonly input: MediaSettlementInput;
   readonly #gateway: Gateway;
+  readonly #tries: TryTiming[] = [];
   #firstOutputMs: number | undefined;
   #ended = false;
+  /** Writes down an exception that nobody foresaw. */
+  readonly onBug = (error: unknown): void => {
+    this.#gateway.log.event("error", "unexpected error", {
+      request_id: this.input.requestId,
+      error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+  };
 
   constructor(gateway: Gateway, input: MediaSettlementInput) {
     this.#gateway = gateway;
@@ -45,7 +71,7 @@ export class MediaSettlement {
   }
 
   #elapsedMs(): number {
-    return Math.round(this.#gateway.clock.monotonicMs() - this.input.startedMonotonicMs);
+    return Math.round(this.#gateway.clock.monotonicMs() - this.input.start.startedMonotonicMs);
   }
 
   /** Notes the moment at which output began. */
@@ -53,10 +79,22 @@ export class MediaSettlement {
     this.#firstOutputMs = this.#elapsedMs();
   }
 
+  /** Notes a try of a route that just ended. */
+  tried(route: Route, result: AttemptResult): void {
+    const endedMs = this.#gateway.clock.monotonicMs();
+    this.#tries.push({
+      route: route.id,
+      result: result.kind === "failed" ? result.error.code : result.kind,
+      startedMs: endedMs - result.ms,
+      endedMs,
+    });
+  }
+
   /** Debits and writes the receipt, with rows of the caller if any; resolves when all are durable. */
   async settle(end: MediaEnd, attach?: Attachment): Promise<Receipt> {
     const { requestId, principal, model, mappedFrom, style, stream, price } = this.input;
     this.#ended = true;
+    const settleStartedMs = this.#gateway.clock.monotonicMs();
     try {
       const receipt = await this.#gateway.teller.settle(this.input.reservation, {
         requestId,
@@ -66,7 +104,7 @@ export class MediaSettlement {
         ...(mappedFrom === undefined ? {} : { mappedFrom }),
         style,
         ...(end.route === undefined ? {} : { route: end.route.id }),
-        startedAtMs: this.input.startedAtMs,
+        startedAtMs: this.input.start.startedAtMs,
         latencyMs: this.#elapsedMs(),
         ...(this.#firstOutputMs === undefined ? {} : { firstOutputMs: this.#firstOutputMs }),
         status: end.status,
@@ -78,8 +116,22 @@ export class MediaSettlement {
         priceMicroVnd: end.priceMicroVnd,
         attempts: end.attempts,
       }, attach);
-      this.#gateway.log.call(receipt);
+      this.#gateway.log.call(receipt, {
+        origin: this.input.start.origin,
+        startedMs: this.input.start.startedMonotonicMs,
+        tries: this.#tries,
+        settleStartedMs,
+        endedMs: this.#gateway.clock.monotonicMs(),
+        stopReason: undefined,
+      });
       return receipt;
+    } catch (error) {
+      // Only when the ledger was closed over it: the client sees a broken connection, the hold goes back.
+      this.#gateway.log.event("error", "a call was not settled", {
+        request_id: requestId,
+        error: error instanceof Error ? error.name : "unknown",
+      });
+      throw error;
     } finally {
       this.input.onEnd();
     }

@@ -18,6 +18,7 @@ import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { beginMediaCall, type MediaCall, tryRoutes } from "./media_call.ts";
+import { startCall } from "./media_settlement.ts";
 import { costHeaders } from "./response_headers.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
 
@@ -98,8 +99,7 @@ async function submit(call: MediaCall, request: VideoRequest): Promise<Response>
  * @throws {GatewayError} for everything the client should be told; nothing is charged then
  */
 export async function createVideo(gateway: Gateway, incoming: Incoming): Promise<Response> {
-  const startedAtMs = gateway.clock.nowMs();
-  const startedMonotonicMs = gateway.clock.monotonicMs();
+  const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   const { headers } = incoming.request;
   const fields = fieldsOfBody(readMediaBody(body, headers.get("content-type") ?? ""));
@@ -117,8 +117,7 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
     price,
     worstCaseMicroVnd: costOfUnits(price, 1),
     dropped: request.unknownFields,
-    startedAtMs,
-    startedMonotonicMs,
+    start,
   });
   try {
     return await submit(call, request);
