@@ -103,7 +103,7 @@ export function addMovement(operation: Deno.AtomicOperation, search: MovementSea
   }
 }
 
-/** Adds to an atomic: the notice tells of a movement that is known. */
+/** Adds to an atomic: the notice tells of a movement that is known. Its row changes under the guard only. */
 export function joinMovement(
   operation: Deno.AtomicOperation,
   search: MovementSearch,
@@ -115,6 +115,5 @@ export function joinMovement(
   };
   operation.check(search.guard)
     .set(search.guard.key, (search.guard.value ?? 0) + 1)
-    .check(known.entry)
     .set(known.entry.key, movement);
 }

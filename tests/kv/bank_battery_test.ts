@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { BankEvent } from "../../core/topup/bank_event.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { forgetPerson } from "../../kv/accounts.ts";
 import { listUnmatched } from "../../kv/bank_events.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
@@ -49,6 +50,51 @@ Deno.test("thirty different notices of one sum through ten processes are all cre
   assertEquals(await world.balanceVnd(ann.id), 30 * 200_000);
   assertEquals((await getTopupOrder(kv, code)).value?.receivedMicroVnd, fromVnd(6_000_000));
   assertEquals(await world.findings(), []);
+});
+
+Deno.test("different sums for one order through ten processes all count", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const { code } = await world.order(ann);
+  const processes = Array.from({ length: 10 }, () => world.intakeOver(kv));
+  // Unlike equal sums, these share no guard of movements: only the order's own row keeps its sum right.
+  const events = Array.from({ length: 10 }, (_, at) => notice(code, { amountVnd: 10_000 + at }));
+  await Promise.all(events.map((event, at) => processes[at]!.take(event, "{}")));
+  while ((await listUnmatched(kv, 1)).length > 0) await world.intake.sweep();
+  assertEquals((await getTopupOrder(kv, code)).value?.receivedMicroVnd, fromVnd(100_045));
+  assertEquals(await world.balanceVnd(ann.id), 100_045);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("an account that is deleted while its money arrives is not credited afterwards", async () => {
+  for (let round = 0; round < 20; round++) {
+    using kv = await Deno.openKv(":memory:");
+    const world = topupWorld(kv);
+    const ann = await world.customer("ann");
+    const event = notice((await world.order(ann)).code);
+    let deleted = false;
+    // The person goes at the last moment before the commit.
+    const view = faultyKv(kv, () => "none");
+    const racing = new Proxy(view, {
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property, target);
+        if (property !== "get" || typeof value !== "function") return value;
+        return async (...args: Parameters<Deno.Kv["get"]>) => {
+          const entry = await target.get(...args);
+          if (args[0][0] === "account" && !deleted) {
+            deleted = true;
+            await forgetPerson(kv, ann.id, world.nowMs);
+          }
+          return entry;
+        };
+      },
+    });
+    await world.intakeOver(racing).take(event, "{}");
+    const state = await world.state(event);
+    assertEquals(state?.kind === "review" ? state.reason : state?.kind, "account_closed");
+    assertEquals(await world.balanceVnd(ann.id), 0);
+  }
 });
 
 Deno.test("webhook, list and statement at the same moment through three processes credit once", async () => {

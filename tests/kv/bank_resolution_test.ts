@@ -51,6 +51,21 @@ Deno.test("assigning credits once, pays the order, and leaves an audit line", as
   assertEquals(await world.findings(), []);
 });
 
+Deno.test("of two operators who decide differently at the same moment one is told to look again", async () => {
+  for (let round = 0; round < 20; round++) {
+    using kv = await Deno.openKv(":memory:");
+    const { world, ann, event, context } = await reviewed(kv);
+    const target = { kind: "account", accountId: ann.id } as const;
+    const results = await Promise.all([
+      assignBankEvent(kv, { ref: event, target, reason: "r" }, context),
+      resolveBankEvent(kv, event, { kind: "ignore", note: "n" }, context),
+      resolveBankEvent(kv, event, { kind: "start_refund", note: "n" }, context),
+    ]);
+    assertEquals(results.filter(({ ok }) => ok).length, 1);
+    assertEquals(await world.findings(), []);
+  }
+});
+
 Deno.test("a second source of an assigned movement is still a duplicate", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, ann, event, context } = await reviewed(kv);
