@@ -28,7 +28,8 @@ function pollWorld(gateway: Gateway): VideoPollWorld {
 
 /** Starts the worker of this process. `stop` waits for the polls in flight. */
 export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
-  const worker = startOutboxWorker(pollWorld(gateway), videoPollWork(pollWorld(gateway)));
+  const world = pollWorld(gateway);
+  const worker = startOutboxWorker(world, videoPollWork(world));
   const remove = gateway.media.wakeUp.add(videoPolls.name, worker);
   return {
     async stop() {
