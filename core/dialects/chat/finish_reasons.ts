@@ -2,14 +2,14 @@
 import type { Json } from "../../json.ts";
 import type { Stop, StopReason } from "../conversation.ts";
 
-const meanings: Readonly<Record<string, StopReason>> = {
-  stop: "end",
-  length: "length",
-  max_tokens: "length",
-  tool_calls: "tool_calls",
-  function_call: "tool_calls",
-  content_filter: "refusal",
-};
+const meanings: ReadonlyMap<string, StopReason> = new Map([
+  ["stop", "end"],
+  ["length", "length"],
+  ["max_tokens", "length"],
+  ["tool_calls", "tool_calls"],
+  ["function_call", "tool_calls"],
+  ["content_filter", "refusal"],
+]);
 
 /**
  * Reads a finish reason. Unknown words, `""` and none at all mean the plain end; calls in the answer turn any plain
@@ -20,7 +20,7 @@ export function readFinishReason(
   hasCalls: boolean,
   refusal: string,
 ): Stop {
-  const known = typeof reason === "string" ? meanings[reason.toLowerCase()] : undefined;
+  const known = typeof reason === "string" ? meanings.get(reason.toLowerCase()) : undefined;
   if (refusal !== "" && (known ?? "end") === "end") {
     return { reason: "refusal", explanation: refusal };
   }

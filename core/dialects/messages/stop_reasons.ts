@@ -2,16 +2,16 @@
 import { isJsonObject, type Json } from "../../json.ts";
 import type { Stop, StopReason } from "../conversation.ts";
 
-const meanings: Readonly<Record<string, StopReason>> = {
-  end_turn: "end",
-  max_tokens: "length",
-  model_context_window_exceeded: "length",
-  stop_sequence: "stop_sequence",
-  tool_use: "tool_calls",
-  pause_turn: "pause",
-  compaction: "pause",
-  refusal: "refusal",
-};
+const meanings: ReadonlyMap<string, StopReason> = new Map([
+  ["end_turn", "end"],
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["stop_sequence", "stop_sequence"],
+  ["tool_use", "tool_calls"],
+  ["pause_turn", "pause"],
+  ["compaction", "pause"],
+  ["refusal", "refusal"],
+]);
 
 /** Reads the reason and what belongs to it. An answer with calls is one that waits for their results. */
 export function readMessagesStop(
@@ -23,7 +23,7 @@ export function readMessagesStop(
   hasCalls: boolean,
 ): Stop {
   const { stop_reason, stop_sequence, stop_details } = from;
-  const known = typeof stop_reason === "string" ? meanings[stop_reason] : undefined;
+  const known = typeof stop_reason === "string" ? meanings.get(stop_reason) : undefined;
   const reason = (known ?? "end") === "end" && hasCalls ? "tool_calls" : known ?? "end";
   const explanation = isJsonObject(stop_details) ? stop_details.explanation : undefined;
   return {
