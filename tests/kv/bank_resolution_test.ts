@@ -184,6 +184,32 @@ Deno.test("a refused request can no longer be approved", async () => {
   assertEquals(await world.balanceVnd(ann.id), 0);
 });
 
+Deno.test("approved by one and refused by another at the same moment: one of the two, and the money agrees", async () => {
+  for (let round = 0; round < 20; round++) {
+    using kv = await Deno.openKv(":memory:");
+    const { world, ann, staff, context } = await reviewed(kv);
+    const [second, third] = [await operator(world, "second"), await operator(world, "third")];
+    const { id } = await requestApproval(
+      kv,
+      {
+        kind: "adjust",
+        accountId: ann.id,
+        amountMicroVnd: fromVnd(9_000_000),
+        reason: "gift",
+      },
+      staff,
+      world.nowMs,
+    );
+    const results = await Promise.all([
+      decideApproval(kv, id, "approve", { ...context, operator: second }),
+      decideApproval(kv, id, "refuse", { ...context, operator: third }),
+    ]);
+    assertEquals(results.filter(({ ok }) => ok).length, 1);
+    const state = (await listApprovals(kv, 1))[0]?.state;
+    assertEquals(await world.balanceVnd(ann.id), state === "approved" ? 9_000_000 : 0);
+  }
+});
+
 Deno.test("an adjustment sent twice moves money once, and never below zero", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, ann, context } = await reviewed(kv);
