@@ -72,8 +72,6 @@ export const routeFactsSchema = z.strictObject({
    * `verbosity`, `seed`, `prompt_cache_key`, `web_search_options` …
    */
   extra_fields: z.array(z.string().max(64)),
-  /** Whether the upstream counts tokens itself. */
-  count_tokens: z.enum(["native", "estimate"]),
 }).partial();
 
 /** The facts that an operator wrote for a route. */
@@ -112,7 +110,6 @@ const common = {
   tool_call_content: "null",
   empty_tool_result: "",
   extra_fields: [],
-  count_tokens: "estimate",
 } as const satisfies Partial<ResolvedFacts>;
 
 const defaults: Readonly<Record<Style, ResolvedFacts>> = {
@@ -124,7 +121,6 @@ const defaults: Readonly<Record<Style, ResolvedFacts>> = {
     stop_max: 1024,
     cache_marks: "cache_control",
     reasoning_signer: "messages",
-    count_tokens: "native",
   },
   chat: { ...common, tool_id: "max40", reasoning_signer: "chat" },
   responses: {
