@@ -14,7 +14,13 @@ const hintKind = "outbox-hint";
 export interface WakeUp {
   /** Registers the worker of a queue; returns how to remove it. */
   add(queue: string, worker: Pick<OutboxWorker, "nudge">): () => void;
-  /** Call after the commit that wrote the row, never before. Never throws and takes no time of the caller. */
+  /** Wakes the workers of this process only. Costs nothing. */
+  nudge(queue: string): void;
+  /**
+   * Call after the commit that wrote the row, never before. Never throws and takes no time of the caller.
+   *
+   * @param options.delayMs when the row is due
+   */
   hint(queue: string, options?: { readonly delayMs?: number }): void;
   /** Listens to the store's queue, if it has one. Resolves when the store is closed. */
   listen(): Promise<void>;
@@ -55,6 +61,8 @@ export function createWakeUp(kv: Deno.Kv): WakeUp {
       workers.set(queue, set.add(worker));
       return () => set.delete(worker);
     },
+
+    nudge: nudgeAll,
 
     hint(queue, options = {}) {
       const { delayMs = 0 } = options;

@@ -51,15 +51,19 @@ export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | un
   return { provider, secret: pinned ?? secret, transport, adapter: videoAdapterOf(route.facts) };
 }
 
-/** A small exchange beside calls: within a bound of time, its body read as JSON if it has one. */
+/** A small exchange beside calls: within a bound of time, its body read as JSON if it has one. `stop` ends it early. */
 export async function smallExchange(
   gateway: Gateway,
   transport: Transport,
   request: UpstreamRequest,
+  stop?: AbortSignal,
 ): Promise<{ readonly response: UpstreamResponse; readonly body: Json | undefined }> {
   const exchange = transport.open(request);
-  const patience = gateway.deadlines.create(() => exchange.cancel());
+  const cancel = () => exchange.cancel();
+  const patience = gateway.deadlines.create(cancel);
   patience.arm(limits.videoPollMs);
+  stop?.addEventListener("abort", cancel);
+  if (stop?.aborted === true) cancel();
   try {
     const response = await exchange.response;
     const body = parseJson(await readWhole(response.body, limits.videoAnswerBytes));
@@ -69,16 +73,17 @@ export async function smallExchange(
     throw error;
   } finally {
     patience.disarm();
+    stop?.removeEventListener("abort", cancel);
   }
 }
 
 /** Asks a provider how a task is; what the pollers of `kv/videos` call. */
-export function askProviderOf(gateway: Gateway): AskProvider {
+export function askProviderOf(gateway: Gateway, stop?: AbortSignal): AskProvider {
   return async (task): Promise<VideoAnswer> => {
     const upstream = upstreamOf(gateway, task);
     if (upstream === undefined) throw new NoRouteError("The route of this task is not configured");
     const request = pollRequest(upstream, task.upstreamId);
-    const { response, body } = await smallExchange(gateway, upstream.transport, request);
+    const { response, body } = await smallExchange(gateway, upstream.transport, request, stop);
     if (response.status === 404 || response.status === 410) return { kind: "unknown" };
     if (response.status < 200 || response.status > 299 || body === undefined) {
       throw new BadAnswerError(`The provider answered a poll with ${response.status}`);

@@ -10,12 +10,12 @@ import {
 import type { Gateway } from "./gateway.ts";
 import { askProviderOf } from "./video_upstream.ts";
 
-function pollWorld(gateway: Gateway): VideoPollWorld {
+function pollWorld(gateway: Gateway, stop?: AbortSignal): VideoPollWorld {
   return {
     kv: gateway.kv,
     clock: gateway.clock,
     random: Math.random,
-    ask: askProviderOf(gateway),
+    ask: askProviderOf(gateway, stop),
     onFailure: ({ id, attempt, fate, error }) =>
       gateway.log.event("warn", "video poll failed", {
         video_id: id,
@@ -26,14 +26,16 @@ function pollWorld(gateway: Gateway): VideoPollWorld {
   };
 }
 
-/** Starts the worker of this process. `stop` waits for the polls in flight. */
+/** Starts the worker of this process. `stop` breaks off the polls in flight; they are made again after the restart. */
 export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
-  const world = pollWorld(gateway);
+  const stopping = new AbortController();
+  const world = pollWorld(gateway, stopping.signal);
   const worker = startOutboxWorker(world, videoPollWork(world));
   const remove = gateway.media.wakeUp.add(videoPolls.name, worker);
   return {
     async stop() {
       remove();
+      stopping.abort();
       await worker.stop();
     },
   };

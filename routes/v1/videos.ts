@@ -11,7 +11,7 @@ import { attemptVideo } from "../../core/video/attempt.ts";
 import { videoRulesOf } from "../../core/video/model_rules.ts";
 import { videoObject } from "../../core/video/object.ts";
 import { readVideoRequest, type VideoRequest } from "../../core/video/request.ts";
-import type { VideoTask } from "../../core/video/task.ts";
+import { pollPauseMs, type VideoTask } from "../../core/video/task.ts";
 import { cancelRequest } from "../../core/video/upstream_requests.ts";
 import { newTaskRows, videoPolls } from "../../kv/videos.ts";
 import { chooseModel } from "./admission.ts";
@@ -83,7 +83,8 @@ async function submit(call: MediaCall, request: VideoRequest): Promise<Response>
   } as const;
   try {
     const receipt = await settlement.settle(end, newTaskRows(task));
-    gateway.media.wakeUp.hint(videoPolls.name);
+    const delayMs = pollPauseMs({ ageMs: 0, retryAfterMs: undefined });
+    gateway.media.wakeUp.hint(videoPolls.name, { delayMs });
     return Response.json(videoObject(task), {
       headers: [...call.headers, ...costHeaders(receipt)],
     });
