@@ -221,10 +221,10 @@ function PublicLinks({ visitor, section }: { visitor: Visitor; section: Section 
         ? (
           <>
             <a href="/sign-in">{t.signIn}</a>
-            <a href="/sign-up" role="button" class="small">{t.signUp}</a>
+            <a href="/sign-up" class="button small">{t.signUp}</a>
           </>
         )
-        : <a href="/" role="button" class="small">{t.dashboard}</a>}
+        : <a href="/" class="button small">{t.dashboard}</a>}
     </nav>
   );
 }

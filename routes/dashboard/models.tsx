@@ -50,7 +50,7 @@ const texts = defineTexts({
     none: "No model fits",
     noneHint: "Try another word.",
     tokens: (count: string) => `${count} tokens`,
-    found: (count: number) => `${count} models`,
+    found: (count: number) => count === 1 ? "1 model" : `${count} models`,
   },
   vi: {
     title: "Mô hình và giá",
@@ -223,7 +223,7 @@ function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
         action="/models"
         class="card inline-form"
         hx-get="/models"
-        hx-trigger="input changed delay:200ms from:find input, change, submit"
+        hx-trigger="input delay:200ms, change, submit"
         hx-target="#models"
         hx-select="#models"
         hx-swap="outerHTML"

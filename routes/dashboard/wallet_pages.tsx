@@ -216,7 +216,7 @@ async function statementPage(c: PageContext, deps: WalletDeps) {
       lead: t.statementLead,
       section: "wallet",
       actions: (
-        <a href={csv} role="button" class="outline secondary small" download>
+        <a href={csv} class="button outline secondary small" download>
           <Icon name="download" /> {t.csv}
         </a>
       ),

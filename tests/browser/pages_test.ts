@@ -2,22 +2,20 @@
  * Every page in both languages, both themes, on a desktop and on a phone: no accessibility violations, nothing that the
  * content security policy had to stop, nothing wider than the screen. Pictures go to `screenshots/` for people.
  */
-import axe from "axe-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext } from "playwright-core";
 import { assertEquals } from "@std/assert";
 import { browserTest } from "../support/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/seeded_dashboard.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 
-const looks = [
+const looks: readonly Look[] = [
   { locale: "vi", theme: "light", width: 1280 },
   { locale: "en", theme: "dark", width: 1280 },
   { locale: "en", theme: "light", width: 390 },
   { locale: "vi", theme: "dark", width: 390 },
-] as const;
-
-type Look = typeof looks[number];
+];
 
 const publicPages = {
   landing: "/",
@@ -49,52 +47,6 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
   };
 }
 
-/** These run in the page, so they are texts: here there is no `document`. */
-const noteViolations = `document.addEventListener("securitypolicyviolation", (event) => {
-  const { dataset } = document.documentElement;
-  dataset.violations = (dataset.violations ?? "") + event.violatedDirective + " " + event.blockedURI + "; ";
-});`;
-const howMuchTooWide =
-  "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-const runAxe = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-  nodes.map((node) => id + ": " + node.html.slice(0, 160) + " | " +
-    node.failureSummary.replace(/\\s+/g, " ").slice(0, 200))))`;
-
-async function openContext(
-  browser: Browser,
-  seeded: SeededDashboard,
-  look: Look,
-  signedIn: boolean,
-): Promise<BrowserContext> {
-  const context = await browser.newContext({
-    viewport: { width: look.width, height: 900 },
-    locale: look.locale,
-    colorScheme: look.theme,
-    reducedMotion: "reduce",
-  });
-  const url = seeded.address;
-  await context.addCookies([
-    { name: "locale", value: look.locale, url },
-    { name: "theme", value: look.theme, url },
-    ...(signedIn ? [{ name: "session", value: seeded.sessionToken, url }] : []),
-  ]);
-  await context.addInitScript({ content: noteViolations });
-  return context;
-}
-
-/** What is wrong with a page, as lines; empty if nothing is. */
-async function problemsOf(page: Page, path: string): Promise<string[]> {
-  const problems: string[] = [];
-  const wide = await page.evaluate<number>(howMuchTooWide);
-  if (wide > 0) problems.push(`${path}: ${wide} px wider than the screen`);
-  const blocked = await page.evaluate<string>("document.documentElement.dataset.violations ?? ''");
-  if (blocked !== "") problems.push(`${path}: the policy stopped ${blocked}`);
-  // The policy lets no script in but ours; the debugger's evaluation is not under it.
-  await page.evaluate(axe.source);
-  const violations = await page.evaluate<string[]>(runAxe);
-  return [...problems, ...violations.map((text) => `${path}: ${text}`)];
-}
-
 async function lookAt(
   context: BrowserContext,
   seeded: SeededDashboard,
@@ -122,7 +74,8 @@ for (const look of looks) {
       await using seeded = await openSeededDashboard();
       const problems: string[] = [];
       for (const signedIn of [false, true]) {
-        const context = await openContext(browser, seeded, look, signedIn);
+        const token = signedIn ? seeded.sessionToken : undefined;
+        const context = await openWindow(browser, look, seeded.address, token);
         const pages = signedIn ? accountPages(seeded) : publicPages;
         problems.push(...await lookAt(context, seeded, pages, look));
         await context.close();

@@ -20,12 +20,12 @@ const runAxe = `axe.run().then(({ violations }) => violations.flatMap(({ id, nod
   nodes.map((node) => id + ": " + node.html.slice(0, 160) + " | " +
     node.failureSummary.replace(/\\s+/g, " ").slice(0, 200))))`;
 
-/** Opens a signed-in browser window. */
+/** Opens a browser window, signed in if there is a token. */
 export async function openWindow(
   browser: Browser,
   look: Look,
   url: string,
-  sessionToken: string,
+  sessionToken?: string,
 ): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: { width: look.width, height: 900 },
@@ -36,7 +36,7 @@ export async function openWindow(
   await context.addCookies([
     { name: "locale", value: look.locale, url },
     { name: "theme", value: look.theme, url },
-    { name: "session", value: sessionToken, url },
+    ...(sessionToken === undefined ? [] : [{ name: "session", value: sessionToken, url }]),
   ]);
   await context.addInitScript({ content: noteViolations });
   return context;

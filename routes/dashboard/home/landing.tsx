@@ -106,8 +106,8 @@ export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
           <h1>{t.headline.map(sentence)}</h1>
           <p class="lead">{t.lead}</p>
           <div class="actions">
-            <a href="/sign-up" role="button">{t.start}</a>
-            <a href="/models" role="button" class="outline secondary">{t.prices}</a>
+            <a class="button" href="/sign-up">{t.start}</a>
+            <a href="/models" class="button outline secondary">{t.prices}</a>
           </div>
         </div>
         <div>

@@ -141,7 +141,7 @@ export async function keyListPage(
       section: "keys",
       status: problem === undefined ? 200 : 422,
       actions: (
-        <a href="/keys/new" role="button">
+        <a class="button" href="/keys/new">
           <Icon name="plus" /> {t.create}
         </a>
       ),

@@ -91,7 +91,7 @@ async function playgroundPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
       options,
       <Empty title={t.noKey}>
         <p>{t.noKeyHint}</p>
-        <a href="/keys/new" role="button">{t.makeKey}</a>
+        <a class="button" href="/keys/new">{t.makeKey}</a>
       </Empty>,
     );
   }

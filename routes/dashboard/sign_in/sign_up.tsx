@@ -76,7 +76,7 @@ function signUpPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignUpForm
         {deps.openId !== undefined && (
           <>
             <div class="or">{t.or}</div>
-            <a class="outline wide-button" role="button" href={`/auth/openid/start${query}`}>
+            <a class="button outline wide-button" href={`/auth/openid/start${query}`}>
               {t.continueWith(deps.openId.label)}
             </a>
           </>

@@ -50,6 +50,8 @@ document.addEventListener("submit", (event) => {
   if (event.defaultPrevented || event.target.method !== "post") return;
   if (event.target.dataset.sent === "yes") event.preventDefault();
   event.target.dataset.sent = "yes";
+  // A form that answers with a download leaves the page open: it may be sent again.
+  setTimeout(() => delete event.target.dataset.sent, 3000);
 });
 globalThis.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;

@@ -92,7 +92,7 @@ export async function usagePage(
           ? (
             <Empty title={t.noCalls}>
               <p>{t.noCallsHint}</p>
-              <a href="/connect" role="button" class="outline small">{t.connect}</a>
+              <a href="/connect" class="button outline small">{t.connect}</a>
             </Empty>
           )
           : <ReceiptTable receipts={receipts} keyNames={keyNames} locale={locale} />}
@@ -209,16 +209,14 @@ function ExportLinks({ filter, locale }: { filter: UsageFilter; locale: Locale }
     <>
       <a
         href={`/usage/export.csv?${query}`}
-        role="button"
-        class="outline secondary small"
+        class="button outline secondary small"
         aria-label={`${t.exportLabel}: ${t.exportCsv}`}
       >
         <Icon name="download" /> {t.exportCsv}
       </a>
       <a
         href={`/usage/export.json?${query}`}
-        role="button"
-        class="outline secondary small"
+        class="button outline secondary small"
         aria-label={`${t.exportLabel}: ${t.exportJson}`}
       >
         <Icon name="download" /> {t.exportJson}

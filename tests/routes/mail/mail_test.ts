@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { SMTPServer } from "smtp-server";
 import type { Mail, Mailer } from "../../../core/mail/mail.ts";
 import { addMail, mailQueue } from "../../../kv/mail.ts";
 import { listDeadLetters } from "../../../kv/outbox.ts";
@@ -8,6 +7,7 @@ import { createHttpMailer } from "../../../routes/mail/http_json.ts";
 import { createMailer } from "../../../routes/mail/mailer.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";
 import { ManualTime } from "../../support/manual_time.ts";
+import { openSmtp } from "../../support/smtp_server.ts";
 
 const mail: Mail = {
   id: "mail-1",
@@ -16,62 +16,6 @@ const mail: Mail = {
   text: "Chào mừng bạn.",
   html: "<p>Chào mừng bạn.</p>",
 };
-
-interface Received {
-  readonly from: string;
-  readonly to: string[];
-  readonly raw: string;
-}
-
-interface SmtpWorld extends AsyncDisposable {
-  readonly port: number;
-  readonly received: Received[];
-}
-
-/** A real SMTP server; `refusals` answers that many mails with a temporary failure first. */
-async function openSmtp(
-  options: { user?: string; password?: string; refusals?: number } = {},
-): Promise<SmtpWorld> {
-  const received: Received[] = [];
-  let refusals = options.refusals ?? 0;
-  const server = new SMTPServer({
-    disabledCommands: options.user === undefined ? ["AUTH", "STARTTLS"] : ["STARTTLS"],
-    allowInsecureAuth: true,
-    authOptional: options.user === undefined,
-    onAuth(auth, _session, done) {
-      const fits = auth.username === options.user && auth.password === options.password;
-      done(fits ? null : new Error("wrong"), fits ? { user: auth.username } : undefined);
-    },
-    onData(stream, session, done) {
-      const chunks: Uint8Array[] = [];
-      stream.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-      stream.on("end", async () => {
-        if (refusals > 0) {
-          refusals--;
-          return done(Object.assign(new Error("try later"), { responseCode: 451 }));
-        }
-        const { mailFrom, rcptTo } = session.envelope;
-        received.push({
-          from: mailFrom === false ? "" : mailFrom.address,
-          to: rcptTo.map(({ address }) => address),
-          raw: await new Blob(chunks.map((chunk) => new Uint8Array(chunk))).text(),
-        });
-        done();
-      });
-    },
-  });
-  const port = await new Promise<number>((resolve) => {
-    const listening = server.listen(0, "127.0.0.1", () => {
-      const address = listening.address();
-      resolve(typeof address === "object" && address !== null ? address.port : 0);
-    });
-  });
-  return {
-    port,
-    received,
-    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
-  };
-}
 
 function smtpMailer(port: number, userinfo = ""): Mailer {
   return createMailer({
