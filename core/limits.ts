@@ -68,6 +68,10 @@ export const limits = {
   breakerPauseMs: 1_000,
   /** … up to this, which also bounds what a provider's `retry-after` can ask of us. */
   breakerPauseMaxMs: 60_000,
+  /** This many tries in flight on a route … */
+  stuckTries: 3,
+  /** … and none that ended for this long, and for four times what it usually takes: it hangs, without having failed. */
+  stuckAfterMs: 2_000,
   /** What is known of a route's slowness halves in this time without a measurement. */
   slownessHalfLifeMs: 30_000,
   /** The public status is read from the store this often at most, whoever asks. */
@@ -112,6 +116,8 @@ export const limits = {
   keepAliveMs: 15_000,
   /** How often notices without an end state are looked at again: after a crash, or a store that was away. */
   bankSweepEveryMs: 60_000,
+  /** Received, credited and waiting money are compared this often; the operator's overview does so on each visit. */
+  topupCheckEveryMs: 6 * 3_600_000,
   /** The second source of bank movements is read this often … */
   bankPollEveryMs: 10 * 60_000,
   /** … this far back: a webhook that was lost over a weekend is still found. */

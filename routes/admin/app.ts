@@ -15,7 +15,9 @@ import { createApiKey, isActive, listApiKeys, revokeApiKey } from "../../kv/api_
 import type { Control } from "../../kv/control.ts";
 import { exportRecords } from "../../kv/export.ts";
 import { credit, debit } from "../../kv/ledger.ts";
+import { checkTopups } from "../../kv/topup_checks.ts";
 import { verifyStore } from "../../kv/verify.ts";
+import { forgetSecondFactor } from "../../kv/second_factor.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
 
 export interface AdminDeps {
@@ -152,7 +154,18 @@ export function createAdminApp(deps: AdminDeps): Hono {
     return Response.json(inVnd({ ...result, balanceVnd: formatVnd(balance.totalMicroVnd) }));
   });
 
-  app.get("/verify", async () => Response.json(inVnd(await verifyStore(kv))));
+  app.delete("/accounts/:account/second-factor", async (context) => {
+    const id = await requireAccount(kv, context.req.param("account"));
+    await forgetSecondFactor(kv, id);
+    return context.json({ id, secondFactor: "forgotten" });
+  });
+
+  app.get("/verify", async () => {
+    const wallets = await verifyStore(kv);
+    const topups = await checkTopups(kv, clock.nowMs());
+    const ok = wallets.ok && topups.problems.length === 0;
+    return Response.json(inVnd({ ...wallets, ok, topups }));
+  });
 
   app.get(
     "/export",

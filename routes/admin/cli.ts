@@ -17,6 +17,7 @@ const usage = `Usage: deno task admin <command>
   account show ACCOUNT           balance and keys (ACCOUNT: id or e-mail)
   key create ACCOUNT [--name N]  make an API key; it is printed once
   key revoke ACCOUNT KEY_ID      revoke a key
+  second-factor forget ACCOUNT   for an operator who lost the device: the next visit enrols anew
   credit ACCOUNT VND --reason R [--operation ID]
                                  credit (or, negative, debit) a wallet; the same operation id never counts twice
   verify                         check every money invariant of the store
@@ -76,6 +77,10 @@ function commandOf(args: readonly string[]): Command | undefined {
           method: "DELETE",
           path: `/accounts/${account}/keys/${encodeURIComponent(positionals[3])}`,
         }
+        : undefined;
+    case "second-factor":
+      return verb === "forget" && third
+        ? { method: "DELETE", path: `/accounts/${encodeURIComponent(third)}/second-factor` }
         : undefined;
     case "credit":
       return verb && third

@@ -9,6 +9,7 @@ import { type BankIntake, createBankIntake } from "../../kv/bank_intake.ts";
 import { warnOfLowBalances } from "../../kv/low_balance.ts";
 import { mailQueue } from "../../kv/mail.ts";
 import { startOutboxWorker } from "../../kv/outbox_worker.ts";
+import { checkTopups } from "../../kv/topup_checks.ts";
 import { mailCredited } from "../../kv/topup_mails.ts";
 import { createOpenIdClient } from "../auth/openid.ts";
 import { createPasswordHasher } from "../auth/password_hash.ts";
@@ -99,9 +100,17 @@ function jobsOf(
   hintMail: () => void,
   poll: (() => Promise<SepayPollResult>) | undefined,
 ): Job[] {
-  const { kv, clock, teller } = gateway;
+  const { kv, clock, teller, log } = gateway;
   const jobs: Job[] = [
     { name: "match bank notices", everyMs: limits.bankSweepEveryMs, run: () => intake.sweep() },
+    {
+      name: "check top-ups",
+      everyMs: limits.topupCheckEveryMs,
+      async run() {
+        const { problems } = await checkTopups(kv, clock.nowMs());
+        if (problems.length > 0) log.event("error", "top-ups do not add up", { problems });
+      },
+    },
     {
       name: "low balance",
       everyMs: limits.lowBalanceEveryMs,
@@ -116,7 +125,14 @@ function jobsOf(
     },
   ];
   if (poll !== undefined) {
-    jobs.push({ name: "poll bank movements", everyMs: limits.bankPollEveryMs, run: poll });
+    jobs.push({
+      name: "poll bank movements",
+      everyMs: limits.bankPollEveryMs,
+      async run() {
+        const result = await poll();
+        if (!result.ok) log.event("warn", "bank movements not read", { ...result });
+      },
+    });
   }
   return jobs;
 }
