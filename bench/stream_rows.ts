@@ -100,8 +100,8 @@ async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
   await setting.gateway.start();
   const { target } = setting.gateway;
   const connections = effort.heldStreams;
-  const warming: JobShape = { ...burst, scenario: "bench-json", connections: 64 };
-  await runJob({ ...warming, target, seconds: 4, warmSeconds: 0 });
+  const warming: JobShape = { ...burst, scenario: "bench-json", connections: 8 };
+  await runJob({ ...warming, target, seconds: 3, warmSeconds: 0 });
   await runJob({ ...paced, target, seconds: 1, warmSeconds: 0 });
   const restBytes = residentBytes(target.pid);
   const shape: JobShape = { ...burst, scenario: "bench-slow", connections, mode: "hold" };
@@ -127,8 +127,7 @@ async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
 async function leaveRow({ gateway: { target }, mock }: Setting): Promise<Row> {
   const shape: JobShape = { ...burst, scenario: "bench-endless", connections: 20, mode: "leave" };
   const { leftMs } = await runJob({ ...shape, target, seconds: 2, warmSeconds: 0 });
-  const control = await fetch(`http://127.0.0.1:${mock.port}/control`);
-  const { runningStreams, lastLeftMs } = await control.json();
+  const { runningStreams, lastLeftMs } = await untilLeft(mock.port);
   return {
     goal: 10,
     measure: "client gone → upstream closed",
@@ -136,4 +135,15 @@ async function leaveRow({ gateway: { target }, mock }: Setting): Promise<Row> {
     value: runningStreams > 0 ? Infinity : lastLeftMs - leftMs,
     bar: { firstStep: 200, goal: 50, better: "less", unit: " ms" },
   };
+}
+
+/** What the mock upstream saw when its streams were left, or after three seconds of waiting for it. */
+async function untilLeft(
+  port: number,
+): Promise<{ readonly runningStreams: number; readonly lastLeftMs: number }> {
+  for (let tries = 1;; tries++) {
+    const control = await (await fetch(`http://127.0.0.1:${port}/control`)).json();
+    if (control.runningStreams === 0 || tries === 30) return control;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }

@@ -42,8 +42,8 @@ export const limits = {
   upstreamReadBytes: 8 * 1024,
   /** Read buffer while a large body comes in: beyond this larger reads save nothing. */
   upstreamReadMaxBytes: 64 * 1024,
-  /** Request bytes copied behind the head to make one write; more is written from where it lies. */
-  upstreamSingleWriteBytes: 64 * 1024,
+  /** Request bodies copied behind the head to make one write; copying larger ones costs more than a second write. */
+  upstreamSingleWriteBytes: 16 * 1024,
   /** Extension bytes of one chunk of an upstream body; real ones have none. */
   upstreamChunkExtensionBytes: 1024,
   /** Trailer bytes of an upstream body. */
