@@ -2,6 +2,7 @@
  * A million calls over routes that die, slow down, flap, recover and lie, in simulated time: how the router does beside
  * plain round-robin and priority-only. Run: `deno run bench/routing_simulation.ts [calls]`.
  */
+import type { Hedge } from "../core/call/attempt_loop.ts";
 import type { Model, Route } from "../core/catalog/catalog.ts";
 import { GatewayError } from "../core/errors.ts";
 import { LiveRouter } from "../core/routing/live_router.ts";
@@ -12,6 +13,8 @@ type Behaviour = (nowMs: number, random: () => number) => { ok: boolean; ms: num
 interface Scenario {
   readonly name: string;
   readonly routes: Readonly<Record<string, Behaviour>>;
+  /** The first is to be used whenever it works. */
+  readonly preferFirst?: true;
 }
 
 const second = 1000;
@@ -69,6 +72,25 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "preferred one stalls",
+    preferFirst: true,
+    routes: {
+      a: during(minute, 6 * minute, stalling, steady(300)),
+      b: steady(320),
+      c: steady(310),
+    },
+  },
+  {
+    name: "preferred one flaps each 10 s",
+    preferFirst: true,
+    routes: {
+      a: (nowMs, random) =>
+        (Math.floor(nowMs / (10 * second)) % 2 === 0 ? stalling : steady(300))(nowMs, random),
+      b: steady(320),
+      c: steady(310),
+    },
+  },
+  {
     name: "only the last is left",
     routes: { a: refusing, b: refusing, c: steady(310) },
   },
@@ -83,13 +105,17 @@ export interface PolicyResult {
   readonly p99Ms: number;
   /** Share of answered calls per route. */
   readonly share: Readonly<Record<string, number>>;
+  /** The first route's share of the answered calls, minute by minute. */
+  readonly firstByMinute: readonly number[];
 }
 
 /** How a policy picks and learns. */
 interface Policy {
   candidates(): readonly Route[];
+  /** When a second route starts beside the first. */
+  hedge(first: Route | undefined): Hedge | undefined;
   begin(route: Route): void;
-  end(route: Route, ok: boolean, ms: number): void;
+  end(route: Route, result: "ok" | "failed" | "beaten", ms: number): void;
 }
 
 /** A heap of events by time. */
@@ -142,13 +168,13 @@ function seededRandom(seed: number): () => number {
 }
 
 function modelOf(scenario: Scenario): Model {
-  const routes = Object.keys(scenario.routes).map((id): Route => ({
+  const routes = Object.keys(scenario.routes).map((id, i): Route => ({
     id,
     provider: "simulated",
     upstreamModel: "m",
     style: "chat",
     region: undefined,
-    priority: 0,
+    priority: scenario.preferFirst && i > 0 ? 1 : 0,
     weight: 1,
     countTokens: false,
     facts: {},
@@ -194,14 +220,15 @@ function healthPolicy(model: Model, now: () => number, random: () => number): Po
   return {
     candidates: () => router.candidates(model, { style: "chat", operation }),
     begin: (route) => void router.begin(route, operation),
-    end: (route, ok, ms) =>
+    hedge: (first) => router.hedge(model, operation, first),
+    end: (route, kind, ms) =>
       router.report(
         model,
         route,
         operation,
-        ok
-          ? { kind: "ok", ms }
-          : { kind: "failed", ms, error: new GatewayError("upstream_unreachable", "simulated") },
+        kind === "failed"
+          ? { kind, ms, error: new GatewayError("upstream_unreachable", "simulated") }
+          : { kind, ms },
       ),
   };
 }
@@ -213,13 +240,14 @@ function roundRobin(model: Model): Policy {
       const start = next++ % model.routes.length;
       return [...model.routes.slice(start), ...model.routes.slice(0, start)];
     },
+    hedge: () => undefined,
     begin() {},
     end() {},
   };
 }
 
 function priorityOnly(model: Model): Policy {
-  return { candidates: () => model.routes, begin() {}, end() {} };
+  return { candidates: () => model.routes, hedge: () => undefined, begin() {}, end() {} };
 }
 
 export type PolicyName = "by health" | "round-robin" | "priority only";
@@ -241,26 +269,59 @@ export function simulate(
     : priorityOnly(model);
   const latenciesMs = new Float64Array(options.calls);
   const share: Record<string, number> = {};
+  const minutes: { first: number; all: number }[] = [];
+  const firstId = model.routes[0]?.id;
   let answered = 0;
   let failed = 0;
   let tries = 0;
 
-  const attempt = (queue: Route[], startedMs: number): void => {
-    const route = queue.shift();
-    const behaviour = route === undefined ? undefined : scenario.routes[route.id];
-    if (route === undefined || behaviour === undefined) {
-      failed++;
-      return;
-    }
-    tries++;
-    policy.begin(route);
-    const { ok, ms } = behaviour(nowMs, random);
-    events.push(nowMs + ms, () => {
-      policy.end(route, ok, ms);
-      if (!ok) return attempt(queue, startedMs);
-      latenciesMs[answered++] = nowMs - startedMs;
-      share[route.id] = (share[route.id] ?? 0) + 1;
-    });
+  const answeredBy = (route: Route, startedMs: number): void => {
+    latenciesMs[answered++] = nowMs - startedMs;
+    share[route.id] = (share[route.id] ?? 0) + 1;
+    const count = minutes[Math.floor(startedMs / minute)] ??= { first: 0, all: 0 };
+    count.all++;
+    if (route.id === firstId) count.first++;
+  };
+
+  /** One call as the attempt loop does it: one try after the other, a second one beside the first past the hedge. */
+  const begin = (queue: Route[]): void => {
+    const startedMs = nowMs;
+    const running = new Map<Route, number>();
+    let over = false;
+    const next = (): void => {
+      const route = queue.shift();
+      const behaviour = route === undefined ? undefined : scenario.routes[route.id];
+      if (route === undefined || behaviour === undefined) {
+        if (running.size === 0) failed++;
+        return;
+      }
+      tries++;
+      policy.begin(route);
+      running.set(route, nowMs);
+      const { ok, ms } = behaviour(nowMs, random);
+      events.push(nowMs + ms, () => {
+        if (over) return;
+        running.delete(route);
+        policy.end(route, ok ? "ok" : "failed", ms);
+        if (!ok) {
+          if (running.size === 0) next();
+          return;
+        }
+        over = true;
+        answeredBy(route, startedMs);
+        for (const [loser, beganMs] of running) policy.end(loser, "beaten", nowMs - beganMs);
+      });
+    };
+    const hedge = policy.hedge(queue[0]);
+    const first = queue[0];
+    next();
+    if (hedge === undefined || first === undefined) return;
+    const atMoment = (): void => {
+      if (over || queue.length === 0 || !running.has(first)) return;
+      if (hedge.when?.() ?? true) next();
+      else events.push(nowMs + hedge.afterMs, atMoment);
+    };
+    events.push(nowMs + hedge.afterMs, atMoment);
   };
 
   for (let call = 0; call < options.calls; call++) {
@@ -271,7 +332,7 @@ export function simulate(
       event.run();
     }
     nowMs = arrivesMs;
-    attempt([...policy.candidates()], nowMs);
+    begin([...policy.candidates()]);
   }
   for (let event = events.pop(); event !== undefined; event = events.pop()) {
     nowMs = event.atMs;
@@ -289,28 +350,43 @@ export function simulate(
     p95Ms: quantile(0.95),
     p99Ms: quantile(0.99),
     share,
+    firstByMinute: Array.from(minutes, (count) => (count?.first ?? 0) / (count?.all ?? 1)),
   };
 }
 
+const policies = ["by health", "round-robin", "priority only"] as const;
+
 if (import.meta.main) {
-  const calls = Number(Deno.args[0] ?? 1_000_000 / (scenarios.length * 3));
+  const rows = scenarios.length * policies.length;
+  const calls = Math.round(Number(Deno.args[0] ?? 1_000_000 / rows));
+  // Ten simulated minutes whatever the number of calls: one quiet, five of trouble, four to recover.
+  const everyMs = 10 * minute / calls;
   const write = (line: string) => void Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
-  write(`${Math.round(calls)} calls per row, 200 a second, ${scenarios.length * 3} rows`);
+  write(`${calls * rows} calls: ${calls} per row in 10 simulated minutes, ${rows} rows`);
   write(
-    "scenario                             policy         failed  tries/call  p50 ms  p95 ms  p99 ms  share a/b/c",
+    "scenario                             policy         ok %     tries/call  p50 ms  p95 ms  p99 ms  +p95 ms  share a/b/c  a by minute, %",
   );
   for (const scenario of scenarios) {
-    for (const policy of ["by health", "round-robin", "priority only"] as const) {
-      const r = simulate(scenario, policy, { calls: Math.round(calls), everyMs: 5 });
-      const share = ["a", "b", "c"].map((id) => `${Math.round(100 * (r.share[id] ?? 0))}`).join(
-        "/",
-      );
+    const quiet = simulate(
+      { name: "", routes: { b: steady(320), c: steady(310) } },
+      "round-robin",
+      { calls, everyMs },
+    );
+    for (const policy of policies) {
+      const r = simulate(scenario, policy, { calls, everyMs });
+      const percent = (value: number) => String(Math.round(100 * value));
+      const share = ["a", "b", "c"].map((id) => percent(r.share[id] ?? 0)).join("/");
       write(
-        `${scenario.name.padEnd(36)} ${policy.padEnd(14)} ${String(r.failed).padStart(6)}  ${
-          r.triesPerCall.toFixed(4).padStart(10)
-        }  ${String(r.p50Ms).padStart(6)}  ${String(r.p95Ms).padStart(6)}  ${
-          String(r.p99Ms).padStart(6)
-        }  ${share}`,
+        [
+          scenario.name.padEnd(36),
+          policy.padEnd(14),
+          (100 * (1 - r.failed / r.calls)).toFixed(3).padStart(7),
+          r.triesPerCall.toFixed(4).padStart(11),
+          ...[r.p50Ms, r.p95Ms, r.p99Ms].map((ms) => String(ms).padStart(7)),
+          String(r.p95Ms - quiet.p95Ms).padStart(8),
+          ` ${share}`.padEnd(12),
+          r.firstByMinute.map(percent).join(" "),
+        ].join(" "),
       );
     }
   }

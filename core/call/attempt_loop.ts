@@ -14,8 +14,14 @@ export interface AttemptLoopInput<Handlers extends AttemptHandlers>
   extends Omit<RacerInput<Handlers>, "route"> {
   /** Routes in the order to try; each at most once, or once per credential where one was refused. */
   readonly candidates: readonly Route[];
-  /** Streaming: after this long a second route runs beside the first, and the quicker one is taken. */
-  readonly hedgeAfterMs?: number | undefined;
+  /** Streaming: when a second route runs beside the first, and the quicker one is taken. */
+  readonly hedge?: Hedge | undefined;
+}
+
+export interface Hedge {
+  readonly afterMs: number;
+  /** Asked at that moment, and again each time as much later; without it the second route starts in any case. */
+  readonly when?: () => boolean;
 }
 
 export type AttemptLoopResult<Handlers extends AttemptHandlers> =
@@ -112,17 +118,20 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
 
   /** Waits for a racer, and past the hedge's moment for a second one beside it. */
   async #race(racer: Racer<Handlers>): Promise<RaceOutcome<Handlers>> {
-    const { hedgeAfterMs, stream, deadlines, control } = this.#input;
-    if (hedgeAfterMs === undefined || !stream || this.#queue.length === 0) {
+    const { hedge, stream, deadlines, control } = this.#input;
+    if (hedge === undefined || !stream || this.#queue.length === 0) {
       const outcome = await racer.outcome;
       this.#note(racer);
       return outcome;
     }
     const moment = Promise.withResolvers<"hedge">();
-    const hedge = deadlines.create(() => moment.resolve("hedge"));
-    hedge.arm(hedgeAfterMs);
+    const timer = deadlines.create(() => {
+      if (hedge.when?.() ?? true) moment.resolve("hedge");
+      else timer.arm(hedge.afterMs);
+    });
+    timer.arm(hedge.afterMs);
     const first = await Promise.race([racer.outcome, moment.promise]);
-    hedge.disarm();
+    timer.disarm();
     const rival = first === "hedge" && control.stopped === undefined ? this.#next() : undefined;
     if (rival !== undefined) return await this.#duel(racer, rival);
     const outcome = await racer.outcome;

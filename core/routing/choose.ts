@@ -55,7 +55,7 @@ function orderWithin(choices: readonly Choice[], random: () => number): Choice[]
  */
 export function orderRoutes(choices: readonly Choice[], options: ChooseOptions): Route[] {
   const { style, region, random } = options;
-  if (choices.length === 1) return [choices[0]!.route];
+  if (choices.length < 2) return choices.map(({ route }) => route);
   const groups = new Map<number, Choice[]>();
   for (const choice of choices) {
     const { route } = choice;

@@ -1,6 +1,6 @@
 /** Routing by health: breakers, observed speed, credentials and the operator's switches. Clock and random injected. */
 import { invariant } from "../assert.ts";
-import { isRouteFault } from "../call/attempt_loop.ts";
+import { type Hedge, isRouteFault } from "../call/attempt_loop.ts";
 import type { RouteAccess } from "../call/chat_exchange.ts";
 import type { AttemptResult } from "../call/racer.ts";
 import type { Catalog, Model, Route, RouteStyle } from "../catalog/catalog.ts";
@@ -77,22 +77,32 @@ export class LiveRouter implements Router {
   ): readonly Route[] {
     const nowMs = this.#options.clock.monotonicMs();
     const open: Choice[] = [];
+    const stuck: Choice[] = [];
     let soonest: { route: Route; health: RouteHealth } | undefined;
     for (const route of model.routes) {
       if (this.#options.switchOf(route.id) !== undefined) continue;
       const health = this.#healthOf(route, wanted.operation);
-      if (health.availability(nowMs) !== "no") {
-        open.push({ route, firstOutputMs: health.firstOutputMs(nowMs), inFlight: health.inFlight });
+      const availability = health.availability(nowMs);
+      if (availability !== "no") {
+        const choice = {
+          route,
+          firstOutputMs: health.firstOutputMs(nowMs),
+          inFlight: health.inFlight,
+        };
+        // When a probe is due is the breaker's to say.
+        const hangs = availability === "yes" && health.isStuck(nowMs);
+        (hangs ? stuck : open).push(choice);
       } else if (soonest === undefined || health.nextProbeMs < soonest.health.nextProbeMs) {
         soonest = { route, health };
       }
     }
-    if (open.length === 0) {
+    if (open.length === 0 && stuck.length === 0) {
       // All rest. One last try is better than a certain refusal, unless the provider itself asked for the pause.
       return soonest === undefined || soonest.health.pauseWasAsked ? [] : [soonest.route];
     }
     const { region, random } = this.#options;
-    return orderRoutes(open, { style: wanted.style, region, random });
+    const order = { style: wanted.style, region, random };
+    return [...orderRoutes(open, order), ...orderRoutes(stuck, order)];
   }
 
   begin(route: Route, operation: Operation): RouteAccess {
@@ -140,34 +150,25 @@ export class LiveRouter implements Router {
       case "beaten":
         // Counted as if it had answered now: left out, the p95 would sink with every hedge, and hedges grow with it.
         this.#histogramOf(model).add(result.ms);
-        return this.#tell(
-          route,
-          operation,
-          health.beaten(nowMs, random(), startedMs),
-          "slow_probe",
-        );
+        return this.#tell(route, operation, health.beaten(nowMs, random(), startedMs));
       case "failed": {
         if (!harmsHealth(result.error)) return health.forget(startedMs);
         const sample = this.#failureOf(route, result.error);
         const changed = health.end(sample, nowMs, random(), startedMs);
-        return this.#tell(route, operation, changed, result.error.code);
+        return this.#tell(route, operation, changed);
       }
       case "ok": {
         if (operation === "chat_stream") this.#histogramOf(model).add(result.ms);
         const sample = { ok: true, firstOutputMs: result.ms } as const;
         const changed = health.end(sample, nowMs, random(), startedMs);
-        return this.#tell(route, operation, changed, undefined);
+        return this.#tell(route, operation, changed);
       }
     }
   }
 
-  #tell(
-    route: Route,
-    operation: Operation,
-    changed: BreakerState | undefined,
-    reason: string | undefined,
-  ): void {
+  #tell(route: Route, operation: Operation, changed: BreakerState | undefined): void {
     if (changed === undefined) return;
+    const { reason } = this.#healthOf(route, operation);
     this.#options.onEvent({ route: route.id, operation, state: changed, reason });
   }
 
@@ -188,16 +189,20 @@ export class LiveRouter implements Router {
     this.#healthOf(route, operation).noteThroughput(outputTokens, ms);
   }
 
-  hedgeAfterMs(model: Model, operation: Operation, first: Route | undefined): number | undefined {
-    if (first !== undefined) {
-      const health = this.#healthOf(first, operation);
-      if (health.availability(this.#options.clock.monotonicMs()) !== "yes") {
-        return Math.max(limits.probeHedgeMs, 2 * (health.usualFirstOutputMs ?? 0));
-      }
+  hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined {
+    if (first === undefined) return undefined;
+    const { clock } = this.#options;
+    const health = this.#healthOf(first, operation);
+    const nowMs = clock.monotonicMs();
+    if (health.availability(nowMs) !== "yes" || health.isStuck(nowMs)) {
+      return { afterMs: Math.max(limits.probeHedgeMs, 2 * (health.usualFirstOutputMs ?? 0)) };
     }
-    if (!model.hedge) return undefined;
     const histogram = this.#histogramOf(model);
-    return histogram.count < limits.hedgeMinSamples ? undefined : histogram.quantileMs(0.95);
+    if (model.hedge && histogram.count >= limits.hedgeMinSamples) {
+      const p95Ms = histogram.quantileMs(0.95);
+      if (p95Ms !== undefined) return { afterMs: p95Ms };
+    }
+    return { afterMs: health.stuckAfterMs, when: () => health.isStuck(clock.monotonicMs()) };
   }
 
   retryAfterSeconds(model: Model, operation: Operation): number | undefined {

@@ -34,6 +34,8 @@ export interface HealthView {
   readonly nextProbeAtMs: number | undefined;
   readonly reason: string | undefined;
   readonly inFlight: number;
+  /** Tries are in flight and none has ended for long: new calls go elsewhere though nothing has failed yet. */
+  readonly stuck: boolean;
 }
 
 /** Share of a new sample in the moving averages: the last ten or so decide. */
@@ -56,6 +58,10 @@ export class RouteHealth {
   #pauseWasAsked = false;
   #firstOutputMs: number | undefined;
   #measuredAtMs = 0;
+  /** When a try last ended by the route's own doing, or began on a route at rest. */
+  #lastSignMs = 0;
+  #lastBeginMs = -Infinity;
+  #hangs = false;
   #tokensPerSecond: number | undefined;
   #reason: string | undefined;
   inFlight = 0;
@@ -94,6 +100,11 @@ export class RouteHealth {
     return this.#firstOutputMs * 0.5 ** ((nowMs - this.#measuredAtMs) / limits.slownessHalfLifeMs);
   }
 
+  /** Why the last try failed, while that still matters. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
   /** The average as it was last measured, faded or not: what the route took in its good days. */
   get usualFirstOutputMs(): number | undefined {
     return this.#firstOutputMs;
@@ -109,6 +120,21 @@ export class RouteHealth {
     return this.#state === "open" && this.#pauseWasAsked;
   }
 
+  /**
+   * A route that hangs has not failed yet: without this, calls would run into it until the first of them is given up.
+   * Once found so it stays so until a try ends by the route's own doing; one try a minute finds out.
+   */
+  isStuck(nowMs: number): boolean {
+    const silentMs = nowMs - this.#lastSignMs;
+    this.#hangs ||= this.inFlight >= limits.stuckTries && silentMs > this.stuckAfterMs;
+    return this.#hangs && nowMs - this.#lastBeginMs <= limits.breakerPauseMaxMs;
+  }
+
+  /** How long tries may be in flight without one that ends before the route counts as stuck. */
+  get stuckAfterMs(): number {
+    return Math.max(limits.stuckAfterMs, 4 * (this.#firstOutputMs ?? 0));
+  }
+
   /** Whether the route may be tried now, and as what. */
   availability(nowMs: number): "yes" | "probe" | "no" {
     if (this.#state === "closed") return "yes";
@@ -118,7 +144,9 @@ export class RouteHealth {
 
   /** A try begins. While the breaker is not closed it is the one probe. */
   begin(nowMs: number): void {
+    if (this.inFlight === 0 && !this.#hangs) this.#lastSignMs = nowMs;
     this.inFlight++;
+    this.#lastBeginMs = nowMs;
     if (this.#state !== "closed" && nowMs >= this.#nextProbeMs && !this.#probing) {
       this.#state = "half_open";
       this.#probing = true;
@@ -143,13 +171,16 @@ export class RouteHealth {
 
   /**
    * A try was given up because another route was quicker: it would have taken longer than it ran. A probe that is
-   * beaten has failed: the route is not yet what it was.
+   * beaten has failed, the route is not yet what it was; and so has a try on a route that hangs.
    *
    * @returns the new state if it changed
    */
   beaten(nowMs: number, random: number, startedMs: number): BreakerState | undefined {
     if (this.#state === "half_open" && this.#probing && !this.#isStale(startedMs)) {
-      return this.end({ ok: false, reason: "slow_probe" }, nowMs, random, startedMs);
+      return this.#judge({ ok: false, reason: "slow_probe" }, nowMs, random, startedMs);
+    }
+    if (this.isStuck(nowMs)) {
+      return this.#judge({ ok: false, reason: "stuck" }, nowMs, random, startedMs);
     }
     this.forget(startedMs);
     const ms = nowMs - startedMs;
@@ -157,11 +188,13 @@ export class RouteHealth {
     return undefined;
   }
 
+  /** The older the former measurements, the less they weigh: one good answer of a route that was slow is enough. */
   #measure(ms: number, nowMs: number): void {
+    const faded = this.firstOutputMs(nowMs);
+    const former = this.#firstOutputMs;
     this.#measuredAtMs = nowMs;
-    this.#firstOutputMs = this.#firstOutputMs === undefined
-      ? ms
-      : this.#firstOutputMs + ewmaShare * (ms - this.#firstOutputMs);
+    if (faded === undefined || former === undefined || former === 0) this.#firstOutputMs = ms;
+    else this.#firstOutputMs = ms + (1 - ewmaShare) * (faded / former) * (faded - ms);
   }
 
   /**
@@ -175,6 +208,17 @@ export class RouteHealth {
     nowMs: number,
     random: number,
     startedMs: number = nowMs,
+  ): BreakerState | undefined {
+    this.#lastSignMs = nowMs;
+    this.#hangs = false;
+    return this.#judge(sample, nowMs, random, startedMs);
+  }
+
+  #judge(
+    sample: HealthSample,
+    nowMs: number,
+    random: number,
+    startedMs: number,
   ): BreakerState | undefined {
     this.#advance(nowMs);
     this.inFlight = Math.max(0, this.inFlight - 1);
@@ -258,6 +302,7 @@ export class RouteHealth {
         : Math.round(this.#nextProbeMs + wallOffsetMs),
       reason: this.#reason,
       inFlight: this.inFlight,
+      stuck: this.isStuck(nowMs),
     };
   }
 }

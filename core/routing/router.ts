@@ -1,5 +1,6 @@
 /** What the way of a call needs from routing. */
 import type { RouteAccess } from "../call/chat_exchange.ts";
+import type { Hedge } from "../call/attempt_loop.ts";
 import type { AttemptResult } from "../call/racer.ts";
 import type { Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type { HealthView } from "./route_health.ts";
@@ -51,10 +52,10 @@ export interface Router {
   /** Learns from a finished stream. */
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
   /**
-   * When a second route should start beside `first`, the one that is tried first; `undefined` = never. A probe of a
-   * route in trouble always gets a second beside it, so that no client pays for probes.
+   * When a second route should start beside `first`, the one that is tried first. A probe of a route in trouble always
+   * gets a second beside it, so that no client pays for probes; and so do the calls that wait on a route that hangs.
    */
-  hedgeAfterMs(model: Model, operation: Operation, first: Route | undefined): number | undefined;
+  hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined;
   /** Seconds until the soonest route of the model may work again, when none is available. */
   retryAfterSeconds(model: Model, operation: Operation): number | undefined;
   reports(): RouteReport[];

@@ -38,6 +38,7 @@ function routeJson({ model, route, switched, operations, credentials }: RouteRep
         first_output_ms: view.firstOutputMs ?? null,
         tokens_per_second: view.tokensPerSecond ?? null,
         in_flight: view.inFlight,
+        stuck: view.stuck,
         next_probe_at: view.nextProbeAtMs === undefined
           ? null
           : new Date(view.nextProbeAtMs).toISOString(),

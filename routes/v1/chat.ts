@@ -127,7 +127,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     start: (route) => startChatExchange(call, route, router.begin(route, operation)),
     stream: request.stream,
     patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
-    hedgeAfterMs: router.hedgeAfterMs(model, operation, candidates[0]),
+    hedge: router.hedge(model, operation, candidates[0]),
     deadlines: gateway.deadlines,
     clock: gateway.clock,
     control,

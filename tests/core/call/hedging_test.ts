@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { chatStream, tryRoutes } from "./call_world.ts";
 import { settled } from "./fake_exchange.ts";
 
-const hedged = { hedgeAfterMs: 500, slowAfterMs: 30_000 };
+const hedged = { hedge: { afterMs: 500 }, slowAfterMs: 30_000 };
 const json = { "content-type": "application/json" };
 
 Deno.test("no second route starts when the first is quick", async () => {
@@ -133,4 +133,24 @@ Deno.test("whole answers are never asked for twice at once", async () => {
   assertEquals(world.tries.length, 1);
   world.control.stop("shutdown");
   await settled();
+});
+
+Deno.test("a second route that depends on something is asked about again and again", async () => {
+  let stuck = false;
+  let asked = 0;
+  const when = () => {
+    asked++;
+    return stuck;
+  };
+  const { world, result } = tryRoutes({ routes: ["a", "b"], hedge: { afterMs: 500, when } });
+  world.time.advance(520);
+  await settled();
+  assertEquals([asked, world.tries.length], [1, 1]);
+  stuck = true;
+  world.time.advance(520);
+  await settled();
+  assertEquals([asked, world.tries.length], [2, 2]);
+  world.of("b").head().send(chatStream.text("B"));
+  assert((await result).ok);
+  assertEquals(world.deadlines.armedCount, 0);
 });

@@ -92,3 +92,48 @@ Deno.test("calls that were under way when the breaker opened do not lengthen the
   for (let i = 0; i < 50; i++) health.end(failure, 10, middle);
   assertEquals(health.nextProbeMs, 10 + limits.breakerPauseMs);
 });
+
+Deno.test("calls that began before the breaker opened and succeed do not close it", () => {
+  const health = new RouteHealth();
+  for (let i = 0; i < 20; i++) health.begin(0);
+  for (let i = 0; i < limits.breakerConsecutiveFailures; i++) health.end(failure, 10, middle, 0);
+  assertEquals(health.availability(10), "no");
+  assertEquals(health.end(success, 20, middle, 0), undefined);
+  assertEquals(health.availability(20), "no");
+});
+
+Deno.test("late failures do not count as failures of the probe that runs meanwhile", () => {
+  const health = new RouteHealth();
+  for (let i = 0; i < 20; i++) health.begin(0);
+  for (let i = 0; i < limits.breakerConsecutiveFailures; i++) health.end(failure, 10, middle, 0);
+  const probeMs = health.nextProbeMs;
+  health.begin(probeMs);
+  for (let i = 0; i < 10; i++) assertEquals(health.end(failure, probeMs + i, middle, 0), undefined);
+  health.forget(0);
+  assertEquals(health.availability(probeMs + 10), "no", "the probe still runs");
+  assertEquals(health.end(success, probeMs + 20, middle, probeMs), "closed");
+});
+
+Deno.test("a try on a resting route that succeeds proves that it works", () => {
+  const health = new RouteHealth();
+  fail(health, limits.breakerConsecutiveFailures, 0);
+  health.begin(100);
+  assertEquals(health.end(success, 200, middle, 100), "closed");
+});
+
+Deno.test("a beaten probe has failed; a beaten call only shows how slow the route is", () => {
+  const health = new RouteHealth();
+  health.begin(0);
+  health.end({ ok: true, firstOutputMs: 100 }, 100, middle, 0);
+  health.begin(1_000);
+  assertEquals(health.beaten(3_000, middle, 1_000), undefined);
+  assertEquals(health.availability(3_000), "yes");
+  assert((health.firstOutputMs(3_000) ?? 0) > 400, "slower than it was taken for");
+
+  fail(health, limits.breakerConsecutiveFailures, 4_000);
+  const probeMs = health.nextProbeMs;
+  health.begin(probeMs);
+  assertEquals(health.beaten(probeMs + 2_000, middle, probeMs), "open");
+  assertEquals(health.nextProbeMs, probeMs + 2_000 + 2 * limits.breakerPauseMs);
+  assertEquals(health.inFlight, 0);
+});

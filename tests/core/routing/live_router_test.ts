@@ -1,0 +1,282 @@
+import { assert, assertEquals } from "@std/assert";
+import { buildCatalog, type Model, type Route } from "../../../core/catalog/catalog.ts";
+import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
+import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
+import { limits } from "../../../core/limits.ts";
+import { LiveRouter } from "../../../core/routing/live_router.ts";
+import { noRouteError } from "../../../core/routing/no_route.ts";
+import type { RouteEvent } from "../../../core/routing/router.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+
+const operation = "chat_stream";
+
+function newRouter(options: { hedge?: boolean; routes?: readonly string[] } = {}) {
+  const names = options.routes ?? ["a", "b"];
+  const built = buildCatalog(gatewayFileSchema.parse({
+    defaultModel: "m",
+    providers: Object.fromEntries(
+      names.map((name) => [name, {
+        kind: "http",
+        baseUrl: `https://${name}.example`,
+        apiKeyEnv: "KEY",
+      }]),
+    ),
+    models: [{
+      id: "m",
+      kind: "chat",
+      family: "f",
+      price: { unit: "request", vnd: 1 },
+      hedge: options.hedge ?? false,
+      routes: names.map((provider, priority) => ({ provider, priority })),
+    }],
+  }));
+  if (!built.ok) throw new Error(built.problems.join());
+  const { catalog } = built;
+  const time = new ManualTime();
+  const events: RouteEvent[] = [];
+  const switches: Record<string, "disabled" | "draining"> = {};
+  const router = new LiveRouter({
+    catalog,
+    providerKeys: Object.fromEntries(names.map((name) => [name, [`${name}-1`, `${name}-2`]])),
+    transportOf: () => ({
+      open: () => ({ response: Promise.withResolvers<never>().promise, cancel: () => {} }),
+    }),
+    clock: time,
+    random: () => 0.5,
+    region: undefined,
+    switchOf: (id) => switches[id],
+    onEvent: (event) => events.push(event),
+  });
+  const model = catalog.models[0]!;
+  const route = (name: string): Route => model.routes.find(({ provider }) => provider === name)!;
+  const candidates = () =>
+    router.candidates(model, { style: "chat", operation }).map(({ provider }) => provider);
+  function fail(name: string, code: ErrorCode = "upstream_unreachable", seconds?: number): void {
+    router.begin(route(name), operation);
+    const error = new GatewayError(
+      code,
+      "as the test wants it",
+      seconds === undefined ? {} : { retryAfterSeconds: seconds },
+    );
+    router.report(model, route(name), operation, { kind: "failed", ms: 0, error });
+  }
+  function succeed(name: string, ms = 100): void {
+    router.begin(route(name), operation);
+    time.advance(ms);
+    router.report(model, route(name), operation, { kind: "ok", ms });
+  }
+  return { router, model, route, candidates, fail, succeed, time, events, switches };
+}
+
+function times(count: number, run: () => void): void {
+  for (let i = 0; i < count; i++) run();
+}
+
+Deno.test("a route that fails leaves the candidates, is announced once, and comes back by a probe", () => {
+  const { candidates, fail, succeed, events, time } = newRouter();
+  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  assertEquals(candidates(), ["b"]);
+  assertEquals(events, [{
+    route: "a/m",
+    operation,
+    state: "open",
+    reason: "upstream_unreachable",
+  }]);
+  time.advance(limits.breakerPauseMs);
+  assertEquals(candidates(), ["a", "b"]);
+  succeed("a");
+  assertEquals(events.map(({ state }) => state), ["open", "closed"]);
+});
+
+Deno.test("health is kept per operation", () => {
+  const { router, model, fail } = newRouter();
+  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  const providers = router.candidates(model, { style: "chat", operation: "chat" });
+  assertEquals(providers.map(({ provider }) => provider), ["a", "b"]);
+});
+
+const harmless: readonly ErrorCode[] = [
+  "invalid_request",
+  "request_too_large",
+  "content_policy_violation",
+  "context_length_exceeded",
+  "conversion_refused",
+  "not_found",
+  "internal_error",
+];
+
+for (const code of harmless) {
+  Deno.test(`${code} never harms a route, however often`, () => {
+    const { candidates, fail, events, router } = newRouter();
+    times(100, () => fail("a", code));
+    assertEquals(candidates(), ["a", "b"]);
+    assertEquals(events, []);
+    assertEquals(router.reports()[0]!.operations[operation]?.inFlight, 0);
+  });
+}
+
+Deno.test("calls that were stopped leave no trace", () => {
+  const { router, model, route, candidates } = newRouter();
+  times(100, () => {
+    router.begin(route("a"), operation);
+    router.report(model, route("a"), operation, { kind: "stopped", ms: 5 });
+  });
+  assertEquals(candidates(), ["a", "b"]);
+  assertEquals(router.reports()[0]!.operations[operation]?.inFlight, 0);
+});
+
+Deno.test("when all routes rest the one that is due first gets a last try", () => {
+  const { candidates, fail, time } = newRouter();
+  times(limits.breakerConsecutiveFailures, () => fail("b"));
+  time.advance(100);
+  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  assertEquals(candidates(), ["b"]);
+});
+
+Deno.test("when providers asked for the pause there is no last try but a 429 with the soonest end", () => {
+  const { router, model, route, candidates, fail } = newRouter();
+  for (const [name, seconds] of [["a", 30], ["b", 12]] as const) {
+    for (let key = 0; key < 2; key++) {
+      const access = router.begin(route(name), operation);
+      access.onStatus(429, seconds);
+      router.report(model, route(name), operation, { kind: "stopped", ms: 0 });
+    }
+    fail(name, "rate_limit_exceeded", seconds);
+  }
+  assertEquals(candidates(), []);
+  const error = noRouteError(router, model, operation);
+  assertEquals([error.status, error.retryAfterSeconds], [429, 12]);
+});
+
+Deno.test("a rate limit with another key left is that key's, not the route's", () => {
+  const { router, model, route, candidates } = newRouter();
+  const access = router.begin(route("a"), operation);
+  access.onStatus(429, 30);
+  assert(access.mayRepeat());
+  const error = new GatewayError("rate_limit_exceeded", "slow down", { retryAfterSeconds: 30 });
+  router.report(model, route("a"), operation, { kind: "failed", ms: 0, error });
+  assertEquals(candidates(), ["a", "b"]);
+  assertEquals(router.begin(route("a"), operation).secret, "a-2");
+});
+
+Deno.test("a refused key rests alone, and the turn goes round the others", () => {
+  const { router, route, time } = newRouter();
+  const secrets = () => router.access(route("a")).secret;
+  assertEquals([secrets(), secrets(), secrets()], ["a-1", "a-2", "a-1"]);
+  const access = router.access(route("a"));
+  assertEquals(access.secret, "a-2");
+  access.onStatus(401, undefined);
+  assertEquals([secrets(), secrets()], ["a-1", "a-1"]);
+  assertEquals(router.reports()[0]!.credentials, { count: 2, resting: 1 });
+  time.advance(limits.credentialRestMs);
+  assertEquals(new Set([secrets(), secrets()]), new Set(["a-1", "a-2"]));
+});
+
+Deno.test("routes that operators took out are no candidates; without any the model is out of service", () => {
+  const { router, model, candidates, switches } = newRouter();
+  switches["a/m"] = "disabled";
+  assertEquals(candidates(), ["b"]);
+  switches["b/m"] = "draining";
+  assertEquals(candidates(), []);
+  assertEquals(noRouteError(router, model, operation).status, 503);
+  assertEquals(router.status(model).state, "down");
+});
+
+Deno.test("a probe that comes first gets a second route beside it, without hedging for the model", () => {
+  const { router, model, route, fail, succeed, time } = newRouter();
+  assert(router.hedge(model, operation, route("a"))?.when?.() === false, "only if it hangs");
+  succeed("a", 3_000);
+  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  time.advance(limits.breakerPauseMs);
+  const hedge = router.hedge(model, operation, route("a"));
+  assertEquals(hedge, { afterMs: 6_000 }, "twice its good days, whatever happens");
+  assert(router.hedge(model, operation, route("b"))?.when !== undefined);
+});
+
+Deno.test("a route that hangs is passed over before anything has failed, and its calls are rescued", () => {
+  const { router, model, route, candidates, succeed, events, time } = newRouter();
+  succeed("a", 500);
+  const hedge = router.hedge(model, operation, route("a"));
+  times(limits.stuckTries, () => void router.begin(route("a"), operation));
+  time.advance(2_000);
+  assertEquals(
+    [candidates(), hedge?.when?.()],
+    [["a", "b"], false],
+    "four times the usual is fine",
+  );
+  time.advance(1);
+  assertEquals([candidates(), hedge?.when?.()], [["b", "a"], true]);
+  assertEquals(router.reports()[0]!.operations[operation]?.stuck, true);
+  times(limits.stuckTries, () => {
+    router.report(model, route("a"), operation, { kind: "beaten", ms: 2_001 });
+  });
+  assertEquals(events.map(({ state, reason }) => [state, reason]), [["open", "stuck"]]);
+});
+
+Deno.test("a route that hung is tried again after a minute, and one answer brings it back", () => {
+  const { router, model, route, candidates, time } = newRouter();
+  times(limits.stuckTries, () => void router.begin(route("a"), operation));
+  time.advance(limits.breakerPauseMaxMs);
+  assertEquals(candidates(), ["b", "a"]);
+  time.advance(1);
+  assertEquals(candidates(), ["a", "b"]);
+  router.begin(route("a"), operation);
+  assertEquals(candidates(), ["b", "a"], "one try");
+  time.advance(100);
+  router.report(model, route("a"), operation, { kind: "ok", ms: 100 });
+  assertEquals(candidates(), ["a", "b"]);
+});
+
+Deno.test("few slow calls are no hanging route", () => {
+  const { router, route, candidates, time } = newRouter();
+  times(limits.stuckTries - 1, () => void router.begin(route("a"), operation));
+  time.advance(25_000);
+  assertEquals(candidates(), ["a", "b"]);
+});
+
+Deno.test("hedging waits for enough measurements, and does not feed on itself", () => {
+  const { router, model, route, succeed } = newRouter({ hedge: true });
+  times(limits.hedgeMinSamples - 1, () => succeed("a", 100));
+  assert(router.hedge(model, operation, route("a"))?.when !== undefined);
+  // One call in ten takes 1 s. Past the 95th percentile it is beaten by another route.
+  let hedges = 0;
+  const calls = 2_000;
+  for (let i = 0; i < calls; i++) {
+    const tookMs = i % 10 === 0 ? 1_000 : 100;
+    const afterMs = router.hedge(model, operation, route("a"))?.afterMs;
+    router.begin(route("a"), operation);
+    if (afterMs === undefined || tookMs <= afterMs) {
+      router.report(model, route("a"), operation, { kind: "ok", ms: tookMs });
+      continue;
+    }
+    hedges++;
+    router.begin(route("b"), operation);
+    router.report(model, route("b"), operation, { kind: "ok", ms: 100 });
+    router.report(model, route("a"), operation, { kind: "beaten", ms: afterMs + 100 });
+  }
+  assert(hedges < calls * 0.12, `${hedges} of ${calls} calls were hedged`);
+});
+
+Deno.test("the public status: up, degraded while one of several rests, down when all do", () => {
+  const { router, model, fail, time } = newRouter();
+  const state = (of: Model = model) => router.status(of).state;
+  assertEquals(state(), "up");
+  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  assertEquals(state(), "degraded");
+  times(limits.breakerConsecutiveFailures, () => fail("b"));
+  assertEquals(state(), "down");
+  time.advance(limits.breakerPauseMaxMs);
+  assertEquals(state(), "degraded", "nothing is known of now; it may work again");
+});
+
+Deno.test("the status is up when what is out was taken out by an operator", () => {
+  const { router, model, switches } = newRouter();
+  switches["a/m"] = "disabled";
+  assertEquals(router.status(model).state, "up");
+});
+
+Deno.test("reports name no secret", () => {
+  const { router, fail } = newRouter();
+  fail("a");
+  assert(!JSON.stringify(router.reports()).includes("a-1"));
+});
