@@ -72,7 +72,7 @@ const english: Writers = {
     subject: "The e-mail address of your account was changed",
     paragraphs: [
       `Your account now uses ${job.newEmail}. This address no longer opens it.`,
-      "If that was not you, answer this mail at once.",
+      "If that was not you, write to support at once.",
     ],
   }),
   low_balance: (job, url) => ({
@@ -151,7 +151,7 @@ const vietnamese: Writers = {
     subject: "Địa chỉ e-mail của tài khoản đã được đổi",
     paragraphs: [
       `Tài khoản của bạn nay dùng ${job.newEmail}. Địa chỉ này không còn mở được tài khoản.`,
-      "Nếu không phải bạn, hãy trả lời thư này ngay.",
+      "Nếu không phải bạn, hãy liên hệ hỗ trợ ngay.",
     ],
   }),
   low_balance: (job, url) => ({

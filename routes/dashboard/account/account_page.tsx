@@ -29,6 +29,7 @@ export interface AccountPageState {
     readonly currentPassword?: string;
     readonly newPassword?: string;
     readonly confirmation?: string;
+    readonly deletionPassword?: string;
   };
 }
 
@@ -77,7 +78,11 @@ export async function accountPage(
         <PasswordCard {...part} hasPassword={hash !== undefined} />
         {hash !== undefined && <EmailCard {...part} />}
       </div>
-      <DeletionCard {...part} balanceMicroVnd={balance.totalMicroVnd} />
+      <DeletionCard
+        {...part}
+        balanceMicroVnd={balance.totalMicroVnd}
+        hasPassword={hash !== undefined}
+      />
     </>,
   );
 }
@@ -211,12 +216,16 @@ function EmailCard({ visitor, errors }: PartProps) {
   );
 }
 
-function DeletionCard({ visitor, errors, balanceMicroVnd }: PartProps & {
+function DeletionCard({ visitor, errors, balanceMicroVnd, hasPassword }: PartProps & {
   balanceMicroVnd: bigint;
+  hasPassword: boolean;
 }) {
   const t = accountTexts[visitor.locale];
   return (
-    <details class="card" open={errors.confirmation !== undefined}>
+    <details
+      class="card"
+      open={errors.confirmation !== undefined || errors.deletionPassword !== undefined}
+    >
       <summary>{t.deletion}</summary>
       <p>{t.deletionText}</p>
       {balanceMicroVnd > 0n && (
@@ -232,6 +241,16 @@ function DeletionCard({ visitor, errors, balanceMicroVnd }: PartProps & {
           required
           error={errors.confirmation}
         />
+        {hasPassword && (
+          <TextField
+            name="deletionPassword"
+            type="password"
+            label={t.currentPassword}
+            autocomplete="current-password"
+            required
+            error={errors.deletionPassword}
+          />
+        )}
         <SubmitButton tone="danger">{t.deletionButton}</SubmitButton>
       </PostForm>
     </details>

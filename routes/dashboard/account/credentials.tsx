@@ -28,7 +28,7 @@ async function queueMail(deps: DashboardDeps, job: MailJob): Promise<void> {
 }
 
 /** Checks the present password once more. Returns what to say if it does not fit. */
-async function passwordRefusal(
+export async function passwordRefusal(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
   password: string,

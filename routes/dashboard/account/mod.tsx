@@ -1,6 +1,6 @@
 /** `/account`. */
 import { type Context, Hono } from "hono";
-import { forgetPerson } from "../../../kv/accounts.ts";
+import { forgetPerson, getPasswordHash } from "../../../kv/accounts.ts";
 import { listApiKeys, revokeApiKey } from "../../../kv/api_keys.ts";
 import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
 import { Card } from "../components/mod.ts";
@@ -11,7 +11,7 @@ import { requireAccount } from "../identify.ts";
 import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import { accountPage } from "./account_page.tsx";
-import { createCredentialPages } from "./credentials.tsx";
+import { createCredentialPages, passwordRefusal } from "./credentials.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** What a redirect back to the page may announce. */
@@ -31,9 +31,16 @@ function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
 async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const t = accountTexts[c.get("visitor").locale];
   const { account } = c.get("signedIn");
-  const typed = (await readForm(c)).text("confirmation").toLowerCase();
+  const form = await readForm(c);
+  const typed = form.text("confirmation").toLowerCase();
   if (typed !== (account.email ?? account.id)) {
     return await accountPage(c, deps, { errors: { confirmation: t.deletionWrong } });
+  }
+  if (await getPasswordHash(deps.kv, account.id) !== undefined) {
+    const refusal = await passwordRefusal(c, deps, form.exact("deletionPassword"));
+    if (refusal !== undefined) {
+      return await accountPage(c, deps, { errors: { deletionPassword: refusal } });
+    }
   }
   const nowMs = deps.clock.nowMs();
   await forgetPerson(deps.kv, account.id, nowMs);

@@ -36,7 +36,7 @@ const texts = defineTexts({
     start: "Three steps to your first answer",
     steps: {
       topUp: "Fill your wallet",
-      topUpText: "Scan a QR code with your banking app. From 10,000 ₫.",
+      topUpText: "Scan a QR code with your banking app. From ₫10,000.",
       key: "Make an API key",
       keyText: "One key per machine or application, so that a lost one can be revoked alone.",
       call: "Make your first call",

@@ -182,6 +182,21 @@ function deadLinkPage(c: Context<DashboardEnv>) {
   );
 }
 
+/** Somebody finished another sign-up with the same address meanwhile. */
+function alreadyTherePage(c: Context<DashboardEnv>) {
+  const t = signInTexts[c.get("visitor").locale];
+  return renderPage(
+    c,
+    { title: t.verifyTitle, narrow: true, status: 422 },
+    <Card>
+      <Notice tone="info">{t.alreadyThere}</Notice>
+      <p>
+        <a href="/sign-in">{t.signInButton}</a>
+      </p>
+    </Card>,
+  );
+}
+
 /** Whether this browser began the sign-up, or its user knows the password that was chosen. */
 async function mayFinish(
   c: Context<DashboardEnv>,
@@ -227,7 +242,7 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
     locale: grant.locale,
     passwordHash: grant.passwordHash,
   });
-  if (account === undefined) return c.redirect("/sign-in", 303);
+  if (account === undefined) return await alreadyTherePage(c);
   await startSession(c, deps, account.id, "password");
   return c.redirect(returnPath(grant.next, "/"), 303);
 }

@@ -131,7 +131,16 @@ Deno.test("deleting the account drops the person, ends keys and sessions, and ke
   assertStringIncludes(page.text, "Your wallet still holds ₫5");
   const wrong = await browser.submit(page, "/account/delete", { confirmation: "bob@example.com" });
   assertEquals(wrong.status, 422);
-  const gone = await browser.submit(page, "/account/delete", { confirmation: " Ann@Example.com " });
+  const noPassword = await browser.submit(page, "/account/delete", {
+    confirmation: email,
+    deletionPassword: "wrong",
+  });
+  assertEquals(noPassword.status, 422);
+  assertEquals((await other.get("/account")).status, 200);
+  const gone = await browser.submit(page, "/account/delete", {
+    confirmation: " Ann@Example.com ",
+    deletionPassword: testPassword,
+  });
   assertEquals(gone.headers.get("location"), "/goodbye");
   assertEquals((await browser.follow(gone)).status, 200);
 
