@@ -1,6 +1,8 @@
 /** From a request to an admitted call: who, which model, at what price, and whether the wallet can pay for it. */
 import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
+import { firstImagePath } from "../../core/call/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { KeyedTeller } from "../../kv/key_limits.ts";
@@ -51,6 +53,22 @@ export function chooseModel(
     });
   }
   return { model, mappedFrom };
+}
+
+/**
+ * Refuses pictures for a model that is not labelled Vision: the provider would refuse them too, or bill what it cannot
+ * see.
+ *
+ * @throws {GatewayError} `invalid_request` naming where the picture is
+ */
+export function refuseUnseenImages(model: Model, body: JsonObject): void {
+  const path = model.vision ? undefined : firstImagePath(body);
+  if (path === undefined) return;
+  throw new GatewayError(
+    "invalid_request",
+    `${path}: the model ${model.id} takes no images; use one with "vision": true in /v1/models`,
+    { param: path },
+  );
 }
 
 /**

@@ -14,7 +14,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
-import { chooseModel, reserve } from "./admission.ts";
+import { chooseModel, refuseUnseenImages, reserve } from "./admission.ts";
 import {
   deliverAnswer,
   deliverEarly,
@@ -48,6 +48,7 @@ export async function serveChat(
   const request = readChatRequest(style, body.value);
   const { catalog } = gateway.config;
   const { model, mappedFrom } = chooseModel(catalog, request.model, "chat", principal);
+  refuseUnseenImages(model, body.value);
   const price = applyPrice(model.price);
   const outputTokens = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens) *
     request.choices;

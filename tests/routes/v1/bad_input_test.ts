@@ -69,6 +69,62 @@ const battery: readonly BadInput[] = [
     names: "/v1/images/generations",
   },
   {
+    name: "a picture for a model that sees none",
+    only: ["messages"],
+    body: changed({
+      model: "low-cost-01",
+      messages: [{
+        role: "user",
+        content: [{ type: "image", source: { type: "url", url: "https://x.test/a.png" } }],
+      }],
+    }),
+    status: 400,
+    names: "messages.0.content.0",
+  },
+  {
+    name: "a picture in a tool result for a model that sees none",
+    only: ["messages"],
+    body: changed({
+      model: "low-cost-01",
+      messages: [{
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "t",
+          content: [{ type: "image", source: {} }],
+        }],
+      }],
+    }),
+    status: 400,
+    names: "messages.0.content.0.content.0",
+  },
+  {
+    name: "a picture part for a model that sees none",
+    only: ["chat"],
+    body: changed({
+      model: "low-cost-01",
+      messages: [{
+        role: "user",
+        content: [{ type: "image_url", image_url: { url: "https://x.test/a.png" } }],
+      }],
+    }),
+    status: 400,
+    names: "messages.0.content.0",
+  },
+  {
+    name: "an input picture for a model that sees none",
+    only: ["responses"],
+    body: changed({
+      model: "low-cost-01",
+      input: [{
+        role: "user",
+        content: [{ type: "input_image", image_url: "https://x.test/a.png" }],
+      }],
+    }),
+    status: 400,
+    names: "input.0.content.0",
+  },
+  {
     name: "a stream flag that is a string",
     body: changed({ stream: "yes" }),
     status: 400,
