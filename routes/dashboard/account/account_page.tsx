@@ -106,7 +106,7 @@ function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: reado
             <tr>
               <th scope="col">{t.device}</th>
               <th scope="col">{t.address}</th>
-              <th scope="col">{t.signedInAt}</th>
+              <th scope="col" class="wide-only">{t.signedInAt}</th>
               <th scope="col">{t.lastSeen}</th>
               <th scope="col">
                 <span class="visually-hidden">{t.signOutOne}</span>
@@ -118,7 +118,7 @@ function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: reado
               <tr>
                 <td>{session.device || t.unknownDevice}</td>
                 <td>{session.address}</td>
-                <td class="nowrap">
+                <td class="nowrap wide-only">
                   <Time atMs={session.createdAtMs} locale={locale} />
                 </td>
                 <td class="nowrap">
