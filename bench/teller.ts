@@ -7,6 +7,7 @@ import { systemClock } from "../core/clock.ts";
 import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
 import { credit } from "../kv/ledger.ts";
 import { openTeller, type ReceiptDraft, type Teller } from "../kv/teller/mod.ts";
+import { print } from "./print.ts";
 
 const seconds = Number(Deno.args[0] ?? "5");
 const priceMicroVnd = 12_782_000n;
@@ -122,7 +123,7 @@ function report(
   latenciesMs.sort((one, other) => one - other);
   const at = (share: number) => latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0;
   const count = latenciesMs.length;
-  console.log(JSON.stringify({
+  print(JSON.stringify({
     wallets,
     inFlight,
     debitsPerSecond: Math.round(count / settledMs * 1000),
