@@ -42,6 +42,7 @@ const route: RouteReport = {
       nextProbeAtMs: undefined,
       reason: "upstream 503",
       inFlight: 0,
+      stuck: false,
     },
   },
   credentials: { count: 1, resting: 0 },
