@@ -6,7 +6,7 @@ import { readSpeechRequest } from "../../core/speech/request.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "./incoming.ts";
-import { beginMediaCall, tryRoutes } from "./media_call.ts";
+import { beginMediaCall, failedCall, tryRoutes } from "./media_call.ts";
 import { startCall } from "./media_settlement.ts";
 import { relayedBody } from "./relayed_body.ts";
 
@@ -38,10 +38,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
   });
   try {
     const result = await tryRoutes(call, (try_) => attemptSpeech(request, try_));
-    if (!result.ok) {
-      await call.settlement.settleFailed(result.error.status, result.attempts);
-      throw result.error;
-    }
+    if (!result.ok) throw await failedCall(call, result);
     call.settlement.firstOutput();
     const { route, attempts, value: started } = result;
     const stream = relayedBody({

@@ -10,7 +10,7 @@ import type { Route } from "../../core/catalog/catalog.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
-import { beginMediaCall, type MediaCall, tryRoutes } from "./media_call.ts";
+import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "./media_call.ts";
 import { startCall } from "./media_settlement.ts";
 import { costHeaders } from "./response_headers.ts";
 
@@ -97,10 +97,7 @@ export async function serveImages(
   try {
     const input = { request, requestId: incoming.requestId, tools: gateway.media.tools };
     const result = await tryRoutes(call, (try_) => attemptImages(input, try_));
-    if (!result.ok) {
-      await call.settlement.settleFailed(result.error.status, result.attempts);
-      throw result.error;
-    }
+    if (!result.ok) throw await failedCall(call, result);
     const { route, attempts } = result;
     return await deliver({ call, asked: request.count, route, attempts }, result.value);
   } catch (error) {

@@ -9,7 +9,7 @@ import {
 import { GatewayError } from "../../core/errors.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import type { Operation } from "../../core/routing/router.ts";
-import type { AppliedPrice } from "../../core/receipt.ts";
+import type { AppliedPrice, Attempt } from "../../core/receipt.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import { type ChosenModel, reserve } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
@@ -108,6 +108,16 @@ export async function tryRoutes<Value>(
   const error = failureOf(call, result.error, candidates.length);
   if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
   return { ...result, error };
+}
+
+/** Writes down that no route gave anything; returns what the client is told. */
+export async function failedCall(
+  { settlement, control }: MediaCall,
+  { error, attempts }: { readonly error: GatewayError; readonly attempts: readonly Attempt[] },
+): Promise<GatewayError> {
+  const clientGone = control.stopped === "client_gone";
+  await settlement.settleFailed({ status: error.status, attempts, clientGone });
+  return error;
 }
 
 /** What the client is told: the loop's word, and when to come back where nobody said so. */

@@ -137,15 +137,17 @@ export class MediaSettlement {
     }
   }
 
-  /** No route gave anything: a receipt of 0. */
-  async settleFailed(status: number, attempts: readonly Attempt[]): Promise<void> {
+  /** No route gave anything, or the client left before one did: a receipt of 0. */
+  async settleFailed(
+    end: Pick<MediaEnd, "status" | "attempts"> & { readonly clientGone: boolean },
+  ): Promise<void> {
     await this.settle({
-      outcome: "failed",
-      status,
+      outcome: end.clientGone ? "client_gone" : "failed",
+      status: end.status,
       units: 0,
       priceMicroVnd: 0n,
       route: undefined,
-      attempts,
+      attempts: end.attempts,
     });
   }
 

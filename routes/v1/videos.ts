@@ -17,7 +17,7 @@ import { newTaskRows, videoPolls } from "../../kv/videos.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
-import { beginMediaCall, type MediaCall, tryRoutes } from "./media_call.ts";
+import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "./media_call.ts";
 import { startCall } from "./media_settlement.ts";
 import { costHeaders } from "./response_headers.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
@@ -45,10 +45,7 @@ async function submit(call: MediaCall, request: VideoRequest): Promise<Response>
   const { gateway, input, settlement } = call;
   const { price, chosen, principal, incoming } = input;
   const result = await tryRoutes(call, (try_) => attemptVideo(request, gateway.media.tools, try_));
-  if (!result.ok) {
-    await settlement.settleFailed(result.error.status, result.attempts);
-    throw result.error;
-  }
+  if (!result.ok) throw await failedCall(call, result);
   const { route, access, attempts, value: upstreamId } = result;
   const nowMs = gateway.clock.nowMs();
   const priceMicroVnd = costOfUnits(price, 1);

@@ -155,6 +155,24 @@ Deno.test("an owner who cancels while a poll finds the failure is refunded once"
   await teller.close();
 });
 
+Deno.test("a step from a stale reading changes nothing, whatever it would refund", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  const stale = (await readVideo(kv, accountId, task.id))!;
+  clock.now += 300_000;
+  await pollDueTasks(worldOf(kv, clock));
+  for (const confirmed of [true, false]) {
+    const step = advance(stale.task, { kind: "cancel", confirmed }, clock.now);
+    assertEquals(await commitStep(kv, stale, step, { nowMs: clock.now }), undefined);
+  }
+  assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "completed");
+  assertEquals(await refundsOf(kv, task), []);
+  await teller.close();
+});
+
 Deno.test("a free task fails without a line in the ledger", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();

@@ -237,6 +237,30 @@ Deno.test("streams pass as they come and are charged by how they end", async () 
   assertEquals(await world.balanceVnd(), balance, "who leaves after a preview pays for it");
 });
 
+Deno.test("a client that leaves a stream before its first picture stops the provider and pays nothing", async () => {
+  const asked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<Response>();
+  await using provider = mockProvider(() => {
+    asked.resolve();
+    return release.promise;
+  });
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const leaving = new AbortController();
+  const answer = world.send("/v1/images/generations", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "image-t", prompt: "x", stream: true }),
+    signal: leaving.signal,
+  });
+  await asked.promise;
+  leaving.abort();
+  const response = await answer;
+  await response.body?.cancel();
+  assertEquals((await world.receiptOf(response))?.outcome, "client_gone");
+  assertEquals([await world.balanceVnd(), world.gateway.calls.count], [1_000_000, 0]);
+  release.resolve(pictures(1));
+});
+
 Deno.test("an image model on another endpoint, and a chat model here, are told where to go", async () => {
   await using world = await openMediaWorld();
   const chat = await errorOf(

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { chimeMp3Base64 } from "../../../../core/upstream/sandbox/assets/chime_mp3.ts";
 import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";
 
 const audio = new Uint8Array(70_000).map((_, i) => (i * 7) % 256);
@@ -55,6 +56,12 @@ Deno.test("audio passes byte for byte with its type, at one price", async () => 
   ]);
   assertEquals(provider.seen[0]!.path, "/v1/audio/speech");
   assertEquals(provider.seen[0]!.json(), { ...request, response_format: "flac", model: "tts-up" });
+});
+
+Deno.test("a driver that reuses its buffer does no harm to audio in many pieces", async () => {
+  await using world = await openMediaWorld();
+  const response = await world.post("/v1/audio/speech", { model: "speech-1", input: "Xin chào" });
+  assertEquals(await response.bytes(), Uint8Array.fromBase64(chimeMp3Base64.join("")));
 });
 
 Deno.test("errors are JSON although success is binary, cost nothing, and move on where a route is at fault", async () => {
