@@ -125,20 +125,30 @@ function readChat(body: JsonObject): ChatRequest {
   };
 }
 
+/**
+ * What lies at the provider, under the one account that all our customers share there: whoever knows its id could read
+ * what another customer said, and it makes a prompt of any length out of a few bytes.
+ */
+const storedState = ["previous_response_id", "conversation", "prompt"];
+
 function readResponses(body: JsonObject): ChatRequest {
   const { input } = body;
-  const hasOtherInput = ["previous_response_id", "prompt", "conversation"]
-    .some((field) => body[field] !== undefined && body[field] !== null);
-  if ((input === undefined || input === null) && !hasOtherInput) {
-    throw invalid("input", "is required");
+  for (const field of storedState) {
+    if (body[field] !== undefined && body[field] !== null) {
+      throw invalid(field, "is not supported; send the whole conversation as input");
+    }
   }
-  if (input !== undefined && input !== null && typeof input !== "string") {
+  if (input === undefined || input === null) throw invalid("input", "is required");
+  if (typeof input !== "string") {
     if (!Array.isArray(input)) throw invalid("input", "must be a string or a list of items");
     if (input.length > limits.messages) {
       throw invalid("input", `must have at most ${limits.messages} items`);
     }
     for (const [i, item] of input.entries()) {
       if (!isJsonObject(item)) throw invalid(`input.${i}`, "must be an object");
+      if (item["type"] === "item_reference") {
+        throw invalid(`input.${i}`, "is a reference, which is not supported; send the item itself");
+      }
     }
   }
   if (optionalBoolean(body, "background")) {

@@ -23,11 +23,73 @@ function countBound(value: Json | undefined): number {
   return bound;
 }
 
+/** Contents that the bytes of a request only name. */
+interface Unseen {
+  images: number;
+  /** Tokens of what the provider looks up: `Infinity` where nothing but its context bounds them. */
+  tokens: number;
+}
+
+/** What one hosted tool brings into the prompt unasked: search results are some pages, seldom more. */
+const tokensPerHostedTool = 100_000;
+const hostedTools =
+  /^(?:web_search|web_fetch|code_execution|code_interpreter|file_search|mcp|image_generation)/;
+/** Top-level fields that switch hosted tools on without a list entry. */
+const hostedFields = ["mcp_servers", "web_search_options", "plugins"];
+/** Parts that are nothing but a reference. */
+const referenceTypes: ReadonlySet<unknown> = new Set([
+  "item_reference",
+  "container_upload",
+  "video_url",
+  "input_video",
+]);
+
+/** A book is a short URL: what stands elsewhere may be as long as the context. */
+function isReference(part: JsonObject): boolean {
+  if (referenceTypes.has(part["type"])) return true;
+  if (typeof part["file_id"] === "string" || typeof part["file_url"] === "string") return true;
+  const { source } = part;
+  return part["type"] === "document" && isJsonObject(source) &&
+    (source["type"] === "url" || source["type"] === "file");
+}
+
+function addUnseen(value: Json | undefined, unseen: Unseen): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value) addUnseen(item, unseen);
+    return;
+  }
+  const type = value["type"];
+  if (imagePartTypes.has(type)) {
+    unseen.images++;
+    return;
+  }
+  if (isReference(value)) unseen.tokens = Infinity;
+  // Arguments of a tool are words of the model, whatever they look like.
+  if (type === "tool_use" || type === "server_tool_use") return;
+  for (const item of Object.values(value)) addUnseen(item, unseen);
+}
+
+function unseenOf(body: JsonObject): Unseen {
+  const unseen: Unseen = { images: 0, tokens: 0 };
+  for (const field of ["messages", "input", "system"]) addUnseen(body[field], unseen);
+  const tools = body["tools"];
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    const type = isJsonObject(tool) ? tool["type"] : undefined;
+    if (typeof type === "string" && hostedTools.test(type)) unseen.tokens += tokensPerHostedTool;
+  }
+  for (const field of hostedFields) {
+    if (body[field] !== undefined && body[field] !== null) unseen.tokens += tokensPerHostedTool;
+  }
+  return unseen;
+}
+
 /**
  * An upper bound of the input tokens of a request: a token has at least one byte, a picture counts as
- * `tokensPerImage`, and nothing is larger than the model's context.
+ * `tokensPerImage`, what the provider fetches itself counts as much as the context holds, and nothing is larger than
+ * that. What is not held here could be had for nothing by many calls at once on a small balance.
  *
- * Short bodies are bounded by their length alone; long ones are looked at, since pictures would reserve a fortune.
+ * Short bodies are bounded by their length; in long ones base64 is left out, since pictures would reserve a fortune.
  *
  * @example
  * ```ts
@@ -40,8 +102,10 @@ export function inputTokensBound(
   bodyBytes: number,
   contextWindow: number,
 ): number {
+  const unseen = unseenOf(body);
+  const byLength = bodyBytes + unseen.images * tokensPerImage;
   const bound = bodyBytes > limits.exactBoundBodyBytes
-    ? Math.min(bodyBytes, countBound(body))
-    : bodyBytes;
-  return Math.min(bound, contextWindow);
+    ? Math.min(byLength, countBound(body))
+    : byLength;
+  return Math.min(bound + unseen.tokens, contextWindow);
 }

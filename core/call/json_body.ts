@@ -29,7 +29,7 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
  * Parses a body and refuses what could mean one thing to us and another to the provider.
  *
  * @throws {GatewayError} `invalid_json` if it is not UTF-8, not JSON, not an object, nested deeper than
- * `limits.jsonDepth`, or names a top-level field twice
+ * `limits.jsonDepth`, names a top-level field twice, or writes one that decides the cost in other case
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
   let text: string;
@@ -51,6 +51,24 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   return { bytes, value, fields: topLevelFields(bytes) };
 }
 
+/**
+ * Fields that decide what a call may cost. Some providers match names without regard to case, and the last one wins
+ * there: a `Model` behind our `model` would be another model at the price of this one.
+ */
+const decisive: ReadonlySet<string> = new Set([
+  "model",
+  "stream",
+  "stream_options",
+  "n",
+  "max_tokens",
+  "max_completion_tokens",
+  "max_output_tokens",
+  "background",
+  "previous_response_id",
+  "conversation",
+  "prompt",
+]);
+
 /** Finds the top-level fields of a text that is known to be a valid JSON object. */
 function topLevelFields(bytes: Uint8Array): ReadonlyMap<string, Span> {
   const fields = new Map<string, Span>();
@@ -64,6 +82,16 @@ function topLevelFields(bytes: Uint8Array): ReadonlyMap<string, Span> {
     at = skipBlank(bytes, nameEnd);
     const start = skipBlank(bytes, at + 1);
     const end = skipValue(bytes, start);
+    const folded = name.toLowerCase();
+    if (folded !== name && decisive.has(folded)) {
+      throw new GatewayError(
+        "invalid_json",
+        `The field ${JSON.stringify(name)} is named ${folded}`,
+        {
+          param: name,
+        },
+      );
+    }
     if (fields.has(name)) {
       throw new GatewayError("invalid_json", `The field ${JSON.stringify(name)} is there twice`, {
         param: name,

@@ -40,9 +40,12 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   /** A pull waits for the upstream; it will see by itself when that is cancelled. */
   #pulling = false;
   #stalled = false;
+  /** The read that a pull waits for, if one does. */
+  #nextChunk: Promise<Uint8Array | null> | undefined;
   /** Set by the first of all ends: the upstream's, a failure, a stop, the client's. There is no second one. */
   #ending: Promise<void> | undefined;
   readonly #onStop = (): void => {
+    if (this.#input.control.stopped === "client_gone" && this.#isWhole) return void this.cancel();
     this.#input.started.exchange.cancel();
     // A client that does not read pulls nothing: without this its call would stay open, and unpaid, for ever.
     if (!this.#pulling) void this.#break(undefined);
@@ -85,8 +88,10 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     try {
       while (reading.state === "open" && !started.bodyEnded) {
         this.#idle.arm(idleMs);
-        const chunk = await started.body.read();
+        this.#nextChunk = started.body.read();
+        const chunk = await this.#nextChunk;
         if (this.#ending !== undefined) return; // the client left while we waited
+        this.#nextChunk = undefined;
         if (chunk === null) break;
         const out = this.#pipe.push(chunk);
         if (out.length === 0) continue;
@@ -160,6 +165,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   async #release(outcome: Outcome, tail: Uint8Array | undefined): Promise<void> {
     const controller = this.#controller;
     this.#input.control.detach(this.#onStop);
+    if (outcome === "client_gone" && this.#isWhole) await this.#readReport();
     try {
       await this.#input.settle(outcome);
     } catch (cause) {
@@ -196,11 +202,41 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     }
   }
 
-  /** The client left: stop the upstream at once, then pay for what was produced. */
+  /** The upstream has said why it stopped, and only its report of what that cost may still come. */
+  get #isWhole(): boolean {
+    const { reading } = this.#pipe;
+    return reading.state === "open" && reading.stopReason !== undefined &&
+      !this.#input.started.bodyEnded;
+  }
+
+  /**
+   * Reads what follows a whole answer whose client has left: whoever hangs up between the last word and the report
+   * of usage has the answer, hidden reasoning included, and would pay for the words it saw.
+   */
+  async #readReport(): Promise<void> {
+    const { started, deadlines } = this.#input;
+    const patience = deadlines.create(() => started.exchange.cancel());
+    patience.arm(limits.drainAfterEndMs);
+    try {
+      for (let i = 0; i < limits.drainReads && this.#pipe.reading.state === "open"; i++) {
+        const chunk = await (this.#nextChunk ?? started.body.read());
+        this.#nextChunk = undefined;
+        if (chunk === null) break;
+        this.#pipe.push(chunk);
+      }
+    } catch {
+      // No report: what was produced is counted instead.
+    } finally {
+      patience.disarm();
+      started.exchange.cancel();
+    }
+  }
+
+  /** The client left: stop the upstream, at once while it still produces, then pay for what was produced. */
   async cancel(): Promise<void> {
     this.#idle.disarm();
     this.#keepAlive.disarm();
-    if (this.#ending === undefined) this.#input.started.exchange.cancel();
+    if (this.#ending === undefined && !this.#isWhole) this.#input.started.exchange.cancel();
     await this.#end("client_gone", new Uint8Array(0));
   }
 }

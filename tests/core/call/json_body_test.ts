@@ -8,7 +8,8 @@ const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 /** Bodies as strangers write them: any names, any nesting, any white space. */
-const bodies = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 8 })
+const names = fc.string().filter((name) => name !== "N"); // refused by name, see tests/security
+const bodies = fc.dictionary(names, fc.jsonValue({ maxDepth: 4 }), { maxKeys: 8 })
   .chain((value) =>
     fc.constantFrom(0, 1, 2, "\t", " \n").map((space) => JSON.stringify(value, null, space))
   );
@@ -25,7 +26,7 @@ Deno.test("parseJsonBody() finds every top-level field where it lies, whatever i
 });
 
 Deno.test("withFields() changes what it is told and no other byte", () => {
-  const change = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
+  const change = fc.dictionary(names, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
   fc.assert(fc.property(bodies, change, (text, changes) => {
     const body = parseJsonBody(encode(text));
     const changed = withFields(body, changes as JsonObject);

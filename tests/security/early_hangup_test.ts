@@ -1,0 +1,78 @@
+/** Who hangs up between the last word of an answer and the report of its usage has the whole answer, and pays for it. */
+import { assert, assertEquals } from "@std/assert";
+import { attemptStream } from "../../core/call/attempt.ts";
+import { CallControl } from "../../core/call/call_control.ts";
+import { meteredStream } from "../../core/call/metered_stream.ts";
+import { Deadlines } from "../../core/deadlines.ts";
+import { limits } from "../../core/limits.ts";
+import type { Outcome } from "../../core/receipt.ts";
+import { chatStream, newChatPipe, tickMs } from "../core/call/call_world.ts";
+import { FakeExchange, settled } from "../core/call/fake_exchange.ts";
+import { ManualTime } from "../support/manual_time.ts";
+
+async function open() {
+  const time = new ManualTime();
+  const deadlines = new Deadlines({ clock: time, timer: time, tickMs });
+  const control = new CallControl();
+  const exchange = new FakeExchange().head().send(chatStream.text("Hello"));
+  const never = (): never => {
+    throw new Error("not asked");
+  };
+  const started = await attemptStream({
+    exchange,
+    createPipe: newChatPipe,
+    readAnswer: never,
+    toClient: never,
+    decodeError: never,
+  }, deadlines);
+  const outcomes: Outcome[] = [];
+  const stream = meteredStream({
+    started,
+    keepAlive: new Uint8Array(0),
+    idleMs: limits.upstreamIdleMs,
+    deadlines,
+    control,
+    settle: (outcome) => Promise.resolve(void outcomes.push(outcome)),
+    onBug: (bug) => {
+      throw bug;
+    },
+  });
+  exchange.send(chatStream.stop);
+  const reader = stream.getReader();
+  await reader.read();
+  await reader.read();
+  return { time, deadlines, control, exchange, outcomes, reader, reading: started.pipe.reading };
+}
+
+const ways = ["hangs up", "hangs up while it reads", "is gone by its signal"] as const;
+for (const way of ways) {
+  Deno.test(`a client that ${way} after the last word pays what the provider reports`, async () => {
+    const world = await open();
+    const waiting = way === "hangs up" ? undefined : world.reader.read();
+    await settled();
+    const leaving = way === "is gone by its signal"
+      ? Promise.resolve(world.control.stop("client_gone"))
+      : world.reader.cancel();
+    await settled();
+    assertEquals(world.outcomes, [], "settled before the report");
+    world.exchange.send(chatStream.usage(3, 5_000), chatStream.done).end();
+    await settled();
+    await Promise.all([leaving, waiting]);
+    assertEquals(world.outcomes, ["client_gone"]);
+    assertEquals(world.reading.usage?.output, 5_000);
+    assert(world.exchange.wasCancelled || world.exchange.wasDrained);
+    assertEquals(world.deadlines.armedCount, 0);
+  });
+}
+
+Deno.test("a report that does not come is not waited for", async () => {
+  const world = await open();
+  const leaving = world.reader.cancel();
+  await settled();
+  world.time.advance(limits.drainAfterEndMs + 2 * tickMs);
+  await leaving;
+  assertEquals(world.outcomes, ["client_gone"]);
+  assertEquals(world.reading.usage, undefined);
+  assert(world.exchange.wasCancelled);
+  assertEquals(world.deadlines.armedCount, 0);
+});

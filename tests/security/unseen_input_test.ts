@@ -1,0 +1,67 @@
+/** What a few bytes make a provider read must be held before the call: many at once would else share one small balance. */
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { readChatRequest } from "../../core/call/chat_request.ts";
+import { inputTokensBound } from "../../core/call/input_bound.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+
+const context = 1_000_000;
+const bound = (body: JsonObject) => inputTokensBound(body, JSON.stringify(body).length, context);
+const says = (part: JsonObject): JsonObject => ({ messages: [{ role: "user", content: [part] }] });
+
+Deno.test("a document that is only named may fill the whole context", () => {
+  const parts: JsonObject[] = [
+    { type: "document", source: { type: "url", url: "https://a/b.pdf" } },
+    { type: "document", source: { type: "file", file_id: "f" } },
+    { type: "input_file", file_url: "https://a/b.pdf" },
+    { type: "file", file: { file_id: "f" } },
+    { type: "tool_result", content: [{ type: "document", source: { type: "url", url: "u" } }] },
+    { type: "video_url", video_url: { url: "https://a/b.mp4" } },
+  ];
+  for (const part of parts) assertEquals(bound(says(part)), context, JSON.stringify(part));
+  assertEquals(bound({ input: [{ role: "user", content: [parts[2]!] }] }), context);
+});
+
+Deno.test("a picture behind a short URL counts as a picture, however long the body is", () => {
+  const picture = { type: "image_url", image_url: { url: "https://a/b.png" } };
+  assert(bound(says(picture)) >= 6_000);
+  const many = { messages: [{ role: "user", content: Array(400).fill(picture) }] };
+  assert(JSON.stringify(many).length > 16 * 1024);
+  assertEquals(bound(many), context);
+});
+
+Deno.test("hosted tools bring text of their own, tools of the client do not", () => {
+  const text = { messages: [{ role: "user", content: "hi" }] };
+  const hosted = { ...text, tools: [{ type: "web_search_20250305", name: "web_search" }] };
+  assert(bound(hosted) >= 100_000);
+  assert(bound({ ...text, web_search_options: {} }) >= 100_000);
+  const own = { ...text, tools: [{ type: "function", function: { name: "web_search" } }] };
+  assertEquals(bound(own), JSON.stringify(own).length);
+});
+
+Deno.test("what is in the body itself counts by its length", () => {
+  const bodies: JsonObject[] = [
+    says({ type: "text", text: "file_id" }),
+    says({ type: "tool_use", id: "1", name: "open", input: { file_id: "f" } }),
+    says({ type: "document", source: { type: "text", media_type: "text/plain", data: "abc" } }),
+  ];
+  for (const body of bodies) assertEquals(bound(body), JSON.stringify(body).length);
+});
+
+Deno.test("Responses: state that lies at the provider is refused, it is no customer's own", () => {
+  const states: JsonObject[] = [
+    { previous_response_id: "resp_1", input: "go on" },
+    { conversation: "conv_1", input: "go on" },
+    { prompt: { id: "pmpt_1" } },
+    { input: [{ type: "item_reference", id: "msg_1" }] },
+  ];
+  for (const state of states) {
+    assertThrows(
+      () => readChatRequest("responses", { model: "m", ...state }),
+      GatewayError,
+      "is not supported",
+    );
+  }
+  const nulls = { model: "m", previous_response_id: null, conversation: null, input: "hi" };
+  assertEquals(readChatRequest("responses", nulls).model, "m");
+});
