@@ -419,6 +419,10 @@ export function operatorSessionKey(sessionId: string): Deno.KvKey {
 
 // Videos: a task lies under its owner, so that a foreign id finds nothing. Open tasks have an index for the sweeper.
 
+export function allVideosPrefix(): Deno.KvKey {
+  return ["video"];
+}
+
 export function videosOfPrefix(accountId: AccountId): Deno.KvKey {
   return ["video", accountId];
 }

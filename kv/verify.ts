@@ -3,7 +3,8 @@
  *
  * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all;
  * 2. nothing is negative;
- * 3. every receipt is found through its account, once, and the day sums are the sums of the receipts.
+ * 3. every receipt is found through its account, once, and the day sums are the sums of the receipts;
+ * 4. every video task that failed was refunded what it cost, once, and every open one will be asked for again.
  *
  * (That there is one charge per request id follows: the receipt's key is the request id, and (1) would be off by a
  * second charge that has no receipt.)
@@ -44,6 +45,7 @@ import {
   type Problem,
   verifyAccount,
 } from "./verify_account.ts";
+import { verifyVideos } from "./videos/verify.ts";
 import { walletRow } from "./wallets.ts";
 
 export type { Problem } from "./verify_account.ts";
@@ -280,6 +282,7 @@ export async function verifyStore(
       else report(found);
     }
   }
+  for await (const problem of verifyVideos(kv)) report([problem]);
   return {
     ok: problemCount === 0 && moving.length === 0,
     accounts: totals.accounts,

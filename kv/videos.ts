@@ -10,6 +10,7 @@ export {
   type VideoTaskRow,
 } from "./videos/tasks.ts";
 export { type AlsoCommit, commitStep, refundOperationId } from "./videos/transitions.ts";
+export { verifyVideos, type VideoProblem } from "./videos/verify.ts";
 export {
   type AskProvider,
   pollDueTasks,

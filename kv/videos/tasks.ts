@@ -68,7 +68,8 @@ export function newTaskRows(task: VideoTask): Attachment {
   };
 }
 
-function isVideoTask(value: unknown): value is VideoTask {
+/** Tells a task from anything else that may lie in a row. */
+export function isVideoTask(value: unknown): value is VideoTask {
   return typeof value === "object" && value !== null && "id" in value && "state" in value &&
     "costMicroVnd" in value && typeof value.costMicroVnd === "bigint";
 }

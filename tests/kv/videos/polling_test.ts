@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { VideoId } from "../../../core/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/video/task.ts";
-import { openVideosPrefix } from "../../../kv/keys.ts";
+import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/keys.ts";
+import { verifyStore } from "../../../kv/verify.ts";
 import { findMovement, listLedger } from "../../../kv/ledger.ts";
 import { listDeadLetters, nextDueAtMs } from "../../../kv/outbox.ts";
 import {
@@ -12,6 +13,7 @@ import {
   readVideo,
   refundOperationId,
   sweepOverdueVideos,
+  verifyVideos,
   videoPolls,
   type VideoPollWorld,
 } from "../../../kv/videos.ts";
@@ -173,6 +175,39 @@ Deno.test("a step from a stale reading changes nothing, whatever it would refund
   await teller.close();
 });
 
+Deno.test("verification finds a failure without its refund, a refund too many, and a task nobody looks at", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = fakeClock();
+  const teller = await quietTeller(kv, clock);
+  const accountId = await fundedAccount(kv);
+  const make = async (fate: string) => (await chargedTask(teller, clock, { accountId, fate })).task;
+  const [works, fails, open] = [await make("works"), await make("fails"), await make("stalls")];
+  clock.now += 300_000;
+  await pollDueTasks(worldOf(kv, clock));
+  await teller.close();
+  assertEquals(await Array.fromAsync(verifyVideos(kv)), []);
+  assertEquals((await verifyStore(kv)).problems, []);
+
+  const rowOf = async (task: VideoTask) => (await readVideo(kv, accountId, task.id))!;
+  const failed = await rowOf(fails);
+  const refund = (await findMovement(kv, refundOperationId(fails)))!;
+  await kv.set(failed.key, { ...failed.task, refundId: undefined });
+  const completed = await rowOf(works);
+  await kv.set(ledgerOperationKey(refundOperationId(works)), { ...refund, amountMicroVnd: 1n });
+  await kv.set(completed.key, { ...completed.task, refundId: refund.ledgerId });
+  await kv.delete(openVideoKey(open.id));
+  const found = (await verifyStore(kv)).problems.map(({ detail }) => detail);
+  assertEquals(
+    found.toSorted(),
+    [
+      `${works.id}: 0.000001 VND went back of 3300`,
+      `${works.id}: completed, but refunded`,
+      `${fails.id}: task and ledger disagree on the refund`,
+      `${open.id}: in_progress, but not open`,
+    ].toSorted(),
+  );
+});
+
 Deno.test("a free task fails without a line in the ledger", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
@@ -328,4 +363,5 @@ Deno.test("500 tasks, two pollers on one store, dying at every await: each task 
   assertEquals(await nextDueAtMs(kv, videoPolls), undefined);
   assertEquals(await listDeadLetters(kv, videoPolls, 10), []);
   await teller.close();
+  assertEquals((await verifyStore(kv)).problems, []);
 });

@@ -1,0 +1,61 @@
+/** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
+import type { AccountId } from "../../core/ids.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { isFinal, type VideoTask } from "../../core/video/task.ts";
+import { allVideosPrefix, ledgerOperationKey, openVideoKey, videoKey } from "../keys.ts";
+import type { LedgerEntry } from "../ledger.ts";
+import { readReceipt } from "../receipts.ts";
+import { isVideoTask } from "./tasks.ts";
+import { refundOperationId } from "./transitions.ts";
+
+/** Something that is not as it must be. */
+export interface VideoProblem {
+  readonly accountId: AccountId;
+  readonly kind: "video";
+  readonly detail: string;
+}
+
+/**
+ * Checks each task against its receipt, its refund and the index of open tasks. May run beside a live service: a task
+ * and the rows that change with it are read at one moment.
+ */
+export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
+  for await (const { key, value } of kv.list({ prefix: allVideosPrefix() }, { batchSize: 500 })) {
+    const accountId = key[1] as AccountId;
+    if (!isVideoTask(value)) {
+      yield { accountId, kind: "video", detail: `${String(key[2])}: not a task` };
+      continue;
+    }
+    for (const detail of await problemsOf(kv, value)) {
+      yield { accountId, kind: "video", detail: `${value.id}: ${detail}` };
+    }
+  }
+}
+
+async function problemsOf(kv: Deno.Kv, seen: VideoTask): Promise<string[]> {
+  const [row, open, movement] = await kv.getMany<[VideoTask, unknown, LedgerEntry]>([
+    videoKey(seen.accountId, seen.id),
+    openVideoKey(seen.id),
+    ledgerOperationKey(refundOperationId(seen)),
+  ]);
+  const task = row.value;
+  if (task === null) return []; // removed by its owner meanwhile
+  const receipt = await readReceipt(kv, task.requestId);
+  if (receipt === undefined) return ["it was never charged"];
+  const problems: string[] = [];
+  const isOpen = open.versionstamp !== null;
+  if (isOpen === isFinal(task.state)) {
+    problems.push(isOpen ? `${task.state}, but still open` : `${task.state}, but not open`);
+  }
+  const refund = movement.value ?? undefined;
+  if (task.refundId !== refund?.ledgerId) problems.push("task and ledger disagree on the refund");
+  if (refund !== undefined && refund.amountMicroVnd !== receipt.costMicroVnd) {
+    const [back, paid] = [refund.amountMicroVnd, receipt.costMicroVnd].map(formatVnd);
+    problems.push(`${back} VND went back of ${paid}`);
+  }
+  const mustRefund = task.state === "failed" && receipt.costMicroVnd > 0n;
+  if (mustRefund && refund === undefined) problems.push("failed without a refund");
+  const mayRefund = task.state === "failed" || task.state === "cancelled";
+  if (refund !== undefined && !mayRefund) problems.push(`${task.state}, but refunded`);
+  return problems;
+}
