@@ -65,18 +65,18 @@ class Load {
   async run(): Promise<LoadResult> {
     const { target, seconds, warmSeconds, mode } = this.#job;
     if (mode !== "repeat") return await this.#holdOrLeave();
-    if (warmSeconds > 0) await this.#repeat(warmSeconds);
+    if (warmSeconds > 0) await this.#repeat(warmSeconds, 0);
     this.#reset();
     const cpuBefore = cpuMicros(target.pid);
     const startedMs = performance.now();
-    await this.#repeat(seconds);
+    await this.#repeat(seconds, this.#job.pauseMs);
     return this.#result({
       seconds: (performance.now() - startedMs) / 1_000,
       cpuMicros: cpuMicros(target.pid) - cpuBefore,
     });
   }
 
-  async #repeat(seconds: number): Promise<void> {
+  async #repeat(seconds: number, pauseMs: number): Promise<void> {
     const untilMs = performance.now() + seconds * 1_000;
     await Promise.all(Array.from({ length: this.#job.connections }, async (_, index) => {
       const { kind, ...scenario } = scenarios[this.#job.scenario];
@@ -85,7 +85,7 @@ class Load {
       if (everyMs > 0) await sleep(everyMs * index / this.#job.connections);
       do {
         await this.#call();
-        if (this.#job.pauseMs > 0) await sleep(this.#job.pauseMs);
+        if (pauseMs > 0) await sleep(pauseMs);
       } while (performance.now() < untilMs && this.#errors < 100);
     }));
   }

@@ -20,7 +20,7 @@ export interface LoadJob {
   readonly seconds: number;
   /** … and before that for this long without being counted. */
   readonly warmSeconds: number;
-  /** Between two calls of a connection, so that what a server does behind a call is not counted to the next one. */
+  /** Between two calls of a connection, so that what a server does behind a call is not counted to the next one. Not while warming. */
   readonly pauseMs: number;
   /** Streams: what to do with them. `hold` opens each connection's stream once, however long it takes. */
   readonly mode: "repeat" | "hold" | "leave";

@@ -15,9 +15,8 @@ const wholeAnswers: Record<MockStyle, Uint8Array> = {
   chat: whole(wholeAnswer("chat")),
   messages: whole(wholeAnswer("messages")),
 };
-const streamHead = encoder.encode(
-  "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
-);
+const streamHead =
+  "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 let runningStreams = 0;
 let lastLeftMs = 0;
@@ -109,8 +108,12 @@ async function stream(conn: Deno.Conn, requests: Requests, request: StreamReques
   });
   runningStreams++;
   try {
-    await writeAll(conn, streamHead);
-    await writeAll(conn, encoder.encode(chunk(script.opening)));
+    // Without a pace the first event goes out with the head: a gateway that waits for it is not made to wait for us.
+    let text = streamHead + chunk(script.opening);
+    if (everyMs > 0) {
+      await writeAll(conn, encoder.encode(text));
+      text = "";
+    }
     const startedMs = performance.now();
     for (let sent = 0; sent < events && !isLeft;) {
       if (everyMs > 0) {
@@ -121,9 +124,9 @@ async function stream(conn: Deno.Conn, requests: Requests, request: StreamReques
         });
         if (isLeft) break;
       }
-      let text = "";
       for (let count = 0; count < eventsPerWrite; count++, sent++) text += chunk(script.event());
       await writeAll(conn, encoder.encode(text));
+      text = "";
     }
   } finally {
     runningStreams--;
