@@ -238,6 +238,7 @@ await browserTest("a keyboard is enough, and dangerous things are asked twice", 
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Revoke the key" }).press("Enter");
+    await dialog.getByText("Revoke “laptop” for good?").waitFor();
     await dialog.getByRole("button", { name: "Confirm" }).press("Enter");
     await page.getByText("0 of 10 active keys").waitFor();
   });
