@@ -17,13 +17,14 @@ import { callHeaders, costHeaders } from "./response_headers.ts";
 const encoder = new TextEncoder();
 
 /**
- * Sent during silence: an event where the style has one that clients know, since some of them do not count comments as
- * a sign of life; a comment where not (wire notes 10).
+ * Sent during silence: a ping event where the style has one, a comment where not (wire notes 10). The `keepalive` event
+ * that Responses providers send would break clients here: it must not come before `response.created`, and older
+ * releases of the official library do not know it at all.
  */
 const keepAlives: Record<Style, Uint8Array> = {
   messages: encoder.encode('event: ping\ndata: {"type": "ping"}\n\n'),
   chat: encoder.encode(": keep-alive\n\n"),
-  responses: encoder.encode('event: keepalive\ndata: {"type":"keepalive","sequence_number":0}\n\n'),
+  responses: encoder.encode(": keep-alive\n\n"),
 };
 
 const streamHeaders: readonly [string, string][] = [
