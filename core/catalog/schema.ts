@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { routeFactsSchema } from "../dialects/facts.ts";
 import { limits } from "../limits.ts";
+import { videoRulesSchema } from "../video/rules.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
   .describe("Whole VND. 0 must be written out: a model without a price is refused.");
@@ -115,8 +116,8 @@ export const modelSchema = z.strictObject({
     ),
   slowAfterMs: z.int().min(100).max(limits.callMs).optional()
     .describe("Streaming: no first output after this long moves the call on. Default 30 s."),
-  videoRules: z.record(z.string(), z.unknown()).optional()
-    .describe("Parameter rules of a video model; see docs/media.md."),
+  videoRules: videoRulesSchema.optional()
+    .describe("What a video model accepts; see docs/media.md."),
 });
 
 export const gatewayFileSchema = z.strictObject({
