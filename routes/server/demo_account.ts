@@ -1,9 +1,15 @@
-/** Sandbox mode only: an account with play money, so that a fresh install answers its first call at once. */
+/** An account with play money, so that a fresh install answers its first call at once. Sandbox mode only. */
 import type { AccountId } from "../../core/ids.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount, findAccountByEmail } from "../../kv/accounts.ts";
-import { createApiKey, isActive, listApiKeys, revealApiKey } from "../../kv/api_keys.ts";
+import {
+  createApiKey,
+  isActive,
+  listApiKeys,
+  revealApiKey,
+  revokeApiKey,
+} from "../../kv/api_keys.ts";
 import { credit } from "../../kv/ledger.ts";
 
 const demoEmail = "demo@sandbox.invalid";
@@ -36,4 +42,16 @@ export async function ensureDemoAccount(
     atMs: account.createdAtMs,
   });
   return { accountId: account.id, secret: await demoKey(kv, masterKeys, account.id, nowMs) };
+}
+
+/**
+ * In production the play money of a store that began as a sandbox would buy real answers, with a key that stands in
+ * logs and terminals: its keys are revoked. Back in sandbox mode there will be a new one.
+ */
+export async function retireDemoAccount(kv: Deno.Kv, nowMs: number): Promise<void> {
+  const account = await findAccountByEmail(kv, demoEmail);
+  if (account === undefined) return;
+  for (const record of await listApiKeys(kv, account.id)) {
+    if (isActive(record, nowMs)) await revokeApiKey(kv, account.id, record.id, nowMs);
+  }
 }

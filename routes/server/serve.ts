@@ -6,7 +6,7 @@ import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
 import { createApp } from "../app.ts";
 import { assemble } from "./assemble.ts";
 import { clientAddressOf } from "./client_address.ts";
-import { ensureDemoAccount } from "./demo_account.ts";
+import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 import { registerVideoCron, startVideoWorker } from "../v1/video_worker.ts";
 import { startJobs } from "./jobs.ts";
@@ -57,6 +57,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   const demo = config.mode === "sandbox"
     ? await ensureDemoAccount(store.kv, masterKeys, gateway.clock.nowMs())
     : undefined;
+  if (config.mode === "production") await retireDemoAccount(store.kv, gateway.clock.nowMs());
   const admin = config.store.kind === "file"
     ? await serveAdminSocket(
       adminSocketPath(config),
