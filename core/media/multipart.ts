@@ -103,34 +103,54 @@ function locateParts(bytes: Uint8Array, boundary: string): LocatedPart[] {
 }
 
 function readHead(head: string): Omit<FormPart, "body"> {
-  let name: string | undefined;
-  let fileName: string | undefined;
+  let disposition: ReadonlyMap<string, string> | undefined;
   let contentType: string | undefined;
   for (const line of head.split("\r\n")) {
     const colon = line.indexOf(":");
     const value = line.slice(colon + 1).trim();
-    switch (line.slice(0, colon).toLowerCase()) {
+    switch (line.slice(0, colon).trim().toLowerCase()) {
       case "content-disposition":
-        name = parameter(value, "name");
-        fileName = parameter(value, "filename") ??
-          (/;\s*filename\*=/i.test(value) ? "" : undefined);
+        if (disposition !== undefined) refuse("a part has two names");
+        disposition = readParameters(value);
         break;
       case "content-type":
         contentType = value;
         break;
     }
   }
-  if (name === undefined) refuse("a part has no name");
+  const name = disposition?.get("name");
+  if (disposition === undefined || name === undefined) refuse("a part has no name");
+  const fileName = disposition.get("filename") ?? (disposition.has("filename*") ? "" : undefined);
   return { name, fileName, contentType };
 }
 
-/** Browsers escape a quote as %22 (WHATWG HTML), older clients as \" (RFC 2616). */
-function parameter(value: string, key: string): string | undefined {
-  const match = new RegExp(`;\\s*${key}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, "i").exec(value);
-  if (match === null) return undefined;
-  return match[1] === undefined
-    ? match[2]
-    : match[1].replace(/\\(["\\])/g, "$1").replaceAll("%22", '"');
+/** One parameter, its value quoted or not. Browsers escape a quote as %22 (WHATWG HTML), older clients as \". */
+const parameterPattern = /;[ \t]*([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^;\s"]*))[ \t]*/y;
+
+/**
+ * The parameters of a `content-disposition`, all of it read from front to end: a form goes on to the provider as it
+ * came, so a name must not be one thing here and another there.
+ */
+function readParameters(value: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  let at = /^form-data[ \t]*/i.exec(value)?.[0].length ?? -1;
+  while (at >= 0 && at < value.length) {
+    parameterPattern.lastIndex = at;
+    const match = parameterPattern.exec(value);
+    const key = match?.[1]?.toLowerCase() ?? "";
+    // A trailing semicolon is all that may stand there besides.
+    if (match === null && /^;[ \t]*$/.test(value.slice(at))) break;
+    if (match === null || parameters.has(key) || key === "name*") at = -1;
+    else {
+      parameters.set(
+        key,
+        match[2]?.replace(/\\(["\\])/g, "$1").replaceAll("%22", '"') ?? match[3] ?? "",
+      );
+      at = parameterPattern.lastIndex;
+    }
+  }
+  if (at < 0) refuse("the name of a part is malformed");
+  return parameters;
 }
 
 /**
