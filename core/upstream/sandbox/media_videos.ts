@@ -12,8 +12,7 @@ import { thumbnailWebpBase64 } from "./assets/thumbnail_webp.ts";
 import { mediaTrouble, optionalText, readMediaTriggers, requiredText } from "./media_request.ts";
 import { jsonReply, type Reply, type Step } from "./reply.ts";
 
-/** Time in `queued`, and until the end, for a task without triggers. */
-const queuedMs = 1_000;
+/** Time until the end, for a task without triggers; a third of it is spent in `queued`. */
 const usualMs = 3_000;
 const fileLifeMs = 3_600_000;
 const shortLifeMs = 5_000;
@@ -69,9 +68,7 @@ function expiresAtMs(task: SandboxTask): number {
 
 function statusOf(task: SandboxTask, nowMs: number): string {
   if (nowMs >= endsAtMs(task)) return task.fate === "fails" ? "failed" : "completed";
-  return nowMs - task.createdAtMs < Math.min(queuedMs, task.durationMs / 2)
-    ? "queued"
-    : "in_progress";
+  return nowMs - task.createdAtMs < task.durationMs / 3 ? "queued" : "in_progress";
 }
 
 function videoObject(task: SandboxTask, nowMs: number): JsonObject {

@@ -174,7 +174,7 @@ Deno.test("video triggers: fail, stall, expire, slow, and a cancelled task is go
     "failed",
     "in_progress",
     "completed",
-    "in_progress",
+    "queued",
   ]);
   assertEquals(statuses[0].error.code, "moderation_blocked");
   clock.now += 3_000;
