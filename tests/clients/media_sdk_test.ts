@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import OpenAI, { APIError, toFile } from "openai";
 import type { Video } from "openai/resources/videos";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { canProbe, probe } from "../support/media_probe.ts";
 import { drawPng } from "../../core/upstream/sandbox/media_png.ts";
 
 const png = drawPng({ width: 8, height: 8, seed: 3 });
@@ -13,23 +14,6 @@ function client(gateway: StartedGateway, apiKey = gateway.key): OpenAI {
 async function walletVnd(gateway: StartedGateway): Promise<number> {
   const { output } = await gateway.admin("account", "show", "demo@sandbox.invalid");
   return Number(JSON.parse(output).balanceVnd);
-}
-
-/** What a decoder makes of a file; fails if it cannot read it. */
-async function probe(
-  path: string,
-): Promise<{ formats: string; codecs: string[]; seconds: number }> {
-  const { code, stdout, stderr } = await new Deno.Command("ffprobe", {
-    args: ["-v", "error", "-show_format", "-show_streams", "-of", "json", path],
-  }).output();
-  const decoder = new TextDecoder();
-  assertEquals([code, decoder.decode(stderr)], [0, ""]);
-  const { format, streams } = JSON.parse(decoder.decode(stdout));
-  return {
-    formats: format.format_name,
-    codecs: streams.map((stream: { codec_name: string }) => stream.codec_name),
-    seconds: Number(format.duration),
-  };
 }
 
 async function ended(openai: OpenAI, id: string): Promise<Video> {
@@ -56,7 +40,6 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
 }, async (t) => {
   await using gateway = await startGateway();
   const openai = client(gateway);
-  const folder = await Deno.makeTempDir({ prefix: "gateway-media-" });
   const fileOf = (name: string, type = "image/png") => toFile(png, name, { type });
 
   await t.step("images.generate: two pictures, charged by the picture", async () => {
@@ -67,9 +50,8 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
       size: "1536x1024",
     }).withResponse();
     assertEquals(data.data?.length, 2);
-    const path = `${folder}/one.png`;
-    await Deno.writeFile(path, Uint8Array.fromBase64(data.data![0]!.b64_json!));
-    assertEquals((await probe(path)).codecs, ["png"]);
+    const bytes = Uint8Array.fromBase64(data.data![0]!.b64_json!);
+    if (canProbe) assertEquals((await probe(bytes)).codecs, ["png"]);
     const { headers } = response;
     assertEquals(headers.get("x-gateway-model"), "image-1");
     assertEquals(headers.get("x-gateway-cost-vnd"), "2000");
@@ -122,9 +104,10 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
       assertEquals(response.headers.get("content-type"), expected);
       assertEquals(response.headers.get("x-gateway-cost-vnd"), "1350");
       assertEquals(response.headers.get("x-gateway-price-vnd-per-request"), "1350");
-      const path = `${folder}/speech.${format}`;
-      await Deno.writeFile(path, new Uint8Array(await response.arrayBuffer()));
-      const { codecs, seconds } = await probe(path);
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      assert(bytes.length > 4_000, `${bytes.length} bytes`);
+      if (!canProbe) continue;
+      const { codecs, seconds } = await probe(bytes);
       assertEquals(codecs, [codec]);
       assert(seconds > 0.4 && seconds < 1.5, String(seconds));
     }
@@ -156,10 +139,7 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
     assertEquals(content.headers.get("content-type"), "video/mp4");
     const bytes = new Uint8Array(await content.arrayBuffer());
     assertEquals(content.headers.get("content-length"), String(bytes.length));
-    const path = `${folder}/clip.mp4`;
-    await Deno.writeFile(path, bytes);
-    const { codecs, seconds } = await probe(path);
-    assertEquals([codecs, seconds], [["h264", "aac"], 2]);
+    if (canProbe) assertEquals(await probe(bytes), { codecs: ["h264", "aac"], seconds: 2 });
 
     const thumbnail = await openai.videos.downloadContent(video.id, { variant: "thumbnail" });
     assertEquals(thumbnail.headers.get("content-type"), "image/webp");
@@ -276,5 +256,4 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
     const { code, output } = await gateway.admin("verify");
     assertEquals(code, 0, output);
   });
-  await Deno.remove(folder, { recursive: true });
 });
