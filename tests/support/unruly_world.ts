@@ -169,7 +169,8 @@ export class UnrulyWorld implements AsyncDisposable {
   /** Every receipt so far, newest first. */
   async receipts(): Promise<Receipt[]> {
     const all: Receipt[] = [];
-    for (let before: Receipt["requestId"] | undefined;;) {
+    let before: Receipt["requestId"] | undefined;
+    for (;;) {
       const page = await listReceipts(this.gateway.kv, this.#accountId, {
         limit: 500,
         ...(before === undefined ? {} : { before }),
