@@ -28,7 +28,7 @@ function braced(labels: string): string {
 class Series<Value> {
   readonly #names: readonly string[];
   readonly #make: () => Value;
-  readonly #byLabels = new Map<string, Value>();
+  readonly #byValues = new Map<string, { readonly labels: string; readonly value: Value }>();
 
   constructor(names: readonly string[], make: () => Value) {
     this.#names = names;
@@ -38,16 +38,17 @@ class Series<Value> {
   /** `undefined` when there are as many series as there may be. */
   of(values: readonly string[]): Value | undefined {
     invariant(values.length === this.#names.length, "a metric has its labels, all of them");
-    const labels = labelText(this.#names, values);
-    let value = this.#byLabels.get(labels);
-    if (value === undefined && this.#byLabels.size < limits.metricSeries) {
-      this.#byLabels.set(labels, value = this.#make());
-    }
+    const key = values.join("\0");
+    const found = this.#byValues.get(key);
+    if (found !== undefined) return found.value;
+    if (this.#byValues.size >= limits.metricSeries) return undefined;
+    const value = this.#make();
+    this.#byValues.set(key, { labels: labelText(this.#names, values), value });
     return value;
   }
 
-  entries(): Iterable<[string, Value]> {
-    return this.#byLabels.entries();
+  *entries(): Iterable<[string, Value]> {
+    for (const { labels, value } of this.#byValues.values()) yield [labels, value];
   }
 }
 
