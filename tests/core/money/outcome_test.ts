@@ -1,0 +1,136 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { chargeForChat, type ChatEnd } from "../../../core/money/outcome.ts";
+import { applyPrice } from "../../../core/money/price.ts";
+import type { TokenUsage } from "../../../core/money/token_usage.ts";
+import type { Outcome } from "../../../core/receipt.ts";
+
+const perToken = applyPrice({ unit: "token", vndPerMtok: 8_300 });
+const perRequest = applyPrice({ unit: "request", vnd: 230 });
+const usageOf = (input: number, output: number): TokenUsage => ({
+  input,
+  cacheRead: 0,
+  cacheWrite: 0,
+  output,
+  reasoning: 0,
+});
+const end = (some: Partial<ChatEnd>): ChatEnd => ({
+  outcome: "completed",
+  price: perToken,
+  reported: undefined,
+  estimatedInputTokens: 10,
+  outputBytes: 0,
+  ...some,
+});
+
+const table: readonly [string, Partial<ChatEnd>, Partial<ReturnType<typeof chargeForChat>>][] = [
+  [
+    "completed with a report: the report, whatever we counted",
+    { reported: usageOf(100, 50), outputBytes: 4_000 },
+    { usage: usageOf(100, 50), estimated: false, priceMicroVnd: 150n * 8_300n },
+  ],
+  [
+    "completed with a report of 0: free, and no estimate (0 is not absent)",
+    { reported: usageOf(0, 0), outputBytes: 40 },
+    { usage: usageOf(0, 0), estimated: false, priceMicroVnd: 0n },
+  ],
+  [
+    "completed without a report: our count, rounded up, and marked",
+    { outputBytes: 41 },
+    { usage: usageOf(10, 11), estimated: true, priceMicroVnd: 21n * 8_300n },
+  ],
+  [
+    "completed, but the last report was nonsense: the earlier one and our count, the larger",
+    { reported: usageOf(100, 1), reportIsStale: true, outputBytes: 400 },
+    { usage: usageOf(100, 100), estimated: true, priceMicroVnd: 200n * 8_300n },
+  ],
+  [
+    "empty: free",
+    { outcome: "empty" },
+    { estimated: false, priceMicroVnd: 0n },
+  ],
+  [
+    "failed: free, even if a provider reported something",
+    { outcome: "failed", reported: usageOf(100, 50), outputBytes: 40 },
+    { estimated: false, priceMicroVnd: 0n },
+  ],
+  [
+    "broken before any output: free, though the prompt was reported",
+    { outcome: "broken", reported: usageOf(100, 1) },
+    { priceMicroVnd: 0n },
+  ],
+  [
+    "broken after output, with only the first report (1 token): what came, the prompt as reported",
+    { outcome: "broken", reported: usageOf(100, 1), outputBytes: 400 },
+    { usage: usageOf(100, 100), estimated: true, priceMicroVnd: 200n * 8_300n },
+  ],
+  [
+    "broken after the last report: the report stands, it is the larger",
+    { outcome: "broken", reported: usageOf(100, 130), outputBytes: 400 },
+    { usage: usageOf(100, 130), estimated: false, priceMicroVnd: 230n * 8_300n },
+  ],
+  [
+    "client gone without a report: our count",
+    { outcome: "client_gone", outputBytes: 400 },
+    { usage: usageOf(10, 100), estimated: true, priceMicroVnd: 110n * 8_300n },
+  ],
+  [
+    "client gone before output: free",
+    { outcome: "client_gone" },
+    { priceMicroVnd: 0n },
+  ],
+  [
+    "per request: once, when anything was produced",
+    { outcome: "broken", price: perRequest, outputBytes: 1 },
+    { units: 1, priceMicroVnd: 230_000_000n },
+  ],
+  [
+    "per request: nothing for nothing",
+    { outcome: "client_gone", price: perRequest },
+    { units: 0, priceMicroVnd: 0n },
+  ],
+];
+
+for (const [name, some, expected] of table) {
+  Deno.test(`outcome table: ${name}`, () => {
+    const charge = chargeForChat(end(some));
+    for (const [field, value] of Object.entries(expected)) {
+      assertEquals(charge[field as keyof typeof charge], value, field);
+    }
+  });
+}
+
+const outcome = fc.constantFrom<Outcome>("completed", "empty", "failed", "broken", "client_gone");
+const reported = fc.option(
+  fc.record({
+    input: fc.nat(1_000_000),
+    cacheRead: fc.nat(1_000_000),
+    cacheWrite: fc.nat(1_000_000),
+    output: fc.nat(1_000_000),
+    reasoning: fc.nat(1_000),
+  }, { noNullPrototype: true }),
+  { nil: undefined },
+);
+
+Deno.test("a call that ended early never costs less than its report, nor more than report and count together", () => {
+  fc.assert(
+    fc.property(
+      outcome,
+      reported,
+      fc.nat(1_000_000),
+      fc.nat(1_000),
+      (outcome, reported, outputBytes, input) => {
+        const charge = chargeForChat(
+          end({ outcome, reported, outputBytes, estimatedInputTokens: input }),
+        );
+        assert(charge.priceMicroVnd >= 0n);
+        const early = outcome === "broken" || outcome === "client_gone";
+        if (!early || outputBytes === 0) return;
+        const counted = Math.ceil(outputBytes / 4);
+        assertEquals(charge.usage.output, Math.max(reported?.output ?? 0, counted));
+        assertEquals(charge.usage.input, reported?.input ?? input);
+        assertEquals(charge.estimated, reported === undefined || reported.output < counted);
+      },
+    ),
+  );
+});
