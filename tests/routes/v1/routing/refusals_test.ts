@@ -1,0 +1,133 @@
+import { assert, assertEquals } from "@std/assert";
+import {
+  chunk,
+  chunkedHead,
+  lastChunk,
+  plain,
+  strictEnd,
+  styles,
+  transcripts,
+  type Unruly,
+  UnrulyWorld,
+} from "../../../support/unruly_world.ts";
+
+const options = { sanitizeOps: false, sanitizeResources: false };
+const told = await transcripts();
+
+const limiting = (seconds: number): Unruly => async (conversation) =>
+  void await conversation.say(
+    plain('{"error":{"message":"Slow down","type":"rate_limit_error"}}', {
+      status: 429,
+      extra: `retry-after: ${seconds}\r\n`,
+    }),
+  );
+
+const good: Unruly = async (conversation) => {
+  await conversation.say(chunkedHead());
+  await conversation.say(chunk(told.chat.stream));
+  await conversation.say(lastChunk);
+};
+
+Deno.test(
+  "when all providers limit us the client gets 429 with the soonest end, then without asking them again",
+  options,
+  async () => {
+    let asked = 0;
+    const counting = (seconds: number): Unruly => async (conversation, request) => {
+      asked++;
+      await limiting(seconds)(conversation, request);
+    };
+    await using world = await UnrulyWorld.open({
+      providers: { a: counting(50), b: counting(20) },
+    });
+    for (const style of styles) {
+      const first = await world.call(style, true);
+      assertEquals([first.status, first.headers.get("retry-after")], [429, "20"]);
+      const askedBefore = asked;
+      const second = await world.call(style, true);
+      const seconds = Number(second.headers.get("retry-after"));
+      assertEquals(second.status, 429);
+      assert(seconds > 15 && seconds <= 20, String(seconds));
+      assertEquals(JSON.parse(second.text).error.type, "rate_limit_error");
+      assertEquals(asked, askedBefore, "a pause that was asked for is kept");
+      assertEquals((await world.receiptOf(second)).attempts, []);
+    }
+    await world.checkBooks(6);
+  },
+);
+
+Deno.test("a provider's limit is passed over while another one answers", options, async () => {
+  await using world = await UnrulyWorld.open({ providers: { a: limiting(50), b: good } });
+  for (let i = 0; i < 3; i++) {
+    const answer = await world.call("chat", true);
+    assertEquals([answer.status, strictEnd("chat", answer.bytes)], [200, "whole"]);
+  }
+  const receipts = await world.receipts();
+  assertEquals(receipts.map(({ attempts }) => attempts.length).sort(), [1, 1, 2]);
+  await world.checkBooks(3);
+});
+
+Deno.test(
+  "our refused key is the operator's trouble: 502 for the client, not 401, and its text stays here",
+  options,
+  async () => {
+    for (const status of [401, 402, 403]) {
+      await using world = await UnrulyWorld.open({
+        providers: {
+          a: async (conversation) =>
+            void await conversation.say(
+              plain('{"error":{"message":"Incorrect API key provided: sk-abc123def456"}}', {
+                status,
+              }),
+            ),
+        },
+      });
+      const answer = await world.call("chat", false);
+      assertEquals(answer.status, 502);
+      assert(!/key|sk-abc/i.test(answer.text), answer.text);
+      await world.checkBooks(1);
+    }
+  },
+);
+
+Deno.test(
+  "a stream that runs when its route is taken out runs on to its end",
+  options,
+  async () => {
+    const begun = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const half = told.chat.stream.indexOf("\n\n", told.chat.stream.indexOf("You said")) + 2;
+    await using world = await UnrulyWorld.open({
+      providers: {
+        a: async (conversation) => {
+          await conversation.say(chunkedHead());
+          await conversation.say(chunk(told.chat.stream.slice(0, half)));
+          await goOn.promise;
+          await conversation.say(chunk(told.chat.stream.slice(half)));
+          await conversation.say(lastChunk);
+        },
+      },
+    });
+    const calling = world.call("chat", true, () => {
+      begun.resolve();
+      return true;
+    });
+    await begun.promise;
+    const { control, router } = world.gateway.assembled.gateway;
+    await control.update((switches) => ({
+      ...switches,
+      routes: Object.fromEntries(
+        router.reports().map(({ route }) => [
+          route.id,
+          { state: "disabled" as const, reason: "test", sinceMs: 0 },
+        ]),
+      ),
+    }));
+    assertEquals((await world.call("chat", true)).status, 503, "new calls are refused");
+    goOn.resolve();
+    const answer = await calling;
+    assertEquals(strictEnd("chat", answer.bytes), "whole");
+    assertEquals((await world.receiptOf(answer)).outcome, "completed");
+    await world.checkBooks(2);
+  },
+);
