@@ -87,6 +87,18 @@ Deno.test("the route whose key was refused is the one that is tried again, not i
   assert(found.ok && found.route.id === "b");
 });
 
+Deno.test("what the quicker one said before the other failed too is not forgotten", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b"], ...hedged });
+  world.time.advance(520);
+  await settled();
+  world.of("b").head(429, { ...json, "retry-after": "9" }).send("{}").end();
+  await settled();
+  world.of("a").fail("cut");
+  const found = await result;
+  assert(!found.ok);
+  assertEquals([found.error.status, found.error.retryAfterSeconds], [429, 9]);
+});
+
 Deno.test("a refusal of the request itself ends both", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b", "c"], ...hedged });
   world.time.advance(520);

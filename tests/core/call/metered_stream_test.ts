@@ -277,6 +277,20 @@ for (const reason of ["call_timeout", "shutdown"] as const) {
   }
 }
 
+Deno.test("a stop in the very moment in which bytes come: sent, then settled, without another read", async () => {
+  const world = await open(hello);
+  const reader = world.stream.getReader();
+  await reader.read();
+  const waiting = reader.read();
+  await settled();
+  world.exchange.send(chatStream.text("more"));
+  world.control.stop("shutdown");
+  await settled();
+  assertEquals(world.outcomes, ["broken"]);
+  assertEquals(new TextDecoder().decode((await waiting).value), chatStream.text("more"));
+  await reader.cancel();
+});
+
 Deno.test("a call stopped before its stream exists is settled too", async () => {
   const world = await open(hello);
   await world.stream.cancel(); // the first one is another test's matter

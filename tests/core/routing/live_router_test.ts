@@ -238,11 +238,11 @@ Deno.test("hedging waits for enough measurements, and does not feed on itself", 
   const { router, model, route, succeed } = newRouter({ hedge: true });
   times(limits.hedgeMinSamples - 1, () => succeed("a", 100));
   assert(router.hedge(model, operation, route("a"))?.when !== undefined);
-  // One call in ten takes 1 s. Past the 95th percentile it is beaten by another route.
+  // Calls take from 0.1 to 1 s. Past the 95th percentile they are beaten by another route.
   let hedges = 0;
   const calls = 2_000;
   for (let i = 0; i < calls; i++) {
-    const tookMs = i % 10 === 0 ? 1_000 : 100;
+    const tookMs = 100 + (i * 37) % 900;
     const afterMs = router.hedge(model, operation, route("a"))?.afterMs;
     router.begin(route("a"), operation);
     if (afterMs === undefined || tookMs <= afterMs) {
@@ -254,7 +254,7 @@ Deno.test("hedging waits for enough measurements, and does not feed on itself", 
     router.report(model, route("b"), operation, { kind: "ok", ms: 100 });
     router.report(model, route("a"), operation, { kind: "beaten", ms: afterMs + 100 });
   }
-  assert(hedges < calls * 0.12, `${hedges} of ${calls} calls were hedged`);
+  assert(hedges < calls * 0.1, `${hedges} of ${calls} calls were hedged`);
 });
 
 Deno.test("the public status: up, degraded while one of several rests, down when all do", () => {
