@@ -3,11 +3,13 @@
  */
 import { readConfig } from "./core/config.ts";
 import { runAdmin } from "./routes/admin/cli.ts";
+import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
 
 const encoder = new TextEncoder();
 const write = (text: string) => void Deno.stdout.writeSync(encoder.encode(text));
 const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));
+const lines = createLineWriter((bytes) => Deno.stdout.writeSync(bytes));
 
 async function main(args: readonly string[]): Promise<number> {
   const environment = Deno.env.toObject();
@@ -31,10 +33,11 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     Deno.addSignalListener(signal, () => stop.abort());
   }
-  return await serve(read.config, {
-    write: (line) => write(`${line}\n`),
-    signal: stop.signal,
-  });
+  try {
+    return await serve(read.config, { write: lines.write, signal: stop.signal });
+  } finally {
+    lines.flush();
+  }
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -126,6 +126,10 @@ export const limits = {
   lowBalanceEveryMs: 60_000,
   /** How often instances that died are looked for. */
   reapEveryMs: 15_000,
+  /** Log lines are written together after this long … */
+  logFlushMs: 50,
+  /** … or when this much waits. */
+  logBufferChars: 64 * 1024,
   /** After the drain deadline stopped calls get this long to send their last event and settle. */
   stopMs: 3_000,
   /** Clients are asked to come back after this when the operator has switched to maintenance. */

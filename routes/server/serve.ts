@@ -2,6 +2,7 @@
 import type { Config } from "../../core/config.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
+import { serveHotPath } from "../v1/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
 import { createApp } from "../app.ts";
 import { assemble } from "./assemble.ts";
@@ -86,10 +87,10 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
       });
       return new Response(null, { status: 500 });
     },
-  }, (request, { remoteAddr }) =>
-    app.fetch(request, {
-      clientAddress: clientAddressOf(request, remoteAddr, config.clientAddressHeader),
-    }));
+  }, (request, { remoteAddr }) => {
+    const clientAddress = clientAddressOf(request, remoteAddr, config.clientAddressHeader);
+    return serveHotPath(gateway, request, clientAddress) ?? app.fetch(request, { clientAddress });
+  });
 
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

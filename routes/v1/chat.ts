@@ -1,5 +1,6 @@
 /** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
 import { invariant } from "../../core/assert.ts";
+import type { CallControl } from "../../core/call/call_control.ts";
 import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import {
   type ChatCall,
@@ -41,7 +42,7 @@ export async function serveChat(
   const startedMonotonicMs = clock.monotonicMs();
   const origin = gateway.observer.begin();
   const { body: bytes, principal } = await admitRequest(gateway, incoming);
-  const { headers, signal } = incoming.request;
+  const { headers } = incoming.request;
   requireJson(incoming.request);
   if (style === "messages") checkVersion(headers);
   const body = parseJsonBody(bytes);
@@ -56,7 +57,7 @@ export async function serveChat(
   const worstCase = worstCaseCost(price, { inputTokens, outputTokens });
   const reservation = await reserve(gateway.teller, principal, worstCase);
   const control = gateway.calls.begin();
-  const onGone = () => control.stop("client_gone");
+  let stopWatching: (() => void) | undefined;
   const settlement = new ChatSettlement(gateway, {
     requestId: incoming.requestId,
     principal,
@@ -71,13 +72,13 @@ export async function serveChat(
     origin,
     onEnd: () => {
       gateway.calls.end(control);
-      signal.removeEventListener("abort", onGone);
+      stopWatching?.();
     },
   });
   try {
     // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
-    if (request.stream) signal.addEventListener("abort", onGone);
-    if (request.stream && signal.aborted) onGone();
+    // Asking for the signal makes the server watch the connection, which costs as much as parsing the body.
+    if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
     const call: ChatCall = {
       request,
       body,
@@ -92,6 +93,14 @@ export async function serveChat(
     settlement.abandon();
     throw error;
   }
+}
+
+/** Stops the call when the client leaves. Returns how to stop watching. */
+function watchClient(signal: AbortSignal, control: CallControl): () => void {
+  const onGone = () => control.stop("client_gone");
+  signal.addEventListener("abort", onGone);
+  if (signal.aborted) onGone();
+  return () => signal.removeEventListener("abort", onGone);
 }
 
 async function answer(delivery: Delivery): Promise<Response> {
