@@ -10,6 +10,8 @@ export const limits = {
   requestBodyMs: 240_000,
   /** Of a refused body this much more is read and thrown away, so that the client gets to read the answer. */
   discardedBodyBytes: 64 * 1024 * 1024,
+  /** And for this long at most: a refused client that keeps sending is cut off. */
+  discardMs: 30_000,
   /** Deeper JSON than any SDK builds; parsing recursion further down stays far from the stack limit. */
   jsonDepth: 128,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */

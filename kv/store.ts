@@ -32,7 +32,24 @@ export async function openStore(location: StoreLocation): Promise<OpenStoreResul
         lock.close();
         return { ok: false, reason: "in_use" };
       }
+      await keepPrivate(location.path);
       return { ok: true, store: withKv(await Deno.openKv(location.path), lock) };
+    }
+  }
+}
+
+/**
+ * The file holds addresses, hashes and ciphertexts: nobody else on the machine may read it. The database gives its
+ * side files the mode of the main one, and takes an empty file for a new database.
+ */
+async function keepPrivate(path: string): Promise<void> {
+  const file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
+  file.close();
+  for (const suffix of ["", "-wal", "-shm"]) {
+    try {
+      await Deno.chmod(path + suffix, 0o600);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
   }
 }

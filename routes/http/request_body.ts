@@ -26,6 +26,22 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
   await reader.cancel();
 }
 
+/** Throws the body of a refused request away, within the same bounds of size and time. Never throws. */
+export async function discardRequestBody(request: Request, deadlines: Deadlines): Promise<void> {
+  const { body } = request;
+  if (body === null || body.locked) return;
+  const reader = body.getReader();
+  const patience = deadlines.create(() => void reader.cancel().catch(() => {}));
+  patience.arm(limits.discardMs);
+  try {
+    await discard(reader);
+  } catch {
+    // The client broke off: nobody is left to be told.
+  } finally {
+    patience.disarm();
+  }
+}
+
 /** First room for a body that does not say how long it is. */
 const undeclaredBytes = 64 * 1024;
 

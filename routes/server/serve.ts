@@ -5,6 +5,7 @@ import { createAdminApp } from "../admin/app.ts";
 import { serveHotPath } from "../v1/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
 import { createApp } from "../app.ts";
+import type { Gateway } from "../v1/gateway.ts";
 import { assemble } from "./assemble.ts";
 import { clientAddressOf } from "./client_address.ts";
 import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
@@ -37,6 +38,43 @@ function banner(config: Config, address: string, secret: string | undefined): st
   ];
 }
 
+/** Starts the server. `undefined`: the address is taken, or is not this machine's. */
+function listen(
+  gateway: Gateway,
+  app: ReturnType<typeof createApp>,
+  onListen: (address: string) => void,
+): Deno.HttpServer | undefined {
+  const { config, log } = gateway;
+  try {
+    return Deno.serve({
+      port: config.port,
+      hostname: config.host,
+      onListen({ hostname, port }) {
+        onListen(`http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`);
+      },
+      onError(error) {
+        // Handlers answer every error themselves; here only broken bodies and bugs arrive.
+        log.event("error", "response failed", {
+          error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+        });
+        return new Response(null, { status: 500 });
+      },
+    }, (request, { remoteAddr }) => {
+      const clientAddress = clientAddressOf(request, remoteAddr, config.clientAddressHeader);
+      return serveHotPath(gateway, request, clientAddress) ??
+        // A `host` header that makes no URL would fail wherever the path is looked at.
+        (URL.canParse(request.url)
+          ? app.fetch(request, { clientAddress })
+          : new Response(null, { status: 400 }));
+    });
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse || error instanceof Deno.errors.AddrNotAvailable) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 /**
  * Serves until `signal` fires; then stops accepting, lets streams end up to the deadline, settles, flushes.
  *
@@ -66,31 +104,22 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     )
     : undefined;
   const site = openSite(gateway, masterKeys, write);
+  const app = createApp(gateway, { stopping: () => signal.aborted, site });
+  const server = listen(gateway, app, (address) => {
+    for (const line of banner(config, address, demo?.secret)) write(line);
+  });
+  if (server === undefined) {
+    write(`Cannot listen on ${config.host}:${config.port}: set PORT and HOST to a free address`);
+    await assembled.close();
+    await admin?.stop();
+    return 1;
+  }
   const jobs = startJobs(gateway, site.jobs);
   const workers = site.startWorkers();
   const videoWorker = startVideoWorker(gateway);
   registerVideoCron(gateway, signal);
   // Resolves when the store is closed; until then hints of other tasks of this store arrive here.
   gateway.media.wakeUp.listen();
-  const app = createApp(gateway, { stopping: () => signal.aborted, site });
-  const server = Deno.serve({
-    port: config.port,
-    hostname: config.host,
-    onListen({ hostname, port }) {
-      const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-      for (const line of banner(config, `http://${host}:${port}`, demo?.secret)) write(line);
-    },
-    onError(error) {
-      // Handlers answer every error themselves; here only broken bodies and bugs arrive.
-      gateway.log.event("error", "response failed", {
-        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-      });
-      return new Response(null, { status: 500 });
-    },
-  }, (request, { remoteAddr }) => {
-    const clientAddress = clientAddressOf(request, remoteAddr, config.clientAddressHeader);
-    return serveHotPath(gateway, request, clientAddress) ?? app.fetch(request, { clientAddress });
-  });
 
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

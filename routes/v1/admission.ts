@@ -72,6 +72,20 @@ export function refuseUnseenImages(model: Model, body: JsonObject): void {
 }
 
 /**
+ * Refuses several answers in one call where the price is per call: one price for any number of them would be no price.
+ *
+ * @throws {GatewayError} `invalid_request` naming `n`
+ */
+export function refuseFreeChoices(model: Model, choices: number): void {
+  if (choices === 1 || model.price.unit === "token") return;
+  throw new GatewayError(
+    "invalid_request",
+    `n: the model ${model.id} is priced per call, so it gives one answer per call`,
+    { param: "n" },
+  );
+}
+
+/**
  * Reserves the most that a call can cost.
  *
  * @throws {GatewayError} 402 saying what is needed and what is there, or that only calls in flight stand in the way;

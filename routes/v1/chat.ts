@@ -15,7 +15,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
-import { chooseModel, refuseUnseenImages, reserve } from "./admission.ts";
+import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";
 import {
   deliverAnswer,
   deliverEarly,
@@ -50,6 +50,7 @@ export async function serveChat(
   const { catalog } = gateway.config;
   const { model, mappedFrom } = chooseModel(catalog, request.model, "chat", principal);
   refuseUnseenImages(model, body.value);
+  refuseFreeChoices(model, request.choices);
   const price = applyPrice(model.price);
   const outputTokens = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens) *
     request.choices;

@@ -4,7 +4,7 @@ import type { RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import { authenticate } from "../http/authenticate.ts";
-import { readRequestBody } from "../http/request_body.ts";
+import { discardRequestBody, readRequestBody } from "../http/request_body.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** A request as the server hands it over. */
@@ -22,7 +22,8 @@ export interface AuthenticatedRequest {
 }
 
 /**
- * Reads the body first, also when refusing: an unread body makes the server close the connection under the client.
+ * Finds out who calls before a body is kept: strangers must not hold 20 MB each. The body of a refused request is read
+ * and thrown away, since an unread one makes the server close the connection under the client.
  *
  * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key` …
  */
@@ -31,15 +32,26 @@ export async function admitRequest(
   incoming: Incoming,
 ): Promise<AuthenticatedRequest> {
   const { request } = incoming;
+  let principal: Principal;
+  try {
+    principal = await admitCaller(gateway, incoming);
+  } catch (error) {
+    await discardRequestBody(request, gateway.deadlines);
+    throw error;
+  }
   const body = await readRequestBody(request, gateway.deadlines);
+  return { body, principal };
+}
+
+async function admitCaller(gateway: Gateway, incoming: Incoming): Promise<Principal> {
   const { maintenance } = gateway.control.switches;
   if (maintenance !== undefined) {
     throw new GatewayError("maintenance", maintenance.message, {
       retryAfterSeconds: limits.maintenanceRetrySeconds,
     });
   }
-  const principal = await authenticate(request.headers, gateway.directory, incoming.clientAddress);
-  return { body, principal };
+  const { request, clientAddress } = incoming;
+  return await authenticate(request.headers, gateway.directory, clientAddress);
 }
 
 /**

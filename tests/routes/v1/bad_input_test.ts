@@ -69,6 +69,13 @@ const battery: readonly BadInput[] = [
     names: "/v1/images/generations",
   },
   {
+    name: "several answers of a model that is priced per call",
+    only: ["chat"],
+    body: changed({ model: "low-cost-01", n: 2 }),
+    status: 400,
+    names: "n:",
+  },
+  {
     name: "a picture for a model that sees none",
     only: ["messages"],
     body: changed({
