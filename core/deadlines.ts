@@ -33,6 +33,9 @@ export interface DeadlinesOptions {
 const slotCount = 256;
 const slotMask = slotCount - 1;
 
+/** Deadlines this long start from the last turn: reading the clock costs more than the rest of arming. */
+const coarseFromMs = 1_000;
+
 /** A node of a circular list; the slots of the wheel are such nodes themselves. */
 class Entry {
   previous: Entry = this;
@@ -83,7 +86,8 @@ export class Deadline extends Entry {
 /**
  * A set of time-outs that share one timer. The timer runs only while something is armed (and one tick longer).
  *
- * A deadline never fires early, and late by at most a tick and whatever blocks the event loop.
+ * A deadline never fires early, and late by at most two ticks and whatever blocks the event loop. One of a second or
+ * more that is armed behind work which blocks the loop counts that work as time that has passed.
  *
  * @example
  * ```ts
@@ -105,6 +109,7 @@ export class Deadlines {
   readonly #turn = () => this.#advance();
   #linkedCount = 0;
   #doneTick = 0;
+  #turnedAtMs = 0;
   #stopTimer: (() => void) | undefined;
   #closed = false;
 
@@ -127,7 +132,11 @@ export class Deadlines {
   /** Internal: use {@linkcode Deadline.arm}. */
   arm(deadline: Deadline, delayMs: number): void {
     if (this.#closed) return;
-    const nowMs = this.#clock.monotonicMs();
+    const isTicking = this.#stopTimer !== undefined;
+    // The last turn was at most one tick ago, so one more makes sure that nothing is early.
+    const nowMs = isTicking && delayMs >= coarseFromMs
+      ? this.#turnedAtMs + this.#tickMs
+      : this.#clock.monotonicMs();
     deadline.dueTick = Math.ceil((nowMs + delayMs) / this.#tickMs);
     if (deadline.linked) {
       if (deadline.dueTick >= deadline.slotTick) return;
@@ -136,7 +145,8 @@ export class Deadlines {
       deadline.linked = true;
       this.#linkedCount++;
     }
-    if (this.#stopTimer === undefined) {
+    if (!isTicking) {
+      this.#turnedAtMs = nowMs;
       this.#doneTick = Math.floor(nowMs / this.#tickMs);
       this.#stopTimer = this.#timer.start(this.#turn, this.#tickMs);
     }
@@ -175,7 +185,8 @@ export class Deadlines {
     this.#stopTimer = undefined;
     if (this.#closed || this.#linkedCount === 0) return;
     this.#stopTimer = this.#timer.start(this.#turn, this.#tickMs);
-    const nowTick = Math.floor(this.#clock.monotonicMs() / this.#tickMs);
+    this.#turnedAtMs = this.#clock.monotonicMs();
+    const nowTick = Math.floor(this.#turnedAtMs / this.#tickMs);
     // After a long pause one turn sees every slot; a second would find nothing new.
     const firstTick = Math.max(this.#doneTick + 1, nowTick - slotCount + 1);
     this.#doneTick = nowTick;
