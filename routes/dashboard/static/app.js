@@ -27,6 +27,8 @@ document.addEventListener("click", async (event) => {
 });
 
 /* A form that asks first. */
+/** The form that the open question is about. */
+let asked;
 document.addEventListener("submit", (event) => {
   const form = event.target;
   const question = form.dataset?.confirm;
@@ -34,15 +36,20 @@ document.addEventListener("submit", (event) => {
   if (question === undefined || dialog === null || form.dataset.confirmed === "yes") return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  const submitter = event.submitter;
+  asked = { form, submitter: event.submitter };
   dialog.querySelector("p").textContent = question;
   dialog.returnValue = "no";
-  dialog.addEventListener("close", () => {
-    if (dialog.returnValue !== "yes") return;
-    form.dataset.confirmed = "yes";
-    form.requestSubmit(submitter);
-  }, { once: true });
   dialog.showModal();
+}, true);
+/* The event comes a moment after the dialog is gone; by then it may be open again, and "no" answers nothing. */
+document.addEventListener("close", (event) => {
+  if (event.target.id !== "confirm" || event.target.returnValue !== "yes" || asked === undefined) {
+    return;
+  }
+  const { form, submitter } = asked;
+  asked = undefined;
+  form.dataset.confirmed = "yes";
+  form.requestSubmit(submitter);
 }, true);
 
 /* A second click does not send a form twice. */
