@@ -59,12 +59,15 @@ export class BenchGateway implements AsyncDisposable {
 
   /** Makes the store with an account, a key and money; nothing runs yet. */
   static async prepare(upstreamPort: number): Promise<BenchGateway> {
-    const gateway = new BenchGateway(await Deno.makeTempDir({ prefix: "bench" }), upstreamPort);
+    await using stack = new AsyncDisposableStack();
+    const directory = await Deno.makeTempDir({ prefix: "bench" });
+    const gateway = stack.use(new BenchGateway(directory, upstreamPort));
     await gateway.#admin("account", "create", "--email", "bench@example.invalid");
     await gateway.#admin("credit", "bench@example.invalid", "1000000000", "--reason", "bench");
     const key = await gateway.#admin("key", "create", "bench@example.invalid");
     gateway.#secret = /sk-[A-Za-z0-9]+/.exec(key)?.[0] ?? "";
     if (gateway.#secret === "") throw new Error(`No key in: ${key}`);
+    stack.move();
     return gateway;
   }
 
