@@ -8,6 +8,7 @@ import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream
 import { UpstreamFailure } from "../upstream/transport.ts";
 import { readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
+import { decodeUtf8 } from "./json_body.ts";
 
 /** A whole answer as the provider sent it. */
 export interface ProviderAnswer {
@@ -112,7 +113,7 @@ async function answered(
 
 function parseObject(bytes: Uint8Array): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const value: unknown = JSON.parse(decodeUtf8(bytes));
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -24,6 +24,21 @@ export interface JsonBody {
 const quote = 0x22;
 const backslash = 0x5c;
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+const lenientUtf8 = new TextDecoder();
+
+/**
+ * Decodes, refusing what is no UTF-8. The lenient decoder is several times quicker and marks every fault; only a text
+ * with such marks is looked at again.
+ *
+ * @throws {TypeError} if the bytes are not UTF-8
+ */
+export function decodeUtf8(bytes: Uint8Array): string {
+  const text = lenientUtf8.decode(bytes);
+  return text.includes("\ufffd") ? strictUtf8.decode(bytes) : text;
+}
+
+/** Where the next quote is, from a position on; -1 if there is none. */
+type FindQuote = (from: number) => number;
 
 /**
  * Parses a body and refuses what could mean one thing to us and another to the provider.
@@ -34,7 +49,7 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
   let text: string;
   try {
-    text = strictUtf8.decode(bytes);
+    text = decodeUtf8(bytes);
   } catch {
     throw new GatewayError("invalid_json", "The request body is not valid UTF-8");
   }
@@ -48,7 +63,11 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   if (!isJsonObject(value)) {
     throw new GatewayError("invalid_json", "The request body must be a JSON object");
   }
-  return { bytes, value, fields: topLevelFields(bytes) };
+  // Positions in text and bytes agree while all is ASCII; the engine searches text far quicker than bytes.
+  const findQuote: FindQuote = text.length === bytes.length
+    ? (from) => text.indexOf('"', from)
+    : (from) => bytes.indexOf(quote, from);
+  return { bytes, value, fields: topLevelFields(bytes, findQuote) };
 }
 
 /**
@@ -70,18 +89,18 @@ const decisive: ReadonlySet<string> = new Set([
 ]);
 
 /** Finds the top-level fields of a text that is known to be a valid JSON object. */
-function topLevelFields(bytes: Uint8Array): ReadonlyMap<string, Span> {
+function topLevelFields(bytes: Uint8Array, findQuote: FindQuote): ReadonlyMap<string, Span> {
   const fields = new Map<string, Span>();
   let at = bytes.indexOf(0x7b) + 1;
   for (;;) {
     at = skipBlank(bytes, at);
     if (bytes[at] === 0x2c) at = skipBlank(bytes, at + 1);
     if (at >= bytes.length || bytes[at] === 0x7d) return fields;
-    const nameEnd = skipString(bytes, at);
+    const nameEnd = skipString(bytes, at, findQuote);
     const name = decodeName(bytes.subarray(at, nameEnd));
     at = skipBlank(bytes, nameEnd);
     const start = skipBlank(bytes, at + 1);
-    const end = skipValue(bytes, start);
+    const end = skipValue(bytes, start, findQuote);
     const folded = name.toLowerCase();
     if (folded !== name && decisive.has(folded)) {
       throw new GatewayError(
@@ -114,10 +133,10 @@ function skipBlank(bytes: Uint8Array, from: number): number {
 }
 
 /** From the opening quote to behind the closing one. Strings are most of a body: they are searched, not walked. */
-function skipString(bytes: Uint8Array, from: number): number {
+function skipString(bytes: Uint8Array, from: number, findQuote: FindQuote): number {
   let at = from;
   for (;;) {
-    at = bytes.indexOf(quote, at + 1);
+    at = findQuote(at + 1);
     if (at === -1) return bytes.length;
     let escapes = 0;
     while (bytes[at - 1 - escapes] === backslash) escapes++;
@@ -125,13 +144,13 @@ function skipString(bytes: Uint8Array, from: number): number {
   }
 }
 
-function skipValue(bytes: Uint8Array, from: number): number {
+function skipValue(bytes: Uint8Array, from: number, findQuote: FindQuote): number {
   let depth = 0;
   let at = from;
   while (at < bytes.length) {
     const byte = bytes[at]!;
     if (byte === quote) {
-      at = skipString(bytes, at);
+      at = skipString(bytes, at, findQuote);
     } else if (byte === 0x7b || byte === 0x5b) {
       depth++;
       if (depth > limits.jsonDepth) {
