@@ -19,6 +19,8 @@ export interface JsonBody {
   readonly value: JsonObject;
   /** Top-level fields by their decoded name. */
   readonly fields: ReadonlyMap<string, Span>;
+  /** The word stands somewhere in it: the body may hold pictures or files, which are not billed by their length. */
+  readonly mentionsBase64: boolean;
 }
 
 const quote = 0x22;
@@ -67,7 +69,12 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   const findQuote: FindQuote = text.length === bytes.length
     ? (from) => text.indexOf('"', from)
     : (from) => bytes.indexOf(quote, from);
-  return { bytes, value, fields: topLevelFields(bytes, findQuote) };
+  return {
+    bytes,
+    value,
+    fields: topLevelFields(bytes, findQuote),
+    mentionsBase64: text.includes("base64"),
+  };
 }
 
 /**

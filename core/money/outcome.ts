@@ -1,5 +1,6 @@
 /** The published outcome table: who pays for what. One function, so that no path has a rule of its own. */
 import type { AppliedPrice, Outcome } from "../receipt.ts";
+import { estimateOutputTokens } from "../tokens/rough_estimate.ts";
 import { costOfTokens, costOfUnits } from "./price.ts";
 import { noTokens, type TokenUsage } from "./token_usage.ts";
 
@@ -27,12 +28,6 @@ export interface Charge {
 }
 
 /**
- * English text has about 4 bytes per token, Vietnamese about 3. An estimate may not favour us, so it takes the larger
- * divisor: a customer is never charged more for our lack of a report.
- */
-const bytesPerOutputToken = 4;
-
-/**
  * Prices the end of a chat call.
  *
  * | outcome | charge |
@@ -58,7 +53,7 @@ export function chargeForChat(end: ChatEnd): Charge {
   if (free) {
     return { priceMicroVnd: 0n, usage: end.reported ?? noTokens, estimated: false, units: 0 };
   }
-  const counted = Math.ceil(end.outputBytes / bytesPerOutputToken);
+  const counted = estimateOutputTokens(end.outputBytes);
   const reported = end.reported;
   // A stream that ended early has reported its prompt, but of its output only the first few tokens.
   const early = end.outcome !== "completed" || end.reportIsStale === true;

@@ -15,6 +15,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
+import { estimateOutputTokens, roughInputTokens } from "../../core/tokens/rough_estimate.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";
 import {
   deliverAnswer,
@@ -66,7 +67,10 @@ export async function serveChat(
     mappedFrom,
     request,
     price,
-    bodyBytes: bytes.length,
+    // A picture is not billed by its base64. Counted now: a stream must not keep its prompt in memory for this.
+    estimatedInputTokens: body.mentionsBase64
+      ? roughInputTokens(body.value)
+      : estimateOutputTokens(bytes.length),
     reservation,
     startedAtMs,
     startedMonotonicMs,

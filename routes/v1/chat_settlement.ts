@@ -18,7 +18,8 @@ export interface ChatSettlementInput {
   readonly mappedFrom: string | undefined;
   readonly request: ChatRequest;
   readonly price: AppliedPrice;
-  readonly bodyBytes: number;
+  /** Our own count of the prompt, for a provider that reports none. */
+  readonly estimatedInputTokens: number;
   readonly reservation: Reservation;
   readonly startedAtMs: number;
   readonly startedMonotonicMs: number;
@@ -42,9 +43,6 @@ export interface CallEnd {
   readonly route: Route | undefined;
   readonly attempts: readonly Attempt[];
 }
-
-/** Prompts without a report are counted at this many bytes of request per token, JSON and all. */
-const bytesPerInputToken = 4;
 
 export class ChatSettlement {
   readonly #gateway: Gateway;
@@ -109,13 +107,14 @@ export class ChatSettlement {
 
   /** Debits and writes the receipt; resolves when both are durable. */
   async settle(end: CallEnd): Promise<Receipt> {
-    const { requestId, principal, model, mappedFrom, request, price, bodyBytes } = this.#input;
+    const { requestId, principal, model, mappedFrom, request, price, estimatedInputTokens } =
+      this.#input;
     const charge = chargeForChat({
       outcome: end.outcome,
       price,
       reported: end.reading?.usage,
       reportIsStale: end.reading?.usageRejected ?? false,
-      estimatedInputTokens: Math.ceil(bodyBytes / bytesPerInputToken),
+      estimatedInputTokens,
       outputBytes: end.reading?.outputBytes ?? 0,
     });
     this.#ended = true;
