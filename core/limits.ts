@@ -218,6 +218,10 @@ export const limits = {
   attachedRows: 8,
   /** Bytes of one such row: the store's bound for a value is 64 KiB, and a failing write would tear the commit. */
   attachedRowBytes: 32 * 1024,
+  /** Largest receipt in the store: 16 attempts with two texts each, every character two bytes. */
+  receiptBytes: 32 * 1024,
+  /** Characters on one sheet of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB. */
+  receiptSheetChars: 30_000,
   /** Attempts kept on a receipt: more routes than that are never tried for one call. */
   receiptAttempts: 16,
   /** Longest text on a receipt; names are far shorter, but the mapped-from name comes from a stranger. */

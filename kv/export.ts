@@ -4,15 +4,19 @@
  * Only what is listed here leaves the store, and secrets are not: no password, session, token, second factor or key
  * hash, and of an API key neither the sealed text nor its hashes. Amounts are decimal strings of µVND.
  */
-import type { RequestId } from "../core/ids.ts";
 import { decodeBatch } from "./batches.ts";
 import { aggregatePrefix } from "./keys.ts";
-import { decodeReceipt } from "./receipt_codec.ts";
+import { decodeSheet } from "./receipt_sheets.ts";
+
+interface ExportedRecord {
+  readonly key: Deno.KvKey;
+  readonly value: unknown;
+}
 
 /** What may leave, by the first part of the key. The function says what of it. */
-const exported: Readonly<Record<string, (entry: Deno.KvEntry<unknown>) => unknown>> = {
+const exported: Readonly<Record<string, (entry: Deno.KvEntry<unknown>) => ExportedRecord[]>> = {
   account: whole,
-  api_key: (entry) => without(entry.value, ["hash", "sealed", "previous"]),
+  api_key: ({ key, value }) => [{ key, value: without(value, ["hash", "sealed", "previous"]) }],
   bank_event: whole,
   bank_event_unmatched: whole,
   bank_movement: whole,
@@ -23,8 +27,9 @@ const exported: Readonly<Record<string, (entry: Deno.KvEntry<unknown>) => unknow
   lease: whole,
   ledger: whole,
   operator_audit: whole,
-  receipt: ({ key, value }) => decodeReceipt(key[1] as RequestId, value),
-  settled: (entry) => decodeBatch(entry).parts,
+  receipt: (entry) =>
+    decodeSheet(entry).map((receipt) => ({ key: ["receipt", receipt.requestId], value: receipt })),
+  settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],
   topup_order: whole,
   topup_payment: whole,
   usage: whole,
@@ -32,8 +37,8 @@ const exported: Readonly<Record<string, (entry: Deno.KvEntry<unknown>) => unknow
   wallet: whole,
 };
 
-function whole(entry: Deno.KvEntry<unknown>): unknown {
-  return entry.value;
+function whole({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
+  return [{ key, value }];
 }
 
 function without(value: unknown, fields: readonly string[]): unknown {
@@ -67,12 +72,14 @@ function plain(_field: string, value: unknown): unknown {
  */
 export async function* exportRecords(kv: Deno.Kv): AsyncGenerator<string> {
   for (const prefix of Object.keys(exported).sort()) {
-    const value = exported[prefix];
-    if (!value) continue;
+    const recordsOf = exported[prefix];
+    if (!recordsOf) continue;
     for await (
       const entry of kv.list<unknown>({ prefix: aggregatePrefix(prefix) }, { batchSize: 500 })
     ) {
-      yield `${JSON.stringify({ key: entry.key, value: value(entry) }, plain)}\n`;
+      for (const { key, value } of recordsOf(entry)) {
+        yield `${JSON.stringify({ key, value }, plain)}\n`;
+      }
     }
   }
 }

@@ -12,7 +12,6 @@ import type {
   InstanceId,
   InvoiceId,
   LedgerId,
-  RequestId,
   VideoId,
 } from "../core/ids.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
@@ -162,14 +161,16 @@ export function indexerKey(instanceId: InstanceId): Deno.KvKey {
   return ["indexer", instanceId];
 }
 
-// Receipts: by request id (ascending in time, so they append), the batches not yet indexed, the index, the day sums.
+// Receipts: on sheets by request id (ascending in time, so they append), the batches not yet indexed, the index, the
+// day sums.
 
 export function receiptsPrefix(): Deno.KvKey {
   return ["receipt"];
 }
 
-export function receiptKey(requestId: RequestId): Deno.KvKey {
-  return ["receipt", requestId];
+/** `newest` is the last request id on the sheet, or a bound for a range. */
+export function receiptSheetKey(newest: string): Deno.KvKey {
+  return ["receipt", newest];
 }
 
 export function batchesPrefix(): Deno.KvKey {

@@ -6,20 +6,15 @@ import type { AccountId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
 import { listBatches } from "./batches.ts";
-import { receiptKey } from "./keys.ts";
-import { decodeReceipt } from "./receipt_codec.ts";
 import { listIndexed } from "./receipt_index.ts";
-
-/** The store's bound for one `getMany`. */
-const keysPerRead = 10;
+import { readSheets } from "./receipt_sheets.ts";
 
 /** The receipt of a call, if it was settled. Whose it is must be checked by the caller. */
 export async function readReceipt(
   kv: Deno.Kv,
   requestId: RequestId,
 ): Promise<Receipt | undefined> {
-  const row = await kv.get(receiptKey(requestId));
-  return row.versionstamp === null ? undefined : decodeReceipt(requestId, row.value);
+  return (await readSheets(kv, [requestId])).get(requestId);
 }
 
 /** The receipts of these calls that exist, in the same order. */
@@ -27,16 +22,9 @@ export async function readReceipts(
   kv: Deno.Kv,
   requestIds: readonly RequestId[],
 ): Promise<Receipt[]> {
-  const receipts: Receipt[] = [];
-  for (let at = 0; at < requestIds.length; at += keysPerRead) {
-    const some = requestIds.slice(at, at + keysPerRead);
-    const rows = await kv.getMany<unknown[]>(some.map(receiptKey));
-    some.forEach((requestId, at) => {
-      const row = rows[at];
-      if (row && row.versionstamp !== null) receipts.push(decodeReceipt(requestId, row.value));
-    });
-  }
-  return receipts;
+  const found = await readSheets(kv, requestIds);
+  return requestIds.map((requestId) => found.get(requestId))
+    .filter((receipt) => receipt !== undefined);
 }
 
 /** Ids of an account's calls that are settled but may not be in the index yet; some may be in both. */

@@ -4,10 +4,8 @@
  * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all;
  * 2. nothing is negative;
  * 3. every receipt is found through its account, once, and the day sums are the sums of the receipts;
- * 4. every video task that failed was refunded what it cost, once, and every open one will be asked for again.
- *
- * (That there is one charge per request id follows: the receipt's key is the request id, and (1) would be off by a
- * second charge that has no receipt.)
+ * 4. every video task that failed was refunded what it cost, once, and every open one will be asked for again;
+ * 5. no call has two receipts.
  *
  * May run beside a live service. One fast scan adds everything up; accounts that look wrong, or were in use meanwhile,
  * are then checked one by one, where a reading counts only if nothing moved. Accounts that never stand still are
@@ -16,6 +14,7 @@
 import { InvariantError } from "../core/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import type { Receipt } from "../core/receipt.ts";
 import { decodeBatch } from "./batches.ts";
 import {
   allReceiptPagesPrefix,
@@ -28,8 +27,8 @@ import {
 } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { leaseRow } from "./leases.ts";
-import { decodeReceipt } from "./receipt_codec.ts";
 import { pageIds } from "./receipt_index.ts";
+import { decodeSheet, sheetBucketOf } from "./receipt_sheets.ts";
 import {
   addReceipts,
   noUsage,
@@ -104,6 +103,9 @@ class Scan {
   /** Calls of batches, until they are seen in the index. */
   readonly #tail = new Map<RequestId, AccountId>();
   readonly #indexedTail = new Set<RequestId>();
+  /** The bucket of sheets that is being read, and the calls in it so far. */
+  #bucket = "";
+  readonly #bucketIds = new Set<RequestId>();
 
   constructor(kv: Deno.Kv, isOurs: (accountId: AccountId) => boolean) {
     this.#kv = kv;
@@ -172,7 +174,9 @@ class Scan {
         tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
       }
     });
-    await this.#each(receiptsPrefix(), none, (entry) => this.#addReceipt(entry));
+    await this.#each(receiptsPrefix(), none, (entry) => {
+      for (const receipt of decodeSheet(entry)) this.#addReceipt(receipt);
+    });
     await this.#each(rollupsPrefix(), second, ({ key, value }) => {
       const id = key.join(" ");
       if (!sameUsage(usageSum(value), this.sums.get(id) ?? noUsage)) this.suspects.add(second(key));
@@ -194,10 +198,10 @@ class Scan {
     }
   }
 
-  #addReceipt(entry: Deno.KvEntry<unknown>): void {
-    const requestId = entry.key[1] as RequestId;
-    const receipt = decodeReceipt(requestId, entry.value);
+  #addReceipt(receipt: Receipt): void {
+    const { requestId } = receipt;
     if (!this.#isOurs(receipt.accountId)) return;
+    this.#checkOnce(receipt);
     this.receipts++;
     const tally = this.tally(receipt.accountId);
     tally.chargedMicroVnd += receipt.costMicroVnd;
@@ -205,6 +209,17 @@ class Scan {
     if (this.#tail.has(requestId) && !this.#indexedTail.has(requestId)) return;
     const id = rollupCellKey(rollupCell(receipt)).join(" ");
     this.sums.set(id, addReceipts(this.sums.get(id) ?? noUsage, [receipt]));
+  }
+
+  /** Receipts of one id can only lie in one bucket, and the sheets of a bucket lie together. */
+  #checkOnce({ requestId, accountId }: Receipt): void {
+    const bucket = sheetBucketOf(requestId);
+    if (bucket !== this.#bucket) this.#bucketIds.clear();
+    this.#bucket = bucket;
+    if (this.#bucketIds.has(requestId)) {
+      this.problems.push({ accountId, kind: "twice", detail: `${requestId} has two receipts` });
+    }
+    this.#bucketIds.add(requestId);
   }
 
   #conclude(): void {

@@ -20,7 +20,7 @@ import { readWallet } from "./wallets.ts";
 /** Something that must not be. */
 export interface Problem {
   readonly accountId?: AccountId;
-  readonly kind: "balance" | "index" | "rollup" | "row" | "video";
+  readonly kind: "balance" | "index" | "rollup" | "row" | "twice" | "video";
   readonly detail: string;
 }
 

@@ -4,8 +4,7 @@
  */
 import { InvariantError } from "../../core/assert.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { receiptKey } from "../keys.ts";
-import { decodeReceipt } from "../receipt_codec.ts";
+import { readReceipt } from "../receipts.ts";
 import { type CommitOutcome, Fence, type FenceDeps } from "./fence.ts";
 import { IndexQueue } from "./index_queue.ts";
 import { LeaseBook } from "./lease_book.ts";
@@ -202,9 +201,7 @@ export class Pipeline {
     for (let attempt = 0;; attempt++) {
       if (attempt > 0) await this.#patience.backoff(attempt);
       try {
-        const row = await this.#deps.bounded(this.#deps.kv.get(receiptKey(draft.requestId)));
-        if (row.versionstamp === null) return undefined;
-        return decodeReceipt(draft.requestId, row.value);
+        return await this.#deps.bounded(readReceipt(this.#deps.kv, draft.requestId));
       } catch (error) {
         if (error instanceof InvariantError) throw error;
       }

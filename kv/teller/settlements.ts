@@ -5,8 +5,9 @@ import type { AccountId, RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { type BatchPart, encodeBatch } from "../batches.ts";
-import { batchKey, receiptKey } from "../keys.ts";
-import { boundReceipt, encodeReceipt } from "../receipt_codec.ts";
+import { batchKey } from "../keys.ts";
+import { boundReceipt } from "../receipt_codec.ts";
+import { SheetLayout } from "../receipt_sheets.ts";
 import type { Fence } from "./fence.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 import type { Attachment, ReceiptDraft } from "./types.ts";
@@ -102,20 +103,20 @@ export class Settlements {
     | { readonly outcome: "refused" }
     | { readonly outcome: "lost"; readonly underWay: Finished[] }
   > {
-    const { batch, values } = this.#take();
+    const { batch, sheets } = this.#take();
     let landed = 0;
     const putBack = () => {
       this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
     };
     const outcome = await fence.commit((op, commit) => {
       landed = commit;
-      batch.forEach(({ finished, receipt }, at) => {
-        op.set(receiptKey(receipt.requestId), values[at]);
-        for (const { key, value, expireIn } of finished.rows) {
+      sheets.write(op);
+      for (const { finished: { rows } } of batch) {
+        for (const { key, value, expireIn } of rows) {
           if (value === undefined) op.delete(key);
           else op.set(key, value, expireIn === undefined ? {} : { expireIn });
         }
-      });
+      }
       op.set(batchKey(fence.instanceId, commit), encodeBatch(parts(batch)));
     }).catch((error: unknown) => {
       putBack();
@@ -136,27 +137,28 @@ export class Settlements {
     return { outcome, commit: landed, receipts: batch.map(({ receipt }) => receipt) };
   }
 
-  #take(): { batch: Written[]; values: string[] } {
+  /** The longest waiting calls that fit one commit, with their receipts laid onto sheets. */
+  #take(): { batch: Written[]; sheets: SheetLayout } {
     const batch: Written[] = [];
-    const values: string[] = [];
+    const sheets = new SheetLayout();
     let bytes = 0;
     let rows = 0;
     for (const finished of this.#queue) {
-      const receipt = receiptOf(finished);
-      const value = encodeReceipt(receipt);
-      const size = value.length * bytesPerCharacter + rowOverheadBytes +
-        finished.rows.length * limits.attachedRowBytes;
+      // As if each had a sheet of its own and the largest receipt there is: what is laid down cannot be taken back.
+      const rowsOfThis = 1 + finished.rows.length;
+      const bytesAtMost = limits.receiptBytes + finished.rows.length * limits.attachedRowBytes;
       const full = batch.length >= limits.receiptsPerCommit ||
-        rows + 1 + finished.rows.length > limits.rowsPerCommit ||
-        bytes + size > limits.moneyCommitBytes;
+        rows + rowsOfThis > limits.rowsPerCommit ||
+        bytes + bytesAtMost > limits.moneyCommitBytes;
       if (full && batch.length > 0) break;
+      const receipt = receiptOf(finished);
       batch.push({ finished, receipt });
-      values.push(value);
-      bytes += size;
-      rows += 1 + finished.rows.length;
+      bytes += sheets.add(receipt) * bytesPerCharacter + rowOverheadBytes +
+        finished.rows.length * limits.attachedRowBytes;
+      rows += rowsOfThis;
     }
     this.#queue = this.#queue.slice(batch.length);
-    return { batch, values };
+    return { batch, sheets };
   }
 }
 

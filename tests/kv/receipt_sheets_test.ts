@@ -1,0 +1,115 @@
+import fc from "fast-check";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { InvariantError } from "../../core/assert.ts";
+import { newId, type RequestId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Receipt } from "../../core/receipt.ts";
+import { encodeReceipt } from "../../kv/receipt_codec.ts";
+import { decodeSheet, readSheets, SheetLayout } from "../../kv/receipt_sheets.ts";
+import { readReceipt, readReceipts } from "../../kv/receipts.ts";
+import { verifyStore } from "../../kv/verify.ts";
+import { draftOf, newAccount } from "../support/money_world.ts";
+
+const account = newAccount();
+
+/** A receipt of a call that began at `atMs`; ids of one process ascend, so its own clock makes them. */
+function receiptAt(atMs: number, some: Partial<Receipt> = {}): Receipt {
+  const time = atMs.toString(36).padStart(9, "0");
+  const tail = newId("request", 0).slice("req_".length + time.length);
+  const { priceMicroVnd, ...draft } = draftOf(7n, { requestId: `req_${time}${tail}` as RequestId });
+  return {
+    ...draft,
+    accountId: account,
+    costMicroVnd: priceMicroVnd,
+    shortfallMicroVnd: 0n,
+    ...some,
+  };
+}
+
+async function commit(kv: Deno.Kv, receipts: readonly Receipt[]): Promise<void> {
+  const sheets = new SheetLayout();
+  for (const receipt of receipts) sheets.add(receipt);
+  const op = kv.atomic();
+  sheets.write(op);
+  await op.commit();
+}
+
+const sheetsOf = async (kv: Deno.Kv) =>
+  await Array.fromAsync(kv.list<unknown>({ prefix: ["receipt"] }));
+
+Deno.test("every receipt is found by its id, however calls and commits were mixed", async () => {
+  const moment = fc.oneof(fc.nat({ max: 80 }), fc.nat({ max: 10_000 }));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(moment, { maxLength: 12 }), { maxLength: 6 }),
+      async (commits) => {
+        using kv = await Deno.openKv(":memory:");
+        const all: Receipt[] = [];
+        for (const moments of commits) {
+          const receipts = moments.map((atMs) => receiptAt(atMs));
+          await commit(kv, receipts);
+          all.push(...receipts);
+        }
+        for (const receipt of all) {
+          assertEquals(await readReceipt(kv, receipt.requestId), receipt);
+        }
+        const ids = all.map(({ requestId }) => requestId);
+        const absent = receiptAt(40).requestId;
+        assertEquals(await readReceipts(kv, [...ids, absent]), all);
+        assertEquals((await readSheets(kv, [absent])).size, 0);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("calls of the same moment share a row, others do not", async () => {
+  using kv = await Deno.openKv(":memory:");
+  // 36 ms is one digit of the time in base 36.
+  await commit(kv, [receiptAt(72), receiptAt(107), receiptAt(108), receiptAt(72)]);
+  const rows = await sheetsOf(kv);
+  assertEquals(rows.map((row) => decodeSheet(row).length), [3, 1]);
+});
+
+Deno.test("a sheet stays inside the store's bound, also in letters of two bytes", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const model = "mô hình ".repeat(32);
+  const receipts = Array.from({ length: 250 }, () => receiptAt(0, { model }));
+  await commit(kv, receipts);
+  const rows = await sheetsOf(kv);
+  assert(rows.length > 1);
+  for (const { value } of rows) {
+    assert(typeof value === "string" && value.length <= limits.receiptSheetChars + 2);
+  }
+  assertEquals((await readReceipts(kv, receipts.map(({ requestId }) => requestId))).length, 250);
+});
+
+Deno.test("a row of the first form, one bare receipt, is still read", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const receipt = receiptAt(5);
+  await kv.set(["receipt", receipt.requestId], encodeReceipt(receipt));
+  await commit(kv, [receiptAt(5), receiptAt(5)]);
+  assertEquals(await readReceipt(kv, receipt.requestId), receipt);
+});
+
+Deno.test("a receipt on the wrong sheet would not be found, so it is no receipt", () => {
+  const receipt = receiptAt(5);
+  const value = `[["${receipt.requestId}",${encodeReceipt(receipt)}]]`;
+  const row = (newest: string) => ({ key: ["receipt", newest], value, versionstamp: "0" });
+  assertEquals(decodeSheet(row(receipt.requestId)), [receipt]);
+  for (const newest of [receiptAt(500).requestId, `${receipt.requestId.slice(0, -1)}.`, "req_0"]) {
+    assertThrows(() => decodeSheet(row(newest)), InvariantError);
+  }
+});
+
+Deno.test("verification tells of a call with two receipts", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const [one, two] = [receiptAt(1), receiptAt(3)];
+  await commit(kv, [one]);
+  await commit(kv, [one, two]);
+  const { problems } = await verifyStore(kv);
+  assertEquals(
+    problems.filter(({ kind }) => kind === "twice"),
+    [{ accountId: account, kind: "twice", detail: `${one.requestId} has two receipts` }],
+  );
+});
