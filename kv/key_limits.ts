@@ -8,6 +8,7 @@ import { invariant } from "../core/assert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ApiKeyId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import type { Receipt } from "../core/receipt.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
 import { vietnamDay } from "./rollups.ts";
 import type { Reservation, ReserveResult, Teller } from "./teller/mod.ts";
@@ -137,6 +138,11 @@ class KeyLimits {
     this.#holds.set(reservation, { spending, amountMicroVnd });
   }
 
+  /** Whether a reservation counts against limits. */
+  isBound(reservation: Reservation): boolean {
+    return this.#holds.has(reservation);
+  }
+
   /** A call ended: what it held becomes what it cost. */
   end(reservation: Reservation, costMicroVnd: bigint): void {
     const hold = this.#holds.get(reservation);
@@ -173,6 +179,19 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
     return result;
   }
 
+  async function settleLimited(...call: Parameters<Teller["settle"]>): Promise<Receipt> {
+    const [reservation] = call;
+    try {
+      const receipt = await teller.settle(...call);
+      keyLimits.end(reservation, receipt.costMicroVnd);
+      return receipt;
+    } catch (error) {
+      // Nobody knows yet what it cost; the next look at the store tells.
+      keyLimits.end(reservation, 0n);
+      throw error;
+    }
+  }
+
   return {
     get instanceId() {
       return teller.instanceId;
@@ -185,17 +204,10 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
       isLimited(key)
         ? reserveLimited(key, amountMicroVnd)
         : teller.reserve(key.accountId, amountMicroVnd),
-    async settle(reservation, draft, attach) {
-      try {
-        const receipt = await teller.settle(reservation, draft, attach);
-        keyLimits.end(reservation, receipt.costMicroVnd);
-        return receipt;
-      } catch (error) {
-        // Nobody knows yet what it cost; the next look at the store tells.
-        keyLimits.end(reservation, 0n);
-        throw error;
-      }
-    },
+    settle: (reservation, draft, attach) =>
+      keyLimits.isBound(reservation)
+        ? settleLimited(reservation, draft, attach)
+        : teller.settle(reservation, draft, attach),
     release(reservation) {
       teller.release(reservation);
       keyLimits.end(reservation, 0n);

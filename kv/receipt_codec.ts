@@ -149,15 +149,23 @@ function tokenUsage(stored: NonNullable<Stored[14]>): TokenUsage {
   return { input, cacheRead, cacheWrite, output, reasoning };
 }
 
-function clip(text: string): string {
-  return text.length <= limits.receiptTextChars ? text : text.slice(0, limits.receiptTextChars);
+const isLong = (text: string | undefined): boolean =>
+  text !== undefined && text.length > limits.receiptTextChars;
+
+function isBounded({ model, style, mappedFrom, route, attempts }: Receipt): boolean {
+  return !isLong(model) && !isLong(style) && !isLong(mappedFrom) && !isLong(route) &&
+    attempts.length <= limits.receiptAttempts &&
+    attempts.every((attempt) => !isLong(attempt.route) && !isLong(attempt.outcome));
 }
+
+const clip = (text: string): string => text.slice(0, limits.receiptTextChars);
 
 /**
  * The same receipt with every text and list inside its bound, so that its row can never be too large to be written:
  * a write that fails would tear the commit it is in.
  */
 export function boundReceipt(receipt: Receipt): Receipt {
+  if (isBounded(receipt)) return receipt;
   const { mappedFrom, route } = receipt;
   return {
     ...receipt,

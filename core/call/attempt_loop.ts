@@ -10,8 +10,7 @@ import type { AttemptHandlers, StartedStream, WholeAnswer } from "./attempt.ts";
 import { stopError } from "./call_control.ts";
 import { type FailedTry, type RaceOutcome, Racer, type RacerInput } from "./racer.ts";
 
-export interface AttemptLoopInput<Handlers extends AttemptHandlers>
-  extends Omit<RacerInput<Handlers>, "route"> {
+export interface AttemptLoopInput<Handlers extends AttemptHandlers> extends RacerInput<Handlers> {
   /** Routes in the order to try; each at most once, or once per credential where one was refused. */
   readonly candidates: readonly Route[];
   /** Streaming: when a second route runs beside the first, and the quicker one is taken. */
@@ -91,7 +90,7 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     const route = this.#queue.shift();
     if (route === undefined) return undefined;
     this.#started++;
-    return new Racer({ ...this.#input, route });
+    return new Racer(this.#input, route);
   }
 
   #note(racer: Racer<Handlers>, lost = false): void {
@@ -168,7 +167,10 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
       const racer = this.#next();
       if (racer === undefined) break;
       const outcome = await this.#race(racer);
-      if (outcome.ok) return { ...outcome, attempts };
+      if (outcome.ok) {
+        const { route, handlers, result } = outcome;
+        return { ok: true, route, handlers, result, attempts };
+      }
       if (!this.#goesOn(outcome)) {
         const error = control.stopped === undefined ? outcome.error : stopError(control.stopped);
         return { ok: false, error, attempts };
@@ -182,8 +184,8 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
 }
 
 /** Runs the loop. Never rejects: a failed call is a value, and an exception of ours is an `internal_error`. */
-export async function runAttempts<Handlers extends AttemptHandlers>(
+export function runAttempts<Handlers extends AttemptHandlers>(
   input: AttemptLoopInput<Handlers>,
 ): Promise<AttemptLoopResult<Handlers>> {
-  return await new AttemptLoop(input).run();
+  return new AttemptLoop(input).run();
 }

@@ -6,7 +6,7 @@ export type StopReason = "client_gone" | "call_timeout" | "shutdown";
 
 export class CallControl {
   #stopped: StopReason | undefined;
-  readonly #onStop = new Set<() => void>();
+  #onStop: Set<() => void> | undefined;
 
   get stopped(): StopReason | undefined {
     return this.#stopped;
@@ -15,18 +15,18 @@ export class CallControl {
   /** Has `cancel` run when the call is stopped, at once if it was. Bounded by the routes that run for one call. */
   attach(cancel: () => void): void {
     if (this.#stopped !== undefined) cancel();
-    else this.#onStop.add(cancel);
+    else (this.#onStop ??= new Set()).add(cancel);
   }
 
   detach(cancel: () => void): void {
-    this.#onStop.delete(cancel);
+    this.#onStop?.delete(cancel);
   }
 
   stop(reason: StopReason): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = reason;
-    for (const cancel of this.#onStop) cancel();
-    this.#onStop.clear();
+    for (const cancel of this.#onStop ?? []) cancel();
+    this.#onStop = undefined;
   }
 }
 

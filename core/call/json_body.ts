@@ -27,6 +27,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const lenientUtf8 = new TextDecoder();
+const encoder = new TextEncoder();
 
 /**
  * Decodes, refusing what is no UTF-8. The lenient decoder is several times quicker and marks every fault; only a text
@@ -39,8 +40,35 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return text.includes("\ufffd") ? strictUtf8.decode(bytes) : text;
 }
 
-/** Where the next quote is, from a position on; -1 if there is none. */
-type FindQuote = (from: number) => number;
+/**
+ * A valid JSON text as bytes. Where all of it is ASCII, positions in text and bytes agree: the engine searches and
+ * cuts text far quicker than bytes.
+ */
+class Source {
+  readonly bytes: Uint8Array;
+  readonly #text: string | undefined;
+
+  constructor(bytes: Uint8Array, text: string) {
+    this.bytes = bytes;
+    this.#text = text.length === bytes.length ? text : undefined;
+  }
+
+  /** Where the next quote is, from a position on; -1 if there is none. */
+  findQuote(from: number): number {
+    return this.#text === undefined
+      ? this.bytes.indexOf(quote, from)
+      : this.#text.indexOf('"', from);
+  }
+
+  /** The value of the string literal between two positions, its quotes included. */
+  stringAt(start: number, end: number): string {
+    const literal = this.#text?.slice(start, end) ??
+      strictUtf8.decode(this.bytes.subarray(start, end));
+    if (!literal.includes("\\")) return literal.slice(1, -1);
+    const value: unknown = JSON.parse(literal);
+    return typeof value === "string" ? value : "";
+  }
+}
 
 /**
  * Parses a body and refuses what could mean one thing to us and another to the provider.
@@ -65,14 +93,10 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   if (!isJsonObject(value)) {
     throw new GatewayError("invalid_json", "The request body must be a JSON object");
   }
-  // Positions in text and bytes agree while all is ASCII; the engine searches text far quicker than bytes.
-  const findQuote: FindQuote = text.length === bytes.length
-    ? (from) => text.indexOf('"', from)
-    : (from) => bytes.indexOf(quote, from);
   return {
     bytes,
     value,
-    fields: topLevelFields(bytes, findQuote),
+    fields: topLevelFields(new Source(bytes, text)),
     mentionsBase64: text.includes("base64"),
   };
 }
@@ -96,27 +120,23 @@ const decisive: ReadonlySet<string> = new Set([
 ]);
 
 /** Finds the top-level fields of a text that is known to be a valid JSON object. */
-function topLevelFields(bytes: Uint8Array, findQuote: FindQuote): ReadonlyMap<string, Span> {
+function topLevelFields(source: Source): ReadonlyMap<string, Span> {
+  const { bytes } = source;
   const fields = new Map<string, Span>();
   let at = bytes.indexOf(0x7b) + 1;
   for (;;) {
     at = skipBlank(bytes, at);
     if (bytes[at] === 0x2c) at = skipBlank(bytes, at + 1);
     if (at >= bytes.length || bytes[at] === 0x7d) return fields;
-    const nameEnd = skipString(bytes, at, findQuote);
-    const name = decodeName(bytes.subarray(at, nameEnd));
+    const nameEnd = skipString(source, at);
+    const name = source.stringAt(at, nameEnd);
     at = skipBlank(bytes, nameEnd);
     const start = skipBlank(bytes, at + 1);
-    const end = skipValue(bytes, start, findQuote);
+    const end = skipValue(source, start);
     const folded = name.toLowerCase();
     if (folded !== name && decisive.has(folded)) {
-      throw new GatewayError(
-        "invalid_json",
-        `The field ${JSON.stringify(name)} is named ${folded}`,
-        {
-          param: name,
-        },
-      );
+      const problem = `The field ${JSON.stringify(name)} is named ${folded}`;
+      throw new GatewayError("invalid_json", problem, { param: name });
     }
     if (fields.has(name)) {
       throw new GatewayError("invalid_json", `The field ${JSON.stringify(name)} is there twice`, {
@@ -128,11 +148,6 @@ function topLevelFields(bytes: Uint8Array, findQuote: FindQuote): ReadonlyMap<st
   }
 }
 
-function decodeName(bytes: Uint8Array): string {
-  const name: unknown = JSON.parse(strictUtf8.decode(bytes));
-  return typeof name === "string" ? name : "";
-}
-
 function skipBlank(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at]! <= 0x20) at++;
@@ -140,10 +155,11 @@ function skipBlank(bytes: Uint8Array, from: number): number {
 }
 
 /** From the opening quote to behind the closing one. Strings are most of a body: they are searched, not walked. */
-function skipString(bytes: Uint8Array, from: number, findQuote: FindQuote): number {
+function skipString(source: Source, from: number): number {
+  const { bytes } = source;
   let at = from;
   for (;;) {
-    at = findQuote(at + 1);
+    at = source.findQuote(at + 1);
     if (at === -1) return bytes.length;
     let escapes = 0;
     while (bytes[at - 1 - escapes] === backslash) escapes++;
@@ -151,13 +167,14 @@ function skipString(bytes: Uint8Array, from: number, findQuote: FindQuote): numb
   }
 }
 
-function skipValue(bytes: Uint8Array, from: number, findQuote: FindQuote): number {
+function skipValue(source: Source, from: number): number {
+  const { bytes } = source;
   let depth = 0;
   let at = from;
   while (at < bytes.length) {
     const byte = bytes[at]!;
     if (byte === quote) {
-      at = skipString(bytes, at, findQuote);
+      at = skipString(source, at);
     } else if (byte === 0x7b || byte === 0x5b) {
       depth++;
       if (depth > limits.jsonDepth) {
@@ -197,7 +214,6 @@ function skipValue(bytes: Uint8Array, from: number, findQuote: FindQuote): numbe
  */
 export function withFields(body: JsonBody, changes: JsonObject): Uint8Array {
   const edits: { start: number; end: number; text: Uint8Array }[] = [];
-  const encoder = new TextEncoder();
   const closing = body.bytes.lastIndexOf(0x7d);
   let added = "";
   let isEmpty = body.fields.size === 0;

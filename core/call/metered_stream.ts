@@ -57,6 +57,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#preamble = input.started.preamble;
     this.#keepAlive = input.deadlines.create(() => this.#sendKeepAlive());
     this.#idle = input.deadlines.create(() => {
+      if (!this.#pulling) return;
       this.#stalled = true;
       input.started.exchange.cancel();
     });
@@ -67,23 +68,21 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#input.control.attach(this.#onStop);
   }
 
-  async pull(controller: Controller): Promise<void> {
-    if (this.#ending !== undefined) return await this.#ending;
+  pull(controller: Controller): Promise<void> | undefined {
+    if (this.#ending !== undefined) return this.#ending;
     const preamble = this.#preamble;
     this.#preamble = undefined;
-    if (preamble !== undefined && preamble.length > 0) return controller.enqueue(preamble);
-    this.#pulling = true;
-    try {
-      await this.#forward(controller);
-    } finally {
-      this.#pulling = false;
-    }
+    if (preamble === undefined || preamble.length === 0) return this.#forward(controller);
+    controller.enqueue(preamble);
+    return undefined;
   }
 
   /** Forwards the next bytes there are, or ends the stream. */
   async #forward(controller: Controller): Promise<void> {
     const { started, idleMs, control } = this.#input;
     const { reading } = this.#pipe;
+    this.#pulling = true;
+    // Never disarmed between events, which would cost more than arming: when due they ask whether a pull waits.
     this.#keepAlive.arm(limits.keepAliveMs);
     try {
       while (reading.state === "open" && !started.bodyEnded) {
@@ -103,13 +102,13 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     } catch (failure) {
       await this.#break(failure);
     } finally {
-      this.#idle.disarm();
-      this.#keepAlive.disarm();
+      this.#pulling = false;
     }
   }
 
   #sendKeepAlive(): void {
-    if (this.#ending !== undefined || this.#controller === undefined) return;
+    // A client that does not read is not waiting for anything; its next pull arms again.
+    if (!this.#pulling || this.#ending !== undefined || this.#controller === undefined) return;
     // Only while the client waits for bytes: one that does not read gets no queue built up for it.
     if ((this.#controller.desiredSize ?? -1) >= 0) this.#controller.enqueue(this.#input.keepAlive);
     this.#keepAlive.arm(limits.keepAliveMs);
@@ -164,6 +163,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
 
   async #release(outcome: Outcome, tail: Uint8Array | undefined): Promise<void> {
     const controller = this.#controller;
+    this.#idle.disarm();
+    this.#keepAlive.disarm();
     this.#input.control.detach(this.#onStop);
     if (outcome === "client_gone" && this.#isWhole) await this.#readReport();
     try {
@@ -234,8 +235,6 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
 
   /** The client left: stop the upstream, at once while it still produces, then pay for what was produced. */
   async cancel(): Promise<void> {
-    this.#idle.disarm();
-    this.#keepAlive.disarm();
     if (this.#ending === undefined && !this.#isWhole) this.#input.started.exchange.cancel();
     await this.#end("client_gone", new Uint8Array(0));
   }

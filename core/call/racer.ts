@@ -1,7 +1,7 @@
 /** One try of one route as something that can be raced, stopped and reported. */
 import type { Route } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import type { Deadlines } from "../deadlines.ts";
+import type { Deadline, Deadlines } from "../deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import type { Attempt } from "../receipt.ts";
 import {
@@ -24,7 +24,6 @@ export type AttemptResult =
   | { readonly kind: "stopped"; readonly ms: number };
 
 export interface RacerInput<Handlers extends AttemptHandlers> {
-  readonly route: Route;
   /** Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused). */
   readonly start: (route: Route) => Handlers;
   readonly stream: boolean;
@@ -33,8 +32,8 @@ export interface RacerInput<Handlers extends AttemptHandlers> {
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly control: CallControl;
-  /** Told once about each try, e.g. to keep the health of routes. */
-  readonly report: (route: Route, result: AttemptResult) => void;
+  /** Told once about each try and when, on the monotonic clock, it ended; e.g. to keep the health of routes. */
+  readonly report: (route: Route, result: AttemptResult, endedMs: number) => void;
   /** Told of an exception that nobody foresaw. The try counts as failed, its route is not blamed. */
   readonly onBug: (error: unknown) => void;
 }
@@ -71,8 +70,8 @@ export class Racer<Handlers extends AttemptHandlers> {
   #slow = false;
   #attempt: Attempt | undefined;
 
-  constructor(input: RacerInput<Handlers>) {
-    this.route = input.route;
+  constructor(input: RacerInput<Handlers>, route: Route) {
+    this.route = route;
     this.#input = input;
     this.#startedMs = input.clock.monotonicMs();
     this.outcome = this.#run();
@@ -90,19 +89,24 @@ export class Racer<Handlers extends AttemptHandlers> {
   }
 
   async #run(): Promise<RaceOutcome<Handlers>> {
-    const { route, start, stream, patienceMs, deadlines, control } = this.#input;
-    const slowness = deadlines.create(() => {
-      this.#slow = true;
-      this.#cancel();
-    });
+    const { route } = this;
+    const { start, stream, patienceMs, deadlines, control } = this.#input;
+    let slowness: Deadline | undefined;
     try {
       const handlers = start(route);
       this.#handlers = handlers;
       control.attach(this.#cancel);
       const patience = patienceMs(route);
-      if (patience !== undefined) slowness.arm(patience);
-      const attempt = stream ? attemptStream : attemptAnswer;
-      const result = await attempt(handlers, deadlines);
+      if (patience !== undefined) {
+        slowness = deadlines.create(() => {
+          this.#slow = true;
+          this.#cancel();
+        });
+        slowness.arm(patience);
+      }
+      const result = stream
+        ? await attemptStream(handlers, deadlines)
+        : await attemptAnswer(handlers, deadlines);
       // Came in the very moment in which its exchange was given up: there is nothing more to read from it.
       if (this.#slow) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
@@ -111,7 +115,7 @@ export class Racer<Handlers extends AttemptHandlers> {
       this.#cancel();
       return this.#failed(failure);
     } finally {
-      slowness.disarm();
+      slowness?.disarm();
       control.detach(this.#cancel);
     }
   }
@@ -146,9 +150,10 @@ export class Racer<Handlers extends AttemptHandlers> {
   }
 
   #finish(outcome: string, result: (ms: number) => AttemptResult): void {
-    const ms = this.#input.clock.monotonicMs() - this.#startedMs;
+    const endedMs = this.#input.clock.monotonicMs();
+    const ms = endedMs - this.#startedMs;
     this.#attempt = { route: this.route.id, outcome, ms: Math.round(ms) };
-    this.#input.report(this.route, result(ms));
+    this.#input.report(this.route, result(ms), endedMs);
   }
 }
 

@@ -1,24 +1,29 @@
 import { type ByteReader, UpstreamFailure } from "../upstream/transport.ts";
 
-/** Bytes that grow: each doubling copies once. */
+/** Bytes that grow: a body of one piece is copied once, others double their room. */
 class Gathering {
-  #buffer = new Uint8Array(4096);
+  #buffer: Uint8Array | undefined;
   length = 0;
 
+  /** Takes a copy: pieces are views into a buffer that is used again. */
   add(chunk: Uint8Array): void {
-    if (this.length + chunk.length > this.#buffer.length) {
-      const larger = new Uint8Array(
-        Math.max(this.#buffer.length * 2, this.length + chunk.length),
-      );
+    const length = this.length + chunk.length;
+    const buffer = this.#buffer;
+    if (buffer === undefined) {
+      this.#buffer = chunk.slice();
+    } else if (length <= buffer.length) {
+      buffer.set(chunk, this.length);
+    } else {
+      const larger = new Uint8Array(Math.max(buffer.length * 2, length));
       larger.set(this.bytes());
+      larger.set(chunk, this.length);
       this.#buffer = larger;
     }
-    this.#buffer.set(chunk, this.length);
-    this.length += chunk.length;
+    this.length = length;
   }
 
   bytes(): Uint8Array {
-    return this.#buffer.subarray(0, this.length);
+    return this.#buffer?.subarray(0, this.length) ?? new Uint8Array(0);
   }
 }
 

@@ -1,5 +1,6 @@
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { copyOf } from "../slab.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { JsonScanError } from "../sse/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
@@ -118,7 +119,7 @@ export class BytePipe implements StreamPipe {
     let out: Uint8Array;
     if (this.#ranges.length === 1) {
       out = first.bytes === lent
-        ? first.bytes.slice(first.start, first.end)
+        ? copyOf(first.bytes, first.start, first.end)
         : first.bytes.subarray(first.start, first.end);
     } else {
       let length = 0;

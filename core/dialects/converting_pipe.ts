@@ -1,6 +1,7 @@
 /** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { encoded } from "../slab.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
 import { needsRestoring, restoringSink } from "./answer_restoration.ts";
@@ -18,7 +19,6 @@ import { literalBytes } from "./json_literal.ts";
 import { newStreamReading } from "./reading.ts";
 
 const nothing = new Uint8Array(0);
-const textEncoder = new TextEncoder();
 
 /**
  * A pipe for a client that speaks another style than the upstream.
@@ -109,7 +109,7 @@ class ConvertingPipe implements StreamPipe {
     const text = this.#out;
     if (text === "") return nothing;
     this.#out = "";
-    return textEncoder.encode(text);
+    return encoded(text);
   }
 
   /** Keeps what the upstream did wrong for the caller; bugs of ours pass. */

@@ -12,6 +12,10 @@ function tooSlow(): GatewayError {
   return new GatewayError("request_timeout", "The request body came too slowly");
 }
 
+function brokenOff(cause: unknown): GatewayError {
+  return new GatewayError("invalid_request", "The request body broke off", { cause });
+}
+
 /**
  * Reads on and throws away, so that the client can finish sending and read our answer: the server would otherwise
  * reset the connection under it. Bounded: past that the reset is the client's own doing.
@@ -82,15 +86,21 @@ async function readChunks(
 }
 
 /** Bodies that are declared small are read in one go, without a stream between: the cheapest way there is. */
-async function readAtOnce(request: Request, deadlines: Deadlines): Promise<Uint8Array> {
-  const late = Promise.withResolvers<never>();
-  const patience = deadlines.create(() => late.reject(tooSlow()));
-  patience.arm(limits.requestBodyMs);
-  try {
-    return await Promise.race([request.bytes(), late.promise]);
-  } finally {
-    patience.disarm();
-  }
+function readAtOnce(request: Request, deadlines: Deadlines): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const patience = deadlines.create(() => reject(tooSlow()));
+    patience.arm(limits.requestBodyMs);
+    request.bytes().then(
+      (bytes) => {
+        patience.disarm();
+        resolve(bytes);
+      },
+      (error) => {
+        patience.disarm();
+        reject(brokenOff(error));
+      },
+    );
+  });
 }
 
 async function readSlowly(
@@ -114,7 +124,8 @@ async function readSlowly(
     if (timedOut) throw tooSlow();
     return bytes;
   } catch (error) {
-    throw timedOut ? tooSlow() : error;
+    if (error instanceof GatewayError) throw error;
+    throw timedOut ? tooSlow() : brokenOff(error);
   } finally {
     patience.disarm();
   }
@@ -126,21 +137,15 @@ async function readSlowly(
  * @throws {GatewayError} `request_too_large` above `maxBytes` (also for chunked bodies), `request_timeout` when the
  * client sends too slowly, `invalid_request` when it breaks off
  */
-export async function readRequestBody(
+export function readRequestBody(
   request: Request,
   deadlines: Deadlines,
   maxBytes: number = limits.requestBodyBytes,
 ): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;
-  try {
-    // The server holds the client to its content-length, so this is bounded.
-    return declaredBytes !== undefined &&
-        declaredBytes <= Math.min(maxBytes, limits.bodyAtOnceBytes)
-      ? await readAtOnce(request, deadlines)
-      : await readSlowly(request, deadlines, maxBytes, declaredBytes);
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw new GatewayError("invalid_request", "The request body broke off", { cause: error });
-  }
+  // The server holds the client to its content-length, so this is bounded.
+  return declaredBytes !== undefined && declaredBytes <= Math.min(maxBytes, limits.bodyAtOnceBytes)
+    ? readAtOnce(request, deadlines)
+    : readSlowly(request, deadlines, maxBytes, declaredBytes);
 }

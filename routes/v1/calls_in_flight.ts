@@ -1,11 +1,11 @@
 /** The calls that run right now, so that a shutdown can wait for them and at last end them. */
 import { CallControl } from "../../core/call/call_control.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadline, Deadlines } from "../../core/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 
 export class CallsInFlight {
   readonly #deadlines: Deadlines;
-  readonly #running = new Map<CallControl, () => void>();
+  readonly #running = new Map<CallControl, Deadline>();
   #onIdle: (() => void) | undefined;
 
   constructor(deadlines: Deadlines) {
@@ -21,15 +21,15 @@ export class CallsInFlight {
     const control = new CallControl();
     const deadline = this.#deadlines.create(() => control.stop("call_timeout"));
     deadline.arm(limits.callMs);
-    this.#running.set(control, () => deadline.disarm());
+    this.#running.set(control, deadline);
     return control;
   }
 
   /** Ends a call. Safe to call twice. */
   end(control: CallControl): void {
-    const disarm = this.#running.get(control);
-    if (disarm === undefined) return;
-    disarm();
+    const deadline = this.#running.get(control);
+    if (deadline === undefined) return;
+    deadline.disarm();
     this.#running.delete(control);
     if (this.#running.size === 0) this.#onIdle?.();
   }

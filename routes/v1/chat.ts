@@ -146,15 +146,14 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     deadlines: gateway.deadlines,
     clock: gateway.clock,
     control,
-    report: (route, result) => {
-      settlement.tried(route, result);
+    report: (route, result, endedMs) => {
+      settlement.tried(route, result, endedMs);
       router.report(model, route, operation, result);
     },
     onBug: settlement.onBug,
   });
   if (loop.ok) {
     gateway.availability.note(model.id, true, gateway.clock.nowMs());
-    settlement.firstOutput();
     return loop;
   }
   const error = failureOf(delivery, loop.error, candidates.length);

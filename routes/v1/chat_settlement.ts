@@ -6,8 +6,9 @@ import type { RequestId } from "../../core/ids.ts";
 import { chargeForChat } from "../../core/money/outcome.ts";
 import type { TokenUsage } from "../../core/money/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
+import type { Writable } from "../../core/writable.ts";
 import type { Principal } from "../../kv/key_directory.ts";
-import type { Reservation } from "../../kv/teller/mod.ts";
+import type { ReceiptDraft, Reservation } from "../../kv/teller/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -76,18 +77,21 @@ export class ChatSettlement {
     return this.#input.mappedFrom;
   }
 
+  /** Somebody wants to know when each part of the call happened. */
+  get #isTraced(): boolean {
+    return this.#input.origin !== undefined;
+  }
+
   #elapsedMs(): number {
     return Math.round(this.#gateway.clock.monotonicMs() - this.#input.startedMonotonicMs);
   }
 
-  /** Notes the moment at which output began. */
-  firstOutput(): void {
-    this.#firstOutputMs = this.#elapsedMs();
-  }
-
-  /** Notes a try of a route that just ended. */
-  tried(route: Route, result: AttemptResult): void {
-    const endedMs = this.#gateway.clock.monotonicMs();
+  /** Notes a try of a route that ended at `endedMs`; the first good one is where output began. */
+  tried(route: Route, result: AttemptResult, endedMs: number): void {
+    if (result.kind === "ok") {
+      this.#firstOutputMs ??= Math.round(endedMs - this.#input.startedMonotonicMs);
+    }
+    if (!this.#isTraced) return;
     this.#tries.push({
       route: route.id,
       result: result.kind === "failed" ? result.error.code : result.kind,
@@ -120,36 +124,30 @@ export class ChatSettlement {
     this.#ended = true;
     this.#noteThroughput(end);
     const settleStartedMs = this.#gateway.clock.monotonicMs();
+    const draft: Writable<ReceiptDraft> = {
+      requestId,
+      keyId: principal.key.id,
+      kind: "chat",
+      model: model.id,
+      style: request.style,
+      startedAtMs: this.#input.startedAtMs,
+      latencyMs: Math.round(settleStartedMs - this.#input.startedMonotonicMs),
+      status: end.status,
+      stream: request.stream,
+      outcome: end.outcome,
+      usage: charge.usage,
+      estimated: charge.estimated,
+      units: charge.units,
+      price,
+      priceMicroVnd: charge.priceMicroVnd,
+      attempts: end.attempts,
+    };
+    if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
+    if (end.route !== undefined) draft.route = end.route.id;
+    if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
     try {
-      const receipt = await this.#gateway.teller.settle(this.#input.reservation, {
-        requestId,
-        keyId: principal.key.id,
-        kind: "chat",
-        model: model.id,
-        ...(mappedFrom === undefined ? {} : { mappedFrom }),
-        style: request.style,
-        ...(end.route === undefined ? {} : { route: end.route.id }),
-        startedAtMs: this.#input.startedAtMs,
-        latencyMs: this.#elapsedMs(),
-        ...(this.#firstOutputMs === undefined ? {} : { firstOutputMs: this.#firstOutputMs }),
-        status: end.status,
-        stream: request.stream,
-        outcome: end.outcome,
-        usage: charge.usage,
-        estimated: charge.estimated,
-        units: charge.units,
-        price,
-        priceMicroVnd: charge.priceMicroVnd,
-        attempts: end.attempts,
-      });
-      this.#gateway.log.call(receipt, {
-        origin: this.#input.origin,
-        startedMs: this.#input.startedMonotonicMs,
-        tries: this.#tries,
-        settleStartedMs,
-        endedMs: this.#gateway.clock.monotonicMs(),
-        stopReason: end.reading?.stopReason,
-      });
+      const receipt = await this.#gateway.teller.settle(this.#input.reservation, draft);
+      this.#tell(receipt, settleStartedMs, end.reading?.stopReason);
       return receipt;
     } catch (error) {
       // Only when the ledger was closed over it: the client sees a broken connection, the hold goes back.
@@ -161,6 +159,20 @@ export class ChatSettlement {
     } finally {
       this.#input.onEnd();
     }
+  }
+
+  #tell(receipt: Receipt, settleStartedMs: number, stopReason: string | undefined): void {
+    const { log, clock } = this.#gateway;
+    const { origin, startedMonotonicMs } = this.#input;
+    if (!this.#isTraced) return log.call(receipt);
+    log.call(receipt, {
+      origin,
+      startedMs: startedMonotonicMs,
+      tries: this.#tries,
+      settleStartedMs,
+      endedMs: clock.monotonicMs(),
+      stopReason,
+    });
   }
 
   /** The call ended before anything could be charged, e.g. its conversion was refused: the hold goes back. */

@@ -34,7 +34,8 @@ export async function admitRequest(
   const { request } = incoming;
   let principal: Principal;
   try {
-    principal = await admitCaller(gateway, incoming);
+    const admitted = admitCaller(gateway, incoming);
+    principal = admitted instanceof Promise ? await admitted : admitted;
   } catch (error) {
     await discardRequestBody(request, gateway.deadlines);
     throw error;
@@ -43,7 +44,7 @@ export async function admitRequest(
   return { body, principal };
 }
 
-async function admitCaller(gateway: Gateway, incoming: Incoming): Promise<Principal> {
+function admitCaller(gateway: Gateway, incoming: Incoming): Principal | Promise<Principal> {
   const { maintenance } = gateway.control.switches;
   if (maintenance !== undefined) {
     throw new GatewayError("maintenance", maintenance.message, {
@@ -51,7 +52,7 @@ async function admitCaller(gateway: Gateway, incoming: Incoming): Promise<Princi
     });
   }
   const { request, clientAddress } = incoming;
-  return await authenticate(request.headers, gateway.directory, clientAddress);
+  return authenticate(request.headers, gateway.directory, clientAddress);
 }
 
 /**

@@ -94,12 +94,23 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
           this.#release();
           return null;
         }
-        this.#needLink().recycle();
-        if (await this.#fill(this.#setting.bounds.idleMs)) continue;
+        // As `#fill` does it, but without a promise of its own: this runs once per event of a stream.
+        const link = this.#needLink();
+        link.recycle();
+        link.arm(this.#setting.bounds.idleMs);
+        this.#waiting = true;
+        const byteCount = await link.read();
+        this.#waiting = false;
+        if (this.#failure) throw this.#failure;
+        if (byteCount !== null) {
+          link.took(byteCount);
+          continue;
+        }
         if (this.#head?.framing.kind !== "until_close") throw cut("the connection ended early");
         this.#bodyComplete = true;
       }
     } catch (error) {
+      this.#waiting = false;
       throw this.#fail(error);
     }
   }
@@ -173,13 +184,12 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
       if (link.start === link.end) link.recycle();
       else link.extend();
       searched = link.end;
-      if (!await this.#fill(headMs)) throw cut("the connection ended before the head");
+      if (!await this.#fill(link, headMs)) throw cut("the connection ended before the head");
     }
   }
 
   /** Waits for bytes; false at the end of the peer's side. */
-  async #fill(silenceMs: number): Promise<boolean> {
-    const link = this.#needLink();
+  async #fill(link: Link, silenceMs: number): Promise<boolean> {
     link.arm(silenceMs);
     this.#waiting = true;
     try {
