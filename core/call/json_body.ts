@@ -4,6 +4,7 @@
  * Same-style calls must reach the provider unchanged, so a field is replaced in the bytes instead of parsing and
  * writing the whole body again: faithful, and cheap for long prompts.
  */
+import { dearFieldNames } from "../dialects/dear/wishes.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
@@ -81,7 +82,7 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
  * Fields that decide what a call may cost. Some providers match names without regard to case, and the last one wins
  * there: a `Model` behind our `model` would be another model at the price of this one.
  */
-const decisive: ReadonlySet<string> = new Set([
+const decisive: ReadonlyMap<string, string> = new Map([
   "model",
   "stream",
   "stream_options",
@@ -93,7 +94,14 @@ const decisive: ReadonlySet<string> = new Set([
   "previous_response_id",
   "conversation",
   "prompt",
-]);
+  "thread",
+  ...dearFieldNames,
+].map((name) => [foldCase(name), name]));
+
+/** As those providers do it: some letters have a third case (`ſ` is an `s`, U+212A a `k`). */
+function foldCase(name: string): string {
+  return name.toUpperCase().toLowerCase();
+}
 
 /** Finds the top-level fields of a text that is known to be a valid JSON object. */
 function topLevelFields(bytes: Uint8Array, findQuote: FindQuote): ReadonlyMap<string, Span> {
@@ -108,11 +116,11 @@ function topLevelFields(bytes: Uint8Array, findQuote: FindQuote): ReadonlyMap<st
     at = skipBlank(bytes, nameEnd);
     const start = skipBlank(bytes, at + 1);
     const end = skipValue(bytes, start, findQuote);
-    const folded = name.toLowerCase();
-    if (folded !== name && decisive.has(folded)) {
+    const known = decisive.get(foldCase(name));
+    if (known !== undefined && known !== name) {
       throw new GatewayError(
         "invalid_json",
-        `The field ${JSON.stringify(name)} is named ${folded}`,
+        `The field ${JSON.stringify(name)} is named ${known}`,
         {
           param: name,
         },
