@@ -177,6 +177,7 @@ function modelOf(scenario: Scenario): Model {
     priority: scenario.preferFirst && i > 0 ? 1 : 0,
     weight: 1,
     countTokens: false,
+    allow: new Set(),
     facts: {},
   }));
   return {

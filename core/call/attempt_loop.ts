@@ -111,8 +111,10 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     const tries = (this.#tries.get(route) ?? 0) + 1;
     this.#tries.set(route, tries);
     if (mayRepeat && tries < limits.triesPerRoute) this.#queue.unshift(route);
-    if (unsuited) this.#unsuited ??= error;
-    else this.#telling = moreTelling(this.#telling, error);
+    if (unsuited) {
+      this.#unsuited ??= error;
+      this.#started--; // nobody was asked
+    } else this.#telling = moreTelling(this.#telling, error);
   }
 
   /** Waits for a racer, and past the hedge's moment for a second one beside it. */

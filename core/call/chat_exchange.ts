@@ -5,6 +5,7 @@ import { readAnswer } from "../dialects/answer_reading.ts";
 import type { PipeContext, Style } from "../dialects/contract.ts";
 import { convertAnswer, convertRequest } from "../dialects/convert.ts";
 import { createConvertingPipe } from "../dialects/converting_pipe.ts";
+import { sortBetas, type SortedBetas } from "../dialects/dear/betas.ts";
 import { decodeProviderError, type ProviderErrorOptions } from "../dialects/errors.ts";
 import { createNativePipe } from "../dialects/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
@@ -12,6 +13,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./chat_request.ts";
+import { fieldsLeftOut } from "./dear_features.ts";
 import { withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { type JsonBody, withFields } from "./json_body.ts";
 import { providerRequest } from "./provider_request.ts";
@@ -64,9 +66,34 @@ function errorOptions(waitSeconds: number | undefined, native: boolean): Provide
   return { native, ...(waitSeconds === undefined ? {} : { retryAfterSeconds: waitSeconds }) };
 }
 
+/** What a route of the Messages style gets of the client's betas. */
+function betasFor(call: ChatCall, route: Route, style: Style): SortedBetas {
+  const header = style === "messages" ? call.clientHeader("anthropic-beta") : undefined;
+  return header === undefined ? { kept: undefined, dropped: [] } : sortBetas(header, route.allow);
+}
+
+function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
+  if (!call.strict || dropped.length === 0) return;
+  throw new GatewayError(
+    "conversion_refused",
+    `This model cannot carry: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
+    { param: dropped[0] ?? "" },
+  );
+}
+
+interface NativeChanges {
+  readonly injectUsage: boolean;
+  readonly leftOut: readonly string[];
+}
+
 /** The client's body with only what must change: the provider's name of the model, and the wish for usage. */
-function nativeBody(call: ChatCall, route: Route, injectUsage: boolean): Uint8Array {
+function nativeBody(
+  call: ChatCall,
+  route: Route,
+  { injectUsage, leftOut }: NativeChanges,
+): Uint8Array {
   const changes: JsonObject = withoutForeignReasoning(call.request.style, call.body);
+  for (const field of leftOut) changes[field] = null;
   if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
   if (injectUsage) {
     const options = call.body.value["stream_options"];
@@ -78,14 +105,19 @@ function nativeBody(call: ChatCall, route: Route, injectUsage: boolean): Uint8Ar
   return withFields(call.body, changes);
 }
 
-function open(call: ChatCall, style: Style, access: RouteAccess, body: Uint8Array) {
+function open(
+  call: ChatCall,
+  style: Style,
+  access: RouteAccess,
+  { body, betas }: { readonly body: Uint8Array; readonly betas: SortedBetas },
+) {
   return access.transport.open(providerRequest({
     provider: access.provider,
     style,
     secret: access.secret,
     body,
     stream: call.request.stream,
-    clientHeader: call.clientHeader,
+    clientHeader: (name) => name === "anthropic-beta" ? betas.kept : call.clientHeader(name),
   }));
 }
 
@@ -96,10 +128,16 @@ function startNative(
   access: RouteAccess,
 ): ChatExchange {
   const { request } = call;
+  const asked = { style, body: call.body.value };
+  const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
+  const betas = betasFor(call, route, style);
+  const dropped = [...leftOut, ...betas.dropped];
+  refuseDropping(call, dropped);
   const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
     route.facts["include_usage"] !== false;
+  const body = nativeBody(call, route, { injectUsage: injectedUsage, leftOut });
   return {
-    exchange: open(call, style, access, nativeBody(call, route, injectedUsage)),
+    exchange: open(call, style, access, { body, betas }),
     createPipe: () => createNativePipe(style, { ...pipeContext(call), injectedUsage }),
     readAnswer: (body) => readAnswer(style, body),
     decodeError: (status, body, waitSeconds) =>
@@ -107,7 +145,7 @@ function startNative(
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: (answer) => answer.bytes,
-    dropped: [],
+    dropped,
   };
 }
 
@@ -118,23 +156,29 @@ function startConverted(
   access: RouteAccess,
 ): ChatExchange {
   const clientStyle = call.request.style;
+  const asked = { style: clientStyle, body: call.body.value };
+  const { model } = call;
+  // What the model's own routes refuse must not be lost on the way to another style instead.
+  if (model.routes.some((other) => other.style === clientStyle)) {
+    fieldsLeftOut({ model, route, sent: asked, asked });
+  }
   const converted = convertRequest(clientStyle, style, call.body.value, {
     facts: route.facts,
     upstreamModel: route.upstreamModel,
-    maxOutputTokens: call.model.maxOutputTokens,
+    maxOutputTokens: model.maxOutputTokens,
   });
   if (!converted.ok) throw converted.error;
-  const { body, dropped, memory } = converted.request;
-  if (call.strict && dropped.length > 0) {
-    throw new GatewayError(
-      "conversion_refused",
-      `This model cannot carry: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
-      { param: dropped[0] ?? "" },
-    );
-  }
+  const { body, memory } = converted.request;
+  // A route may carry fields of its own choice (`facts.extra_fields`): they are judged as they go out.
+  const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
+  const betas = betasFor(call, route, style);
+  const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
+  refuseDropping(call, dropped);
+  for (const field of leftOut) delete body[field];
   const context = pipeContext(call);
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
   return {
-    exchange: open(call, style, access, new TextEncoder().encode(JSON.stringify(body))),
+    exchange: open(call, style, access, { body: bytes, betas }),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
     readAnswer: (answer) => readAnswer(style, answer),
     decodeError: (status, text, waitSeconds) =>
@@ -152,7 +196,8 @@ function startConverted(
 /**
  * Starts a chat call on a route.
  *
- * @throws {GatewayError} when the request cannot be converted to the route's style
+ * @throws {GatewayError} before anything is sent, when the request cannot be converted to the route's style or asks
+ * for what this route does not allow
  */
 export function startChatExchange(call: ChatCall, route: Route, access: RouteAccess): ChatExchange {
   const style = chatStyle(route);

@@ -87,10 +87,23 @@ function checkMessages(body: JsonObject, contentRequired: boolean): void {
   }
 }
 
+/**
+ * Refuses what lies at the provider, under the one account that all our customers share there: whoever knows its id
+ * could read what another customer said, and it makes a prompt of any length out of a few bytes.
+ */
+function refuseStoredState(body: JsonObject, fields: readonly string[], instead: string): void {
+  for (const field of fields) {
+    if (body[field] !== undefined && body[field] !== null) {
+      throw invalid(field, `is not supported; send the whole conversation as ${instead}`);
+    }
+  }
+}
+
 const tokenBounds = { min: 1, max: limits.maxTokens };
 
 function readMessages(body: JsonObject, counting: boolean): ChatRequest {
   checkMessages(body, true);
+  refuseStoredState(body, ["thread"], "messages");
   const maxTokens = optionalInteger(body, "max_tokens", { ...tokenBounds, min: 0 });
   if (maxTokens === undefined && !counting) throw invalid("max_tokens", "is required");
   return {
@@ -125,19 +138,9 @@ function readChat(body: JsonObject): ChatRequest {
   };
 }
 
-/**
- * What lies at the provider, under the one account that all our customers share there: whoever knows its id could read
- * what another customer said, and it makes a prompt of any length out of a few bytes.
- */
-const storedState = ["previous_response_id", "conversation", "prompt"];
-
 function readResponses(body: JsonObject): ChatRequest {
   const { input } = body;
-  for (const field of storedState) {
-    if (body[field] !== undefined && body[field] !== null) {
-      throw invalid(field, "is not supported; send the whole conversation as input");
-    }
-  }
+  refuseStoredState(body, ["previous_response_id", "conversation", "prompt"], "input");
   if (input === undefined || input === null) throw invalid("input", "is required");
   if (typeof input !== "string") {
     if (!Array.isArray(input)) throw invalid("input", "must be a string or a list of items");

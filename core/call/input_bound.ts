@@ -1,4 +1,5 @@
 /** How many tokens a prompt can be, from its bytes alone: for the reservation, not for the bill. */
+import { dearFeatureOfTool } from "../dialects/dear/tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 
@@ -32,10 +33,14 @@ interface Unseen {
 
 /** What one hosted tool brings into the prompt unasked: search results are some pages, seldom more. */
 const tokensPerHostedTool = 100_000;
-const hostedTools =
-  /^(?:web_search|web_fetch|code_execution|code_interpreter|file_search|mcp|image_generation)/;
 /** Top-level fields that switch hosted tools on without a list entry. */
-const hostedFields = ["mcp_servers", "web_search_options", "plugins"];
+const hostedFields = [
+  "mcp_servers",
+  "web_search_options",
+  "plugins",
+  "enable_search",
+  "search_parameters",
+];
 /** Parts that are nothing but a reference. */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   "item_reference",
@@ -75,8 +80,7 @@ function unseenOf(body: JsonObject): Unseen {
   for (const field of ["messages", "input", "system"]) addUnseen(body[field], unseen);
   const tools = body["tools"];
   for (const tool of Array.isArray(tools) ? tools : []) {
-    const type = isJsonObject(tool) ? tool["type"] : undefined;
-    if (typeof type === "string" && hostedTools.test(type)) unseen.tokens += tokensPerHostedTool;
+    if (dearFeatureOfTool(tool) !== undefined) unseen.tokens += tokensPerHostedTool;
   }
   for (const field of hostedFields) {
     if (body[field] !== undefined && body[field] !== null) unseen.tokens += tokensPerHostedTool;

@@ -4,6 +4,7 @@
  * Same-style calls must reach the provider unchanged, so a field is replaced in the bytes instead of parsing and
  * writing the whole body again: faithful, and cheap for long prompts.
  */
+import { dearFieldNames } from "../dialects/dear/wishes.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
@@ -101,11 +102,14 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   };
 }
 
+/** Nearly every name: its own folding. */
+const plainName = /^[a-z0-9_]*$/;
+
 /**
  * Fields that decide what a call may cost. Some providers match names without regard to case, and the last one wins
  * there: a `Model` behind our `model` would be another model at the price of this one.
  */
-const decisive: ReadonlySet<string> = new Set([
+const decisive: ReadonlyMap<string, string> = new Map([
   "model",
   "stream",
   "stream_options",
@@ -117,7 +121,14 @@ const decisive: ReadonlySet<string> = new Set([
   "previous_response_id",
   "conversation",
   "prompt",
-]);
+  "thread",
+  ...dearFieldNames,
+].map((name) => [foldCase(name), name]));
+
+/** As those providers do it: some letters have a third case (`ſ` is an `s`, U+212A a `k`). */
+function foldCase(name: string): string {
+  return plainName.test(name) ? name : name.toUpperCase().toLowerCase();
+}
 
 /** Finds the top-level fields of a text that is known to be a valid JSON object. */
 function topLevelFields(source: Source): ReadonlyMap<string, Span> {
@@ -133,9 +144,9 @@ function topLevelFields(source: Source): ReadonlyMap<string, Span> {
     at = skipBlank(bytes, nameEnd);
     const start = skipBlank(bytes, at + 1);
     const end = skipValue(source, start);
-    const folded = name.toLowerCase();
-    if (folded !== name && decisive.has(folded)) {
-      const problem = `The field ${JSON.stringify(name)} is named ${folded}`;
+    const known = decisive.get(foldCase(name));
+    if (known !== undefined && known !== name) {
+      const problem = `The field ${JSON.stringify(name)} is named ${known}`;
       throw new GatewayError("invalid_json", problem, { param: name });
     }
     if (fields.has(name)) {

@@ -1,5 +1,6 @@
 /** The catalogue in memory: built once from `gateway.json`, read on every call. */
 import type { RouteFacts, Style } from "../dialects/contract.ts";
+import type { DearFeature } from "../dialects/dear/features.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../money/price.ts";
 import { videoModelProblems } from "../video/model_rules.ts";
@@ -20,6 +21,8 @@ export interface Route {
   readonly priority: number;
   readonly weight: number;
   readonly countTokens: boolean;
+  /** What may cost the operator more than tokens here. */
+  readonly allow: ReadonlySet<DearFeature>;
   readonly facts: RouteFacts & { readonly videoAdapter?: unknown };
 }
 
@@ -102,6 +105,7 @@ function buildRoutes(entry: ModelEntry): Route[] {
       priority: route.priority,
       weight: route.weight,
       countTokens: route.countTokens,
+      allow: new Set(route.allow),
       facts: route.facts,
     }));
   });
@@ -134,6 +138,9 @@ function modelProblems(model: Model, path: string, file: GatewayFile): string[] 
     }
     if (kindOfStyle[route.style] !== model.kind) {
       problems.push(`${path}.routes: style "${route.style}" does not serve a ${model.kind} model`);
+    }
+    if (model.kind !== "chat" && route.allow.size > 0) {
+      problems.push(`${path}.routes: "allow" has no meaning for a ${model.kind} model`);
     }
     if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" is there twice`);
     routeIds.add(route.id);

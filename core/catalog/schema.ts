@@ -3,6 +3,7 @@
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
 import { z } from "zod";
+import { dearFeatures } from "../dialects/dear/features.ts";
 import { routeFactsSchema } from "../dialects/facts.ts";
 import { limits } from "../limits.ts";
 import { videoRulesSchema } from "../video/rules.ts";
@@ -92,6 +93,10 @@ export const routeSchema = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
   countTokens: z.boolean().default(false)
     .describe("The provider counts tokens at /v1/messages/count_tokens."),
+  allow: z.array(z.enum(dearFeatures)).default([]).describe(
+    "Chat: what this route lets through although the provider charges more than tokens for it. " +
+      "Customers are not charged for it; see docs/operations.md. Everything else of this kind is refused.",
+  ),
   facts: routeFactsSchema.extend({
     videoAdapter: z.unknown().optional()
       .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),

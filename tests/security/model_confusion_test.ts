@@ -12,6 +12,12 @@ Deno.test("a field that decides the cost is refused in other case: some provider
     '{"model":"a","N":16}',
     '{"model":"a","\\u0042ackground":true}',
     '{"model":"a","Max_Tokens":9}',
+    '{"model":"a","Service_Tier":"priority"}',
+    '{"model":"a","tools":[],"Tools":[{"type":"web_search"}]}',
+    '{"model":"a","provideroptions":{}}',
+    // Letters with a third case: some servers take `\u017f` for an `s` and U+212A for a `k`.
+    '{"model":"a","\u017ferver_tier":1,"\u017fpeed":"fast"}',
+    '{"model":"a","fallbac\u212as":"default"}',
   ];
   for (const body of bodies) {
     assertThrows(() => parse(body), GatewayError, "is named");

@@ -35,6 +35,11 @@ Deno.test("hosted tools bring text of their own, tools of the client do not", ()
   const hosted = { ...text, tools: [{ type: "web_search_20250305", name: "web_search" }] };
   assert(bound(hosted) >= 100_000);
   assert(bound({ ...text, web_search_options: {} }) >= 100_000);
+  assert(
+    bound({ ...text, tools: [{ type: "shell", environment: { type: "container_auto" } }] }) > 1e5,
+  );
+  const groups = { ...text, tools: [{ type: "namespace", name: "n", tools: [] }] };
+  assertEquals(bound(groups), JSON.stringify(groups).length);
   const own = { ...text, tools: [{ type: "function", function: { name: "web_search" } }] };
   assertEquals(bound(own), JSON.stringify(own).length);
 });
@@ -48,7 +53,7 @@ Deno.test("what is in the body itself counts by its length", () => {
   for (const body of bodies) assertEquals(bound(body), JSON.stringify(body).length);
 });
 
-Deno.test("Responses: state that lies at the provider is refused, it is no customer's own", () => {
+Deno.test("state that lies at the provider is refused, it is no customer's own", () => {
   const states: JsonObject[] = [
     { previous_response_id: "resp_1", input: "go on" },
     { conversation: "conv_1", input: "go on" },
@@ -62,6 +67,13 @@ Deno.test("Responses: state that lies at the provider is refused, it is no custo
       "is not supported",
     );
   }
+  const thread = { type: "continue", previous_message_id: "msg_1" };
+  const messages = [{ role: "user", content: "go on" }];
+  assertThrows(
+    () => readChatRequest("messages", { model: "m", max_tokens: 9, messages, thread }),
+    GatewayError,
+    "thread: is not supported",
+  );
   const nulls = { model: "m", previous_response_id: null, conversation: null, input: "hi" };
   assertEquals(readChatRequest("responses", nulls).model, "m");
 });

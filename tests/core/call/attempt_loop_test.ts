@@ -259,6 +259,21 @@ Deno.test("a route that cannot carry the request is passed over, unblamed and wi
   assertEquals(world.deadlines.armedCount, 0);
 });
 
+Deno.test("routes that cannot carry the request do not use up the tries of a call", async () => {
+  const many = Array.from({ length: 2 * limits.attemptsPerCall }, (_, i) => `unsuited${i}`);
+  const { result, world } = tryRoutes({
+    routes: [...many, "a"],
+    script: (route, exchange) => {
+      if (route !== "a") throw new GatewayError("conversion_refused", "no");
+      good(exchange);
+    },
+  });
+  const found = await result;
+  assertEquals(textOf(found), chatStream.text("Hello"));
+  assertEquals(found.attempts.length, many.length + 1);
+  assertEquals(world.deadlines.armedCount, 0);
+});
+
 Deno.test("an outage says more than a route that could not carry the request", async () => {
   const { result } = tryRoutes({
     routes: ["a", "b"],

@@ -23,6 +23,7 @@ export function routeOf(id: string): Route {
     priority: 0,
     weight: 1,
     countTokens: false,
+    allow: new Set(),
     facts: {},
   };
 }

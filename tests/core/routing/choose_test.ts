@@ -15,6 +15,7 @@ function choice(id: string, changes: Partial<Route> & { firstOutputMs?: number }
       priority: 0,
       weight: 1,
       countTokens: false,
+      allow: new Set(),
       facts: {},
       ...route,
     },

@@ -28,6 +28,7 @@ const route: RouteReport = {
     priority: 1,
     weight: 1,
     countTokens: false,
+    allow: new Set(),
     facts: {},
   },
   switched: undefined,

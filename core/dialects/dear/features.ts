@@ -1,0 +1,39 @@
+/** What providers charge for beyond tokens, or at dearer token rates: the closed set that `routes[].allow` takes. */
+export const dearFeatures = [
+  "web_search",
+  "web_fetch",
+  "code_execution",
+  "file_search",
+  "image_generation",
+  "mcp",
+  "other_tools",
+  "plugins",
+  "other_models",
+  "fallbacks",
+  "service_tier",
+  "fast_mode",
+  "inference_geo",
+  "long_context",
+  "media_output",
+] as const;
+
+export type DearFeature = typeof dearFeatures[number];
+
+/** How a refusal speaks of it: the subject of "costs extra at the provider". */
+export const dearFeatureWords: Readonly<Record<DearFeature, string>> = {
+  web_search: "searching the web",
+  web_fetch: "fetching web pages",
+  code_execution: "running code on the provider's machines",
+  file_search: "searching files on the provider's machines",
+  image_generation: "making pictures inside a chat",
+  mcp: "an MCP server that the provider calls",
+  other_tools: "a tool that the provider runs",
+  plugins: "a plugin of the provider",
+  other_models: "choosing other models or hosts at the provider",
+  fallbacks: "another model when this one declines",
+  service_tier: "this service tier",
+  fast_mode: "the fast mode",
+  inference_geo: "choosing where the model runs",
+  long_context: "the long context",
+  media_output: "an answer that is not text",
+};

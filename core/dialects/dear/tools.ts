@@ -1,0 +1,70 @@
+/** Tells tools that the provider runs, and charges for, from those that the caller runs and that cost only tokens. */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { DearFeature } from "./features.ts";
+
+/** The model only asks for these; the caller runs them. */
+const runByCaller: ReadonlySet<string> = new Set([
+  "function",
+  "custom",
+  "local_shell",
+  "apply_patch",
+  "computer",
+  "computer_use_preview",
+  "tool_search",
+  // A group: its tools are judged one by one.
+  "namespace",
+]);
+/** The same in the Messages style; and the vendor's search through the caller's own tools, which costs tokens only. */
+const runByCallerDated =
+  /^(?:(?:bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8}|tool_search_tool_\w+)$/;
+
+/** Dates and versions follow the name; aggregators put their own name before it. */
+const runByProvider: readonly (readonly [RegExp, DearFeature])[] = [
+  [/^(?:\w+:)?(?:web_search|x_search|live_search|google_search)/, "web_search"],
+  [/^(?:\w+:)?(?:web_fetch|url_context)/, "web_fetch"],
+  [/^(?:\w+:)?(?:code_execution|code_interpreter|programmatic_tool_calling)/, "code_execution"],
+  [/^(?:\w+:)?file_search/, "file_search"],
+  [/^(?:\w+:)?image_generation/, "image_generation"],
+  [/^mcp(?:_toolset)?$/, "mcp"],
+];
+
+/** Without a type it is a function, in the form of one style or the other. */
+function isPlainFunction(tool: JsonObject): boolean {
+  return typeof tool["name"] === "string" || isJsonObject(tool["function"]);
+}
+
+/** Some servers match names without regard to case: `Type` would win over `type` there. */
+function hidesType(tool: JsonObject): boolean {
+  for (const key in tool) {
+    if (key.length === 4 && key !== "type" && key.toLowerCase() === "type") return true;
+  }
+  return false;
+}
+
+/**
+ * What the provider charges for beyond tokens when it gets this entry of `tools`; `undefined`: nothing. A kind that is
+ * not known here counts as one that the provider runs.
+ *
+ * @example
+ * ```ts
+ * import { dearFeatureOfTool } from "./tools.ts";
+ * if (dearFeatureOfTool({ type: "web_search_20250305", name: "s" }) !== "web_search") throw new Error("free");
+ * if (dearFeatureOfTool({ type: "bash_20250124", name: "bash" }) !== undefined) throw new Error("dear");
+ * ```
+ */
+export function dearFeatureOfTool(tool: Json): DearFeature | undefined {
+  if (!isJsonObject(tool)) return "other_tools";
+  if (hidesType(tool)) return "other_tools";
+  const type = tool["type"];
+  if (type === undefined || type === null) return isPlainFunction(tool) ? undefined : "other_tools";
+  if (typeof type !== "string") return "other_tools";
+  if (runByCaller.has(type) || runByCallerDated.test(type)) return undefined;
+  if (type === "shell") return isLocalShell(tool["environment"]) ? undefined : "code_execution";
+  return runByProvider.find(([kind]) => kind.test(type))?.[1] ?? "other_tools";
+}
+
+/** A shell runs where the caller is, unless a container of the provider's is asked for. */
+function isLocalShell(environment: Json | undefined): boolean {
+  if (environment === undefined || environment === null) return true;
+  return isJsonObject(environment) && environment["type"] === "local";
+}

@@ -1,0 +1,163 @@
+/**
+ * Finds what a request asks for beyond tokens at the model's own rate: tools that the provider runs and charges for,
+ * dearer tiers, other models. Customers pay by the token or by the call, so each of these is the operator's loss
+ * unless a route allows it (`routes[].allow`, see docs/operations.md).
+ *
+ * Names are judged alike in all styles: servers that speak several take each other's fields. What is not known here
+ * passes; only tools of an unknown kind do not.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { Style } from "../contract.ts";
+import { hasDearBeta } from "./betas.ts";
+import type { DearFeature } from "./features.ts";
+import { dearFeatureOfTool } from "./tools.ts";
+
+/** One place of a request that costs more than tokens. */
+export interface DearWish {
+  readonly feature: DearFeature;
+  /** Where it stands, e.g. `tools.2`. Made of known names and numbers only. */
+  readonly path: string;
+  /** It matters only when the model declines: without it the caller gets that answer instead. Always a top-level field. */
+  readonly spare: boolean;
+}
+
+interface DearField {
+  readonly feature: DearFeature;
+  /** Values that cost nothing. `null` never does. */
+  readonly harmless: (value: Json) => boolean;
+}
+
+const never = () => false;
+const oneOf = (...values: readonly Json[]) => (value: Json) => values.includes(value);
+
+function isEmpty(value: Json): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** Top-level fields, of whichever vendor or aggregator. */
+const dearFields: ReadonlyMap<string, DearField> = new Map<string, DearField>([
+  // Tiers at the list price or below it. What `auto` means is the operator's own setting at the provider.
+  ["service_tier", {
+    feature: "service_tier",
+    harmless: oneOf("auto", "default", "standard", "standard_only", "flex", "on_demand"),
+  }],
+  ["speed", { feature: "fast_mode", harmless: oneOf("standard") }],
+  ["inference_geo", { feature: "inference_geo", harmless: oneOf("global") }],
+  ["web_search_options", { feature: "web_search", harmless: never }],
+  ["enable_search", { feature: "web_search", harmless: oneOf(false) }],
+  ["search_parameters", {
+    feature: "web_search",
+    harmless: (value) => isJsonObject(value) && value["mode"] === "off",
+  }],
+  ["container", { feature: "code_execution", harmless: never }],
+  ["mcp_servers", { feature: "mcp", harmless: isEmpty }],
+  ["plugins", { feature: "plugins", harmless: isEmpty }],
+  ["models", { feature: "other_models", harmless: isEmpty }],
+  ["provider", { feature: "other_models", harmless: isEmpty }],
+  ["providerOptions", { feature: "other_models", harmless: isEmpty }],
+  ["preset", { feature: "other_models", harmless: never }],
+  ["fallbacks", { feature: "fallbacks", harmless: isEmpty }],
+  ["modalities", {
+    feature: "media_output",
+    harmless: (value) => Array.isArray(value) && value.every((kind) => kind === "text"),
+  }],
+  ["audio", { feature: "media_output", harmless: never }],
+  ["betas", { feature: "long_context", harmless: (value) => !hasDearBeta(value) }],
+  ["anthropic_beta", { feature: "long_context", harmless: (value) => !hasDearBeta(value) }],
+]);
+
+/** Some servers merge this object into the request. */
+const mergedField = "extra_body";
+
+/** Fields that decide what a call costs the operator: they must not hide behind another case of their name. */
+export const dearFieldNames: readonly string[] = [
+  ...dearFields.keys(),
+  mergedField,
+  "tools",
+  "messages",
+  "input",
+];
+
+/**
+ * Everything in a request that may cost the operator more than tokens, in the order in which it stands there. One pass
+ * over the top-level fields and the tools, and over the outer level of the conversation where the style lets tools
+ * come in there.
+ *
+ * @example
+ * ```ts
+ * import { findDearWishes } from "./wishes.ts";
+ * const [wish] = findDearWishes("chat", { model: "m", messages: [], service_tier: "priority" });
+ * if (wish?.path !== "service_tier") throw new Error("not found");
+ * if (findDearWishes("chat", { model: "m", messages: [], service_tier: "auto" }).length > 0) throw new Error("found");
+ * ```
+ */
+export function findDearWishes(style: Style, body: JsonObject): readonly DearWish[] {
+  const found: DearWish[] = [];
+  addFields(body, "", found);
+  if (style === "messages") addAddedTools(body["messages"], found);
+  if (style === "responses") addInputTools(body["input"], found);
+  return found;
+}
+
+function addFields(body: JsonObject, prefix: string, found: DearWish[]): void {
+  for (const name in body) {
+    const value = body[name];
+    if (value === undefined || value === null) continue;
+    if (name === "tools") addTools(value, `${prefix}tools`, found);
+    else if (name === mergedField && prefix === "") {
+      if (isJsonObject(value)) addFields(value, `${mergedField}.`, found);
+    } else {
+      const field = dearFields.get(name);
+      if (field === undefined || field.harmless(value)) continue;
+      const spare = field.feature === "fallbacks" && prefix === "";
+      found.push({ feature: field.feature, path: `${prefix}${name}`, spare });
+    }
+  }
+}
+
+function addTools(tools: Json | undefined, path: string, found: DearWish[]): void {
+  if (!Array.isArray(tools)) return;
+  for (const [i, tool] of tools.entries()) addTool(tool, found, () => `${path}.${i}`);
+}
+
+function addTool(tool: Json, found: DearWish[], path: () => string): void {
+  const feature = dearFeatureOfTool(tool);
+  if (feature !== undefined) found.push({ feature, path: path(), spare: false });
+  else if (isJsonObject(tool) && tool["type"] === "namespace") {
+    addTools(tool["tools"], `${path()}.tools`, found);
+  }
+}
+
+/** Responses: some items bring tools of their own into the conversation. */
+function addInputTools(input: Json | undefined, found: DearWish[]): void {
+  if (!Array.isArray(input)) return;
+  for (const [i, item] of input.entries()) {
+    if (isJsonObject(item) && item["tools"] !== undefined) {
+      addTools(item["tools"], `input.${i}.tools`, found);
+    }
+  }
+}
+
+/** Messages: blocks that define a tool in mid-conversation, or repeat such a definition after a compaction. */
+function addAddedTools(messages: Json | undefined, found: DearWish[]): void {
+  if (!Array.isArray(messages)) return;
+  for (const [i, message] of messages.entries()) {
+    const content = isJsonObject(message) ? message["content"] : undefined;
+    if (!Array.isArray(content)) continue;
+    for (const [j, block] of content.entries()) {
+      if (!isJsonObject(block)) continue;
+      const path = () => `messages.${i}.content.${j}`;
+      if (block["type"] === "tool_addition") addDefinition(block, found, path);
+      else if (block["type"] === "compaction" && Array.isArray(block["tool_changes"])) {
+        for (const change of block["tool_changes"]) addDefinition(change, found, path);
+      }
+    }
+  }
+}
+
+function addDefinition(change: Json, found: DearWish[], path: () => string): void {
+  const tool = isJsonObject(change) ? change["tool"] : undefined;
+  const definition = isJsonObject(tool) ? tool["definition"] : undefined;
+  if (definition !== undefined) addTool(definition, found, path);
+}

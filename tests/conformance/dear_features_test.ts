@@ -1,0 +1,20 @@
+/** Recorded traffic asks for nothing that costs more than tokens, but where it says so. */
+import { assertEquals } from "@std/assert";
+import { findDearWishes } from "../../core/dialects/dear/wishes.ts";
+import { describeRecordings } from "./recordings.ts";
+
+/** Recordings of what a provider charges for, and where it stands in them. */
+const dear: Record<string, readonly string[]> = {
+  "messages/web-search-citations-thinking": ["web_search tools.0"],
+  "responses/web-search": ["web_search tools.0"],
+};
+
+describeRecordings("dear features", (recordings) => {
+  for (const { name, style, request } of recordings) {
+    if (request === undefined) continue;
+    Deno.test(`${name}: only what is known to be dear is taken for it`, () => {
+      const found = findDearWishes(style, request);
+      assertEquals(found.map(({ feature, path }) => `${feature} ${path}`), dear[name] ?? []);
+    });
+  }
+});
