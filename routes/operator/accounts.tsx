@@ -15,6 +15,7 @@ import { getTopupOrder, listTopupOrders } from "../../kv/topups.ts";
 import {
   Badge,
   Card,
+  DataTable,
   Money,
   Notice,
   Pager,
@@ -22,7 +23,6 @@ import {
   Stat,
   Stats,
   SubmitButton,
-  TableFrame,
   TextField,
   Time,
 } from "../dashboard/components/mod.ts";
@@ -37,6 +37,8 @@ import { accountTexts } from "./account_texts.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { InvoiceTable } from "./invoice_views.tsx";
+import { SearchForm } from "./list_parts.tsx";
+import { ReasonField } from "./reason_field.tsx";
 import { frameTexts } from "./texts.ts";
 
 const pageRows = 50;
@@ -73,16 +75,7 @@ async function listPage(c: OperatorContext, deps: OperatorDeps) {
     { section: "accounts" },
     <Card>
       {query !== "" && <Notice tone="warning">{t.notFound}</Notice>}
-      <form method="get" class="inline-form">
-        <TextField
-          name="q"
-          label={frameTexts[locale].search}
-          type="search"
-          hint={t.searchHint}
-          value={query}
-        />
-        <SubmitButton tone="plain">{frameTexts[locale].show}</SubmitButton>
-      </form>
+      <SearchForm query={query} hint={t.searchHint} locale={locale} />
       <AccountTable accounts={page.accounts} locale={locale} />
       <Pager
         next={page.cursor === undefined
@@ -105,32 +98,18 @@ function StateBadge({ account, locale }: { account: Account; locale: Locale }) {
 function AccountTable({ accounts, locale }: { accounts: readonly Account[]; locale: Locale }) {
   const t = accountTexts[locale];
   return (
-    <TableFrame label={frameTexts[locale].sections.accounts}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{frameTexts[locale].account}</th>
-            <th scope="col">{t.created}</th>
-            <th scope="col">{t.state}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map((account) => (
-            <tr>
-              <td>
-                <a href={`/operator/accounts/${account.id}`}>{account.email ?? account.id}</a>
-              </td>
-              <td>
-                <Time atMs={account.createdAtMs} locale={locale} />
-              </td>
-              <td>
-                <StateBadge account={account} locale={locale} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={frameTexts[locale].sections.accounts}
+      rows={accounts}
+      columns={[
+        {
+          head: frameTexts[locale].account,
+          cell: ({ id, email }) => <a href={`/operator/accounts/${id}`}>{email ?? id}</a>,
+        },
+        { head: t.created, cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} /> },
+        { head: t.state, cell: (account) => <StateBadge account={account} locale={locale} /> },
+      ]}
+    />
   );
 }
 
@@ -216,12 +195,7 @@ function AdjustCard({ account, deps, visitor }: {
         {/* A form sent twice moves money once: this id is the cause. */}
         <input type="hidden" name="case" value={crypto.randomUUID()} />
         <TextField name="amount" label={t.adjustField} required maxlength={20} />
-        <TextField
-          name="reason"
-          label={frameTexts[visitor.locale].reason}
-          required
-          maxlength={500}
-        />
+        <ReasonField locale={visitor.locale} />
         <SubmitButton tone="danger">{t.adjustButton}</SubmitButton>
       </PostForm>
     </Card>
@@ -239,10 +213,7 @@ function BlockCard({ account, visitor }: { account: Account; visitor: Visitor })
         action={`/operator/accounts/${account.id}/${blocked ? "unblock" : "block"}`}
         confirm={blocked ? undefined : t.blockConfirm}
       >
-        <div class="field">
-          <label for="block-reason">{frameTexts[visitor.locale].reason}</label>
-          <input type="text" id="block-reason" name="reason" required maxlength={500} />
-        </div>
+        <ReasonField locale={visitor.locale} id="block-reason" />
         <SubmitButton tone={blocked ? "plain" : "danger"}>
           {blocked ? t.unblock : t.block}
         </SubmitButton>
