@@ -1,5 +1,5 @@
 /** Counts the prompt-cache marks of one request. */
-import type { CacheMark } from "./conversation.ts";
+import type { CacheMark } from "./conversation/mod.ts";
 import type { Notes } from "./notes.ts";
 
 /** Most cache marks one request may hold, at every vendor that has them. */

@@ -1,6 +1,6 @@
 /** Request fields that more than one style writes the same way: read and written here, once. */
 import type { JsonObject } from "../json.ts";
-import type { Conversation, Effort, OutputFormat, Sampling } from "./conversation.ts";
+import type { Conversation, Effort, OutputFormat, Sampling } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { invalid, oneOf, optionalNumber, optionalString } from "./fields.ts";
 import type { Notes } from "./notes.ts";

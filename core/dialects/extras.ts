@@ -1,6 +1,6 @@
 /** The fields of a request that have no place of their own in the conversation. */
 import type { JsonObject } from "../json.ts";
-import type { Conversation, ForeignBlock } from "./conversation.ts";
+import type { Conversation, ForeignBlock } from "./conversation/mod.ts";
 import { refuse } from "./fields.ts";
 import type { Notes } from "./notes.ts";
 

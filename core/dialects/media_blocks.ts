@@ -1,5 +1,10 @@
 /** Images and documents, as far as the encoders of several styles treat them alike. */
-import type { DocumentBlock, ImageBlock, MediaSource, SearchResultBlock } from "./conversation.ts";
+import type {
+  DocumentBlock,
+  ImageBlock,
+  MediaSource,
+  SearchResultBlock,
+} from "./conversation/mod.ts";
 import { writeDataUrl } from "./data_url.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { refuse } from "./fields.ts";

@@ -1,6 +1,6 @@
 /** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
 import type { JsonObject } from "../json.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "./conversation.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { refuse } from "./fields.ts";
 import type { Notes } from "./notes.ts";

@@ -1,7 +1,7 @@
 /** Reads Chat content: strings and lists of parts. */
 import type { Json, JsonObject } from "../../json.ts";
 import { fileBlock, type PartBlock, readContent } from "../content_parts.ts";
-import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation.ts";
+import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
 import { dataUrl } from "../data_url.ts";
 import { invalid, optionalString, refuse, requiredObject, requiredString } from "../fields.ts";
 

@@ -13,7 +13,7 @@ import type {
   OutputFormat,
   ReasoningWish,
   Sampling,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   invalid,
   optionalBoolean,

@@ -7,7 +7,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   Turn,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import type { Notes } from "../notes.ts";

@@ -7,7 +7,7 @@ import type {
   ImageBlock,
   TextBlock,
   ToolResultContent,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import { writeDataUrl } from "../data_url.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { writeEndUserAndTier, writeTemperatureAndTopP } from "../common_fields.ts";
 import type { ConversionOptions } from "../contract.ts";
-import type { Conversation } from "../conversation.ts";
+import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { effortOf, nearestEffort } from "../effort.ts";
 import { carryExtras, stopPath } from "../extras.ts";

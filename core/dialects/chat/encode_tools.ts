@@ -1,6 +1,6 @@
 /** Writes tools and tool choice as Chat fields. */
 import type { JsonObject } from "../../json.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";

@@ -10,7 +10,7 @@ import type {
   Sampling,
   TextBlock,
   Turn,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   invalid,
   oneOf,

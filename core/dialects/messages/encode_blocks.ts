@@ -11,7 +11,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { refuse } from "../fields.ts";

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import { ephemeralMark } from "../cache_marks.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
-import type { Conversation, ToolChoice } from "../conversation.ts";
+import type { Conversation, ToolChoice } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { carryExtras } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";

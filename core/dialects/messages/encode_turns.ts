@@ -1,7 +1,7 @@
 /** Puts the turns of a conversation into the order that Messages takes. */
 import type { JsonObject } from "../../json.ts";
 import { mergeTurns } from "../arrangement.ts";
-import type { Conversation, Turn } from "../conversation.ts";
+import type { Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { invalid } from "../fields.ts";
 import type { Notes } from "../notes.ts";

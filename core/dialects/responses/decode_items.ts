@@ -8,7 +8,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   Turn,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   invalid,
   oneOf,

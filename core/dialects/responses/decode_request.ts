@@ -13,7 +13,7 @@ import type {
   OutputFormat,
   ReasoningWish,
   TextBlock,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   optionalBoolean,
   optionalCount,

@@ -1,7 +1,12 @@
 /** Writes content blocks as Responses content parts. */
 import type { JsonObject } from "../../json.ts";
 import { CacheMarkCounter } from "../cache_marks.ts";
-import type { CacheMark, DocumentBlock, ImageBlock, ToolResultContent } from "../conversation.ts";
+import type {
+  CacheMark,
+  DocumentBlock,
+  ImageBlock,
+  ToolResultContent,
+} from "../conversation/mod.ts";
 import { writeDataUrl } from "../data_url.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
