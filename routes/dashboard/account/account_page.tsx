@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/money/display.ts";
-import { getPasswordHash } from "../../../kv/accounts.ts";
+import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { listSessions } from "../../../kv/sessions.ts";
 import {
   Badge,

@@ -3,9 +3,9 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
 import { hashSecret, newSecretToken, sameSecret } from "../../../core/accounts/secret_token.ts";
+import { addIdentity } from "../../../kv/account_credentials.ts";
 import {
   type Account,
-  addIdentity,
   findAccountByEmail,
   findAccountByIdentity,
   tryCreateAccount,

@@ -3,12 +3,8 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
 import { sameSecret } from "../../../core/accounts/secret_token.ts";
-import {
-  type Account,
-  getAccount,
-  getPasswordHash,
-  setPasswordHash,
-} from "../../../kv/accounts.ts";
+import { getPasswordHash, setPasswordHash } from "../../../kv/account_credentials.ts";
+import { type Account, getAccount } from "../../../kv/accounts.ts";
 import { addMail } from "../../../kv/mail.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
 import { closeSessionsOf } from "../../../kv/sessions.ts";

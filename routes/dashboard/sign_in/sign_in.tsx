@@ -2,7 +2,8 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
-import { type Account, findAccountByEmail, getPasswordHash } from "../../../kv/accounts.ts";
+import { getPasswordHash } from "../../../kv/account_credentials.ts";
+import { type Account, findAccountByEmail } from "../../../kv/accounts.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
 import { closeSession } from "../../../kv/sessions.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
