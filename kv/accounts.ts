@@ -1,4 +1,7 @@
-/** Accounts: who a customer is. Money, keys and receipts live elsewhere and outlast the person. */
+/**
+ * Accounts: who a customer is. Money, keys and receipts live elsewhere and outlast the person. How one signs in is in
+ * `account_credentials.ts`.
+ */
 import type { Locale } from "../core/accounts/locale.ts";
 import { type AccountId, newId } from "../core/ids.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -12,7 +15,6 @@ import {
   accountKey,
   accountPasswordKey,
   accountsPrefix,
-  invoiceProfileKey,
   lowBalanceWatchKey,
 } from "./keys.ts";
 
@@ -180,119 +182,12 @@ export async function updateAccount(
     const result = await operation.commit();
     if (result.ok) return account;
   }
-  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+  throw accountBusy();
 }
 
-/** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
-export async function addIdentity(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  identity: Identity,
-): Promise<boolean> {
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
-    const indexKey = accountByIdentityKey(identity.issuer, identity.subject);
-    const [entry, index] = await kv.getMany<[Account, AccountId]>([
-      accountKey(accountId),
-      indexKey,
-    ]);
-    if (entry.value === null) return false;
-    if (index.value !== null) return index.value === accountId;
-    const account = {
-      ...entry.value,
-      identities: [...entry.value.identities ?? [], identity],
-    };
-    const result = await kv.atomic().check(entry).check(index)
-      .set(entry.key, account).set(indexKey, accountId).commit();
-    if (result.ok) return true;
-  }
-  throw new GatewayError("overloaded", "The account is being changed by others; try again");
-}
-
-/**
- * Gives an account another e-mail address. The caller has proven that it is theirs.
- *
- * @returns `taken` if another account has it, `changed_meanwhile` if the account's address is no longer `from`
- */
-export async function changeEmail(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  change: { readonly from: string | undefined; readonly to: string },
-): Promise<"changed" | "taken" | "changed_meanwhile"> {
-  invariant(normaliseEmail(change.to) === change.to, "An e-mail address is stored normalised");
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
-    const [entry, index] = await kv.getMany<[Account, AccountId]>([
-      accountKey(accountId),
-      accountByEmailKey(change.to),
-    ]);
-    const account = entry.value;
-    if (account === null || account.deletedAtMs !== undefined || account.email !== change.from) {
-      return "changed_meanwhile";
-    }
-    if (index.value !== null) return index.value === accountId ? "changed" : "taken";
-    const atomic = kv.atomic().check(entry).check(index)
-      .set(entry.key, { ...account, email: change.to })
-      .set(index.key, accountId);
-    if (change.from !== undefined) atomic.delete(accountByEmailKey(change.from));
-    if ((await atomic.commit()).ok) return "changed";
-  }
-  throw new GatewayError("overloaded", "The account is being changed by others; try again");
-}
-
-/** The encoded password hash, if the account has a password. */
-export async function getPasswordHash(
-  kv: Deno.Kv,
-  accountId: AccountId,
-): Promise<string | undefined> {
-  return (await kv.get<string>(accountPasswordKey(accountId))).value ?? undefined;
-}
-
-/** Sets the password hash, unless the account was deleted meanwhile: then nothing is written and `false` returned. */
-export async function setPasswordHash(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  passwordHash: string,
-): Promise<boolean> {
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
-    const entry = await kv.get<Account>(accountKey(accountId));
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return false;
-    const result = await kv.atomic().check(entry)
-      .set(accountPasswordKey(accountId), passwordHash).commit();
-    if (result.ok) return true;
-  }
-  throw new GatewayError("overloaded", "The account is being changed by others; try again");
-}
-
-/**
- * Drops the person and keeps the number: e-mail address, password, identities, preferences and the buyer of invoices
- * go (invoices that exist must be kept by law), the id stays because ledger rows and receipts name it. The address is free for a new account at once.
- */
-export async function forgetPerson(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  nowMs: number,
-): Promise<void> {
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
-    const entry = await kv.get<Account>(accountKey(accountId));
-    const account = entry.value;
-    if (account === null || account.deletedAtMs !== undefined) return;
-    const rest: Account = {
-      id: account.id,
-      createdAtMs: account.createdAtMs,
-      deletedAtMs: nowMs,
-      blockedAtMs: account.blockedAtMs ?? nowMs,
-    };
-    const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
-      .set(entry.key, rest)
-      .delete(accountPasswordKey(accountId))
-      .delete(invoiceProfileKey(accountId))
-      .delete(lowBalanceWatchKey(accountId));
-    if (account.email !== undefined) atomic.delete(accountByEmailKey(account.email));
-    for (const { issuer, subject } of account.identities ?? []) {
-      atomic.delete(accountByIdentityKey(issuer, subject));
-    }
-    if ((await atomic.commit()).ok) return;
-  }
-  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+/** Others kept changing the account: the caller may try again later. */
+export function accountBusy(): GatewayError {
+  return new GatewayError("overloaded", "The account is being changed by others; try again");
 }
 
 function withoutUndefined(account: { [F in keyof Account]: Account[F] | undefined }): Account {

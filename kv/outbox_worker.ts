@@ -4,14 +4,8 @@
  */
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
-import {
-  claimDue,
-  finishClaim,
-  nextDueAtMs,
-  type OutboxClaim,
-  type OutboxQueue,
-  retryClaim,
-} from "./outbox.ts";
+import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
+import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";
 
 /** A queue together with what is done for each of its rows. */
 export interface OutboxWork<Payload> {

@@ -7,7 +7,13 @@ import { isJsonObject, type Json } from "../json.ts";
 import { limits } from "../limits.ts";
 import { GatewayError } from "../errors.ts";
 import type { ConversionMemory } from "./contract.ts";
-import type { Answer, AnswerBlock, StreamEvent, ToolCallBlock, ToolInput } from "./conversation.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  StreamEvent,
+  ToolCallBlock,
+  ToolInput,
+} from "./conversation/mod.ts";
 import type { EventSink } from "./dialect.ts";
 
 /** Restores a whole answer. */

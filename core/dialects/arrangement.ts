@@ -12,7 +12,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   Turn,
-} from "./conversation.ts";
+} from "./conversation/mod.ts";
 import { invalid } from "./fields.ts";
 import { Notes } from "./notes.ts";
 
@@ -25,7 +25,7 @@ const noResult = "[no result]";
  * @example
  * ```ts
  * import { arrange } from "./arrangement.ts";
- * import type { Turn } from "./conversation.ts";
+ * import type { Turn } from "./conversation/mod.ts";
  * const said = (role: Turn["role"], text: string): Turn => ({ role, path: "", blocks: [{ type: "text", text, path: "" }] });
  * const turns = [said("user", "a"), said("user", "b")];
  * const arranged = arrange({

@@ -12,7 +12,7 @@ import type {
   StreamReading,
   Style,
 } from "./contract.ts";
-import type { StreamEvent } from "./conversation.ts";
+import type { StreamEvent } from "./conversation/mod.ts";
 import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
 import { dialectOf } from "./dialects.ts";
 import { literalBytes } from "./json_literal.ts";

@@ -27,6 +27,11 @@ export function dataUrl(
   };
 }
 
+/** A data URL of base64 text. */
+export function writeDataUrl(mediaType: string, data: string): string {
+  return `data:${mediaType};base64,${data}`;
+}
+
 /** Base64 of UTF-8 text, decoded; `undefined` when it is not that. */
 export function decodeBase64Text(data: string): string | undefined {
   try {

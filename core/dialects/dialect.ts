@@ -7,7 +7,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import type { ConversionMemory, ConversionOptions, PipeContext, Style } from "./contract.ts";
-import type { Answer, Conversation, StreamEvent } from "./conversation.ts";
+import type { Answer, Conversation, StreamEvent } from "./conversation/mod.ts";
 
 export interface Dialect {
   readonly style: Style;

@@ -2,7 +2,7 @@
  * One table between the two ways to say how much a model shall think: a word (`reasoning_effort`) and a budget of
  * tokens (`thinking.budget_tokens`). Both ways round agree: the budget of a word falls back into the same word.
  */
-import type { Effort, ReasoningWish } from "./conversation.ts";
+import type { Effort, ReasoningWish } from "./conversation/mod.ts";
 
 /** From little to much; `none` stands apart. */
 const ladder = ["minimal", "low", "medium", "high", "xhigh", "max"] as const satisfies Effort[];

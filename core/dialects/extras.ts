@@ -1,6 +1,6 @@
 /** The fields of a request that have no place of their own in the conversation. */
 import type { JsonObject } from "../json.ts";
-import type { Conversation, ForeignBlock } from "./conversation.ts";
+import type { Conversation, ForeignBlock } from "./conversation/mod.ts";
 import { refuse } from "./fields.ts";
 import type { Notes } from "./notes.ts";
 
@@ -48,12 +48,3 @@ export function renderForeign(block: ForeignBlock, notes: Notes): string | undef
 export function stopPath(conversation: Conversation): string {
   return conversation.from === "messages" ? "stop_sequences" : "stop";
 }
-
-/** The client's name for its cap on output tokens, and so on: where a number stands in the client's request. */
-export function schemaInWords(schema: JsonObject): string {
-  return "Answer with one JSON value that matches this JSON Schema, and with nothing else:\n" +
-    JSON.stringify(schema);
-}
-
-/** For a route without any form of structured output. */
-export const jsonInWords = "Answer with one JSON object and with nothing else.";

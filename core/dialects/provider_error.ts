@@ -126,6 +126,7 @@ function word(value: Json | undefined): string {
   return typeof value === "string" ? value.toLowerCase() : "";
 }
 
+const control = /[\p{Cc}&&\p{ASCII}]+/gv;
 const secret = /\b(?:sk|key|pk|gsk|xai|org|proj)[-_](?=[\w-]*\d)[\w-]{6,}|\bBearer\s+\S+/g;
 const url = /\b[a-z][a-z0-9+.-]{0,20}:\/\/\S+/gi;
 const host =
@@ -144,9 +145,7 @@ const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
  * ```
  */
 export function publicMessage(text: string): string {
-  const cut = text.slice(0, 2 * limits.errorMessageChars)
-    // deno-lint-ignore no-control-regex
-    .replace(/[\u0000-\u001f\u007f]+/g, " ");
+  const cut = text.slice(0, 2 * limits.errorMessageChars).replace(control, " ");
   const clean = cut.replace(url, "[removed]").replace(host, "[removed]")
     .replace(address, "[removed]").replace(secret, "[removed]").trim();
   return clean.length > limits.errorMessageChars

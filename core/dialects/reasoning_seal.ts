@@ -7,7 +7,7 @@
  * signed by a Messages vendor, and the proof goes back to who made it and to nobody else.
  */
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import type { ReasoningProof } from "./conversation.ts";
+import type { ReasoningProof } from "./conversation/mod.ts";
 
 /** Every signature of ours begins with this; no vendor's base64 holds a dot. */
 export const sealPrefix = "ugw1.";

@@ -7,7 +7,7 @@
  */
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { StreamEvent } from "./conversation.ts";
+import type { StreamEvent } from "./conversation/mod.ts";
 import type { EventSink } from "./dialect.ts";
 
 /** An event that belongs to a block. */

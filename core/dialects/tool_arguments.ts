@@ -1,6 +1,6 @@
 /** Tool arguments between text (Chat, Responses) and object (Messages). */
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import type { ToolInput } from "./conversation.ts";
+import type { ToolInput } from "./conversation/mod.ts";
 
 /**
  * The object that a call's arguments mean. Nothing at all is an empty object. What is no object is wrapped, so that

@@ -16,7 +16,7 @@ import type {
   ToolCallBlock,
   ToolChoice,
   ToolInput,
-} from "./conversation.ts";
+} from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { hasObjectRoot } from "./json_schema.ts";
 import { Notes } from "./notes.ts";

@@ -4,10 +4,8 @@
  * Pure: time and random come in as values, so that a simulation can run a million calls in seconds.
  */
 import { limits } from "../limits.ts";
-
-/** Number of slices of the window: old failures leave it piece by piece, not all at once. */
-const slices = 10;
-const sliceMs = limits.healthWindowMs / slices;
+import { HealthWindow } from "./health_window.ts";
+import { FirstOutputTime, Throughput } from "./speed.ts";
 
 export type BreakerState = "closed" | "open" | "half_open";
 
@@ -38,16 +36,13 @@ export interface HealthView {
   readonly stuck: boolean;
 }
 
-/** Share of a new sample in the moving averages: the last ten or so decide. */
-const ewmaShare = 0.2;
-
 /** Reports tell how long a try took in whole milliseconds, so its start is known this well. */
 const startToleranceMs = 1;
 
 export class RouteHealth {
-  readonly #calls = new Uint32Array(slices);
-  readonly #failures = new Uint32Array(slices);
-  #slice = 0;
+  readonly #window = new HealthWindow();
+  readonly #firstOutput = new FirstOutputTime();
+  readonly #throughput = new Throughput();
   #state: BreakerState = "closed";
   #consecutiveFailures = 0;
   #openings = 0;
@@ -56,48 +51,16 @@ export class RouteHealth {
   /** When the breaker last opened or let a probe through: older tries know nothing of what came after. */
   #changedAtMs = 0;
   #pauseWasAsked = false;
-  #firstOutputMs: number | undefined;
-  #measuredAtMs = 0;
   /** When a try last ended by the route's own doing, or began on a route at rest. */
   #lastSignMs = 0;
   #lastBeginMs = -Infinity;
   #hangs = false;
-  #tokensPerSecond: number | undefined;
   #reason: string | undefined;
   inFlight = 0;
 
-  /** Moves the window up to now; slices that went by unseen are emptied. */
-  #advance(nowMs: number): void {
-    const current = Math.floor(nowMs / sliceMs);
-    const steps = Math.min(slices, current - this.#slice);
-    for (let i = 1; i <= steps; i++) {
-      const index = (this.#slice + i) % slices;
-      this.#calls[index] = 0;
-      this.#failures[index] = 0;
-    }
-    if (current > this.#slice) {
-      // After a long silence every slice was emptied; only the position matters.
-      this.#slice = current;
-      if (steps === slices) {
-        this.#calls.fill(0);
-        this.#failures.fill(0);
-      }
-    }
-  }
-
-  #sum(counts: Uint32Array): number {
-    let sum = 0;
-    for (const count of counts) sum += count;
-    return sum;
-  }
-
-  /**
-   * Average time to first output; `undefined` before the first success. It fades while nothing is measured: a route
-   * that was slow gets a call again after a while, and so a chance to show that it has recovered.
-   */
+  /** Average time to first output, fading while nothing is measured; `undefined` before the first success. */
   firstOutputMs(nowMs: number): number | undefined {
-    if (this.#firstOutputMs === undefined) return undefined;
-    return this.#firstOutputMs * 0.5 ** ((nowMs - this.#measuredAtMs) / limits.slownessHalfLifeMs);
+    return this.#firstOutput.fadedMs(nowMs);
   }
 
   /** Why the last try failed, while that still matters. */
@@ -107,7 +70,7 @@ export class RouteHealth {
 
   /** The average as it was last measured, faded or not: what the route took in its good days. */
   get usualFirstOutputMs(): number | undefined {
-    return this.#firstOutputMs;
+    return this.#firstOutput.usualMs;
   }
 
   /** Monotonic time at which an open breaker lets a probe through. */
@@ -132,7 +95,7 @@ export class RouteHealth {
 
   /** How long tries may be in flight without one that ends before the route counts as stuck. */
   get stuckAfterMs(): number {
-    return Math.max(limits.stuckAfterMs, 4 * (this.#firstOutputMs ?? 0));
+    return Math.max(limits.stuckAfterMs, 4 * (this.#firstOutput.usualMs ?? 0));
   }
 
   /** Whether the route may be tried now, and as what. */
@@ -184,17 +147,8 @@ export class RouteHealth {
     }
     this.forget(startedMs);
     const ms = nowMs - startedMs;
-    if (ms > (this.#firstOutputMs ?? 0)) this.#measure(ms, nowMs);
+    if (ms > (this.#firstOutput.usualMs ?? 0)) this.#firstOutput.measure(ms, nowMs);
     return undefined;
-  }
-
-  /** The older the former measurements, the less they weigh: one good answer of a route that was slow is enough. */
-  #measure(ms: number, nowMs: number): void {
-    const faded = this.firstOutputMs(nowMs);
-    const former = this.#firstOutputMs;
-    this.#measuredAtMs = nowMs;
-    if (faded === undefined || former === undefined || former === 0) this.#firstOutputMs = ms;
-    else this.#firstOutputMs = ms + (1 - ewmaShare) * (faded / former) * (faded - ms);
   }
 
   /**
@@ -220,22 +174,20 @@ export class RouteHealth {
     random: number,
     startedMs: number,
   ): BreakerState | undefined {
-    this.#advance(nowMs);
+    this.#window.advance(nowMs);
     this.inFlight = Math.max(0, this.inFlight - 1);
     const before = this.#state;
     const stale = this.#isStale(startedMs);
     if (!stale) this.#probing = false;
-    const index = this.#slice % slices;
-    this.#calls[index]! += 1;
+    this.#window.count(sample.ok ? "well" : "failed");
     if (sample.ok) {
-      this.#measure(sample.firstOutputMs, nowMs);
+      this.#firstOutput.measure(sample.firstOutputMs, nowMs);
       // Of many calls in flight some succeed on a route that fails half of them: only the probe closes the breaker.
       if (!stale) {
         this.#consecutiveFailures = 0;
         if (this.#state !== "closed") this.#close();
       }
     } else {
-      this.#failures[index]! += 1;
       this.#consecutiveFailures++;
       this.#reason = sample.reason;
       if (sample.retryAfterMs !== undefined) {
@@ -249,18 +201,13 @@ export class RouteHealth {
 
   /** Notes how fast output came, from a finished stream. */
   noteThroughput(outputTokens: number, ms: number): void {
-    if (ms < 1 || outputTokens < 1) return;
-    const rate = outputTokens * 1000 / ms;
-    this.#tokensPerSecond = this.#tokensPerSecond === undefined
-      ? rate
-      : this.#tokensPerSecond + ewmaShare * (rate - this.#tokensPerSecond);
+    this.#throughput.measure(outputTokens, ms);
   }
 
   #isFailing(): boolean {
     if (this.#consecutiveFailures >= limits.breakerConsecutiveFailures) return true;
-    const calls = this.#sum(this.#calls);
-    return calls >= limits.breakerMinCalls &&
-      this.#sum(this.#failures) / calls >= limits.breakerFailureShare;
+    const { calls, failures } = this.#window;
+    return calls >= limits.breakerMinCalls && failures / calls >= limits.breakerFailureShare;
   }
 
   #open(nowMs: number, askedMs: number | undefined, random: number): void {
@@ -279,24 +226,23 @@ export class RouteHealth {
     this.#state = "closed";
     this.#openings = 0;
     this.#reason = undefined;
-    this.#calls.fill(0);
-    this.#failures.fill(0);
+    this.#window.clear();
   }
 
   /** @param wallOffsetMs wall clock minus monotonic clock, to show times */
   view(nowMs: number, wallOffsetMs: number): HealthView {
-    this.#advance(nowMs);
+    this.#window.advance(nowMs);
+    const { usualMs } = this.#firstOutput;
+    const { tokensPerSecond } = this.#throughput;
     return {
       state: this.#state,
-      windowCalls: this.#sum(this.#calls),
-      windowFailures: this.#sum(this.#failures),
+      windowCalls: this.#window.calls,
+      windowFailures: this.#window.failures,
       consecutiveFailures: this.#consecutiveFailures,
-      firstOutputMs: this.#firstOutputMs === undefined
+      firstOutputMs: usualMs === undefined ? undefined : Math.round(usualMs),
+      tokensPerSecond: tokensPerSecond === undefined
         ? undefined
-        : Math.round(this.#firstOutputMs),
-      tokensPerSecond: this.#tokensPerSecond === undefined
-        ? undefined
-        : Math.round(this.#tokensPerSecond * 10) / 10,
+        : Math.round(tokensPerSecond * 10) / 10,
       nextProbeAtMs: this.#state === "closed"
         ? undefined
         : Math.round(this.#nextProbeMs + wallOffsetMs),

@@ -6,7 +6,9 @@ import { leaseKey, walletKey } from "../keys.ts";
 import { type LeaseValue, readLeasesOf } from "../leases.ts";
 import { changeWallet, type WalletRow, walletRow } from "../wallets.ts";
 import type { Fence } from "./fence.ts";
-import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
+import type { Lease, LeaseBook } from "./lease_book.ts";
+import { refusal, unavailable } from "./refusals.ts";
+import { aheadMicroVnd, planTransfer, type TransferPlan } from "./transfer_plan.ts";
 import type { Refusal } from "./types.ts";
 
 /** What a waiter gets. When granted, the amount is held on the lease already. */
@@ -27,65 +29,11 @@ export interface Waiter {
   cancelled: boolean;
 }
 
-export interface TransferRequest {
+interface TransferRequest {
   readonly lease: Lease;
   readonly waiters: Waiter[];
   giveBack: boolean;
   attempts: number;
-}
-
-/** What one round does to one wallet. */
-export interface TransferPlan {
-  /** From the wallet to the lease; negative when money goes back. */
-  readonly drawMicroVnd: bigint;
-  /** How much each waiter gets; `undefined` where the money does not suffice. */
-  readonly grants: readonly (bigint | undefined)[];
-}
-
-const frequentDrawMs = 2_000;
-const firstAheadFactor = 4n;
-
-/**
- * Decides how much to draw: exactly what the waiters need, if the wallet has it, and something ahead that leaves other
- * instances three quarters of the rest.
- */
-export function planTransfer(
-  request: TransferRequest,
-  availableMicroVnd: bigint,
-  nowMs: number,
-): TransferPlan {
-  const { lease, waiters } = request;
-  if (request.giveBack && waiters.length === 0) {
-    const idle = lease.users === 0 && freeMicroVnd(lease) === lease.remainingMicroVnd;
-    return { drawMicroVnd: idle ? -lease.remainingMicroVnd : 0n, grants: [] };
-  }
-  let budget = freeMicroVnd(lease) + availableMicroVnd;
-  let granted = 0n;
-  const grants = waiters.map(({ amountMicroVnd, partial }) => {
-    if (amountMicroVnd > budget && !partial) return undefined;
-    const grant = amountMicroVnd < budget ? amountMicroVnd : budget;
-    budget -= grant;
-    granted += grant;
-    return grant;
-  });
-  const short = granted - freeMicroVnd(lease);
-  const needed = short > 0n ? short : 0n;
-  // Where the wallet affords only a few more such calls, each instance takes what it needs and no more.
-  const quarter = (availableMicroVnd - needed) / 4n;
-  const basis = largest(lease.typicalMicroVnd, needed);
-  if (grants.includes(undefined) || quarter < basis) return { drawMicroVnd: needed, grants };
-  const ahead = aheadMicroVnd(lease, basis, nowMs);
-  return { drawMicroVnd: needed + (ahead < quarter ? ahead : quarter), grants };
-}
-
-function largest(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
-}
-
-function aheadMicroVnd(lease: Lease, basisMicroVnd: bigint, nowMs: number): bigint {
-  const often = nowMs - lease.lastDrawAtMs < frequentDrawMs;
-  const grown = often ? lease.aheadMicroVnd * 2n : lease.aheadMicroVnd;
-  return largest(grown, basisMicroVnd * firstAheadFactor);
 }
 
 export interface TransfersDeps {
@@ -266,7 +214,7 @@ export class Transfers {
       for (const waiter of refused) {
         if (waiter.cancelled) continue;
         answered.add(waiter);
-        waiter.done({ outcome: "refused", refusal: refusal(waiter, lease, others) });
+        waiter.done({ outcome: "refused", refusal: refusal(waiter.amountMicroVnd, lease, others) });
       }
     }
     const left = request.waiters.filter((waiter) => !answered.has(waiter) && !waiter.cancelled);
@@ -301,32 +249,11 @@ export class Transfers {
       if (request.waiters.length === 0 || request.attempts >= limits.walletWriteAttempts) {
         this.#requests.delete(request.lease.accountId);
         for (const waiter of request.waiters) {
-          if (!waiter.cancelled) waiter.done({ outcome: "refused", refusal: unavailable(waiter) });
+          if (!waiter.cancelled) {
+            waiter.done({ outcome: "refused", refusal: unavailable(waiter.amountMicroVnd) });
+          }
         }
       }
     }
   }
-}
-
-function refusal(waiter: Waiter, lease: Lease, elsewhereMicroVnd: bigint): Refusal {
-  const availableMicroVnd = freeMicroVnd(lease) + lease.walletMicroVnd;
-  const onHoldMicroVnd = lease.heldMicroVnd + elsewhereMicroVnd;
-  const enough = availableMicroVnd + onHoldMicroVnd >= waiter.amountMicroVnd;
-  return {
-    ok: false,
-    reason: enough ? "on_hold" : "insufficient",
-    neededMicroVnd: waiter.amountMicroVnd,
-    availableMicroVnd,
-    onHoldMicroVnd,
-  };
-}
-
-function unavailable(waiter: Waiter): Refusal {
-  return {
-    ok: false,
-    reason: "unavailable",
-    neededMicroVnd: waiter.amountMicroVnd,
-    availableMicroVnd: 0n,
-    onHoldMicroVnd: 0n,
-  };
 }

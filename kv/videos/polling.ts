@@ -3,7 +3,8 @@
  * number of processes, each may die at any point.
  */
 import { advance, isFinal, pollPauseMs, type VideoSighting } from "../../core/video/task.ts";
-import { addToOutbox, finishClaim, type OutboxClaim, postponeClaim } from "../outbox.ts";
+import { addToOutbox } from "../outbox.ts";
+import { finishClaim, type OutboxClaim, postponeClaim } from "../outbox_claims.ts";
 import { type OutboxWork, type OutboxWorld, runDue } from "../outbox_worker.ts";
 import type { VideoTask } from "../../core/video/task.ts";
 import { limits } from "../../core/limits.ts";

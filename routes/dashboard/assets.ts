@@ -14,6 +14,7 @@ import appScript from "./static/app.js" with { type: "text" };
 import chartScript from "./static/chart.js" with { type: "text" };
 import playgroundScript from "./static/playground.js" with { type: "text" };
 import componentsCss from "./static/components.css" with { type: "text" };
+import darkThemeCss from "./static/dark_theme.css" with { type: "text" };
 import layoutCss from "./static/layout.css" with { type: "text" };
 import walletCss from "./static/wallet.css" with { type: "text" };
 import themeCss from "./static/theme.css" with { type: "text" };
@@ -25,10 +26,19 @@ const script = "text/javascript; charset=utf-8";
 /** Links that look like buttons stay links: Pico knows them by a role that would make them lie to screen readers. */
 const pico = picoCss.replaceAll("[role=button]", ".button");
 
+/**
+ * Dark colours hold where the visitor chose them, and where the visitor chose nothing and the system is dark. One rule
+ * cannot have both conditions, so the one that is written is said twice.
+ */
+const darkBySystem = `@media only screen and (prefers-color-scheme: dark) {
+${darkThemeCss.replace('[data-theme="dark"]', ":root:not([data-theme])")}}`;
+
 const sources = {
   "app.css": {
     type: css,
-    text: [pico, themeCss, layoutCss, componentsCss, walletCss].join("\n"),
+    text: [pico, themeCss, darkThemeCss, darkBySystem, layoutCss, componentsCss, walletCss].join(
+      "\n",
+    ),
   },
   "app.js": { type: script, text: appScript },
   "htmx.js": { type: script, text: htmxScript },

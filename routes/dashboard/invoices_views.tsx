@@ -9,10 +9,12 @@ import {
   Badge,
   type BadgeTone,
   Card,
+  type Column,
+  DataTable,
   Empty,
+  Fact,
   Icon,
   Money,
-  TableFrame,
   Time,
 } from "./components/mod.ts";
 import { notFoundPage } from "./error_pages.tsx";
@@ -30,109 +32,100 @@ const tones: Readonly<Record<InvoiceState, BadgeTone>> = {
   replaced: "neutral",
 };
 
-export function InvoiceBadge({ state, locale }: { state: InvoiceState; locale: Locale }) {
+function InvoiceBadge({ state, locale }: { state: InvoiceState; locale: Locale }) {
   return <Badge tone={tones[state]}>{invoiceTexts[locale].states[state]}</Badge>;
 }
 
 /** Paid orders that an invoice can be asked for. */
 export function OpenOrders({ orders, locale }: { orders: readonly TopupOrder[]; locale: Locale }) {
   const t = invoiceTexts[locale];
-  if (orders.length === 0) {
-    return (
-      <Empty title={t.noneOpen}>
-        <p>{t.noneOpenText}</p>
-      </Empty>
-    );
-  }
   return (
-    <TableFrame label={t.open}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.code}</th>
-            <th scope="col">{t.day}</th>
-            <th scope="col" class="number">{t.received}</th>
-            <th scope="col">
-              <span class="visually-hidden">{t.request}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {orders.map((order) => (
-            <tr>
-              <td>
-                <code>{order.code}</code>
-              </td>
-              <td>
-                <Time atMs={order.paidAtMs ?? order.createdAtMs} locale={locale} dateOnly />
-              </td>
-              <td class="number">
-                <Money microVnd={order.receivedMicroVnd} locale={locale} />
-              </td>
-              <td>
-                <a
-                  href={`/invoices/new?order=${order.code}`}
-                  aria-label={`${t.request}: ${order.code}`}
-                >
-                  {t.request}
-                </a>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={t.open}
+      rows={orders}
+      empty={
+        <Empty title={t.noneOpen}>
+          <p>{t.noneOpenText}</p>
+        </Empty>
+      }
+      columns={[
+        { head: t.code, cell: ({ code }) => <code>{code}</code> },
+        {
+          head: t.day,
+          cell: (order) => (
+            <Time atMs={order.paidAtMs ?? order.createdAtMs} locale={locale} dateOnly />
+          ),
+        },
+        {
+          head: t.received,
+          kind: "number",
+          cell: (order) => <Money microVnd={order.receivedMicroVnd} locale={locale} />,
+        },
+        {
+          head: t.request,
+          hiddenHead: true,
+          cell: ({ code }) => (
+            <a href={`/invoices/new?order=${code}`} aria-label={`${t.request}: ${code}`}>
+              {t.request}
+            </a>
+          ),
+        },
+      ]}
+    />
   );
+}
+
+/** Columns that customers and operators see alike. */
+export function sharedInvoiceColumns(locale: Locale) {
+  const t = invoiceTexts[locale];
+  return {
+    buyer: { head: t.buyer, cell: (invoice) => invoice.buyer.legalName },
+    total: {
+      head: t.total,
+      kind: "number",
+      cell: (invoice) => <Money microVnd={vnd(invoice.grossVnd)} locale={locale} />,
+    },
+    state: {
+      head: t.state,
+      cell: (invoice) => <InvoiceBadge state={invoice.state} locale={locale} />,
+    },
+  } as const satisfies Record<string, Column<Invoice>>;
 }
 
 /** Requests with their states. */
 export function Requests({ invoices, locale }: { invoices: readonly Invoice[]; locale: Locale }) {
   const t = invoiceTexts[locale];
-  if (invoices.length === 0) {
-    return (
-      <Empty title={t.noneMine}>
-        <p>{t.noneMineText}</p>
-      </Empty>
-    );
-  }
+  const { buyer, total, state } = sharedInvoiceColumns(locale);
   return (
-    <TableFrame label={t.mine}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.day}</th>
-            <th scope="col">{t.code}</th>
-            <th scope="col">{t.buyer}</th>
-            <th scope="col" class="number">{t.total}</th>
-            <th scope="col">{t.state}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {invoices.map((invoice) => (
-            <tr>
-              <td class="nowrap">
-                <a href={`/invoices/${invoice.id}`}>
-                  <Time atMs={invoice.requestedAtMs} locale={locale} dateOnly />
-                </a>
-              </td>
-              <td>{basisText(invoice)}</td>
-              <td>{invoice.buyer.legalName}</td>
-              <td class="number">
-                <Money microVnd={vnd(invoice.grossVnd)} locale={locale} />
-              </td>
-              <td>
-                <InvoiceBadge state={invoice.state} locale={locale} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={t.mine}
+      rows={invoices}
+      empty={
+        <Empty title={t.noneMine}>
+          <p>{t.noneMineText}</p>
+        </Empty>
+      }
+      columns={[
+        {
+          head: t.day,
+          kind: "one-line",
+          cell: (invoice) => (
+            <a href={`/invoices/${invoice.id}`}>
+              <Time atMs={invoice.requestedAtMs} locale={locale} dateOnly />
+            </a>
+          ),
+        },
+        { head: t.code, cell: basisText },
+        buyer,
+        total,
+        state,
+      ]}
+    />
   );
 }
 
 /** Whole đồng as µVND, to be shown. */
-export function vnd(wholeVnd: bigint): bigint {
+function vnd(wholeVnd: bigint): bigint {
   return microVndPerVnd * wholeVnd;
 }
 
@@ -166,10 +159,7 @@ export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Lo
     <Card title={<InvoiceBadge state={invoice.state} locale={locale} />}>
       <dl class="facts">
         {facts.filter(([, value]) => value !== undefined).map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </>
+          <Fact name={name}>{value}</Fact>
         ))}
       </dl>
     </Card>

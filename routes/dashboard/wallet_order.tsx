@@ -3,7 +3,16 @@ import { raw } from "hono/html";
 import { microVndPerVnd } from "../../core/money/micro_vnd.ts";
 import { orderVietQr } from "../../core/topup/receiving_account.ts";
 import { orderStatus, type TopupOrder, type TopupPayment } from "../../kv/topups.ts";
-import { Card, CopyRow, Money, Notice, PostForm, SubmitButton, Time } from "./components/mod.ts";
+import {
+  Card,
+  CopyRow,
+  Fact,
+  Money,
+  Notice,
+  PostForm,
+  SubmitButton,
+  Time,
+} from "./components/mod.ts";
 import { formatDateTime, formatMoney } from "./format.ts";
 import type { Locale } from "./i18n.ts";
 import type { Visitor } from "./visitor.ts";
@@ -126,14 +135,9 @@ function Payments({ view, locale }: { view: OrderView; locale: Locale }) {
     <Card title={t.payments}>
       <dl class="facts">
         {view.payments.map((payment) => (
-          <>
-            <dt>
-              <Time atMs={payment.creditedAtMs} locale={locale} />
-            </dt>
-            <dd>
-              <Money microVnd={payment.amountMicroVnd} locale={locale} />
-            </dd>
-          </>
+          <Fact name={<Time atMs={payment.creditedAtMs} locale={locale} />}>
+            <Money microVnd={payment.amountMicroVnd} locale={locale} />
+          </Fact>
         ))}
       </dl>
     </Card>

@@ -7,13 +7,13 @@ import {
   Badge,
   type BadgeTone,
   Card,
+  DataTable,
   Empty,
   Money,
   PostForm,
   Stat,
   Stats,
   SubmitButton,
-  TableFrame,
   TextField,
   Time,
 } from "./components/mod.ts";
@@ -95,53 +95,47 @@ export function OrderTable({ orders, nowMs, locale, linked = true }: {
   linked?: boolean;
 }) {
   const t = walletTexts[locale];
-  if (orders.length === 0) {
-    return (
-      <Empty title={t.noOrders}>
-        <p>{t.noOrdersText}</p>
-      </Empty>
-    );
-  }
   return (
-    <TableFrame label={t.orders}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.code}</th>
-            <th scope="col">{t.created}</th>
-            <th scope="col" class="number">{t.asked}</th>
-            <th scope="col" class="number">{t.received}</th>
-            <th scope="col">{t.status}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {orders.map((order) => (
-            <tr>
-              <td>
-                {linked
-                  ? (
-                    <a href={`/wallet/orders/${order.code}`}>
-                      <code>{order.code}</code>
-                    </a>
-                  )
-                  : <code>{order.code}</code>}
-              </td>
-              <td class="nowrap">
-                <Time atMs={order.createdAtMs} locale={locale} />
-              </td>
-              <td class="number">
-                <Money microVnd={order.askedMicroVnd} locale={locale} />
-              </td>
-              <td class="number">
-                <Money microVnd={order.receivedMicroVnd} locale={locale} />
-              </td>
-              <td>
-                <OrderBadge order={order} nowMs={nowMs} locale={locale} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={t.orders}
+      rows={orders}
+      empty={
+        <Empty title={t.noOrders}>
+          <p>{t.noOrdersText}</p>
+        </Empty>
+      }
+      columns={[
+        {
+          head: t.code,
+          cell: ({ code }) =>
+            linked
+              ? (
+                <a href={`/wallet/orders/${code}`}>
+                  <code>{code}</code>
+                </a>
+              )
+              : <code>{code}</code>,
+        },
+        {
+          head: t.created,
+          kind: "one-line",
+          cell: (order) => <Time atMs={order.createdAtMs} locale={locale} />,
+        },
+        {
+          head: t.asked,
+          kind: "number",
+          cell: (order) => <Money microVnd={order.askedMicroVnd} locale={locale} />,
+        },
+        {
+          head: t.received,
+          kind: "number",
+          cell: (order) => <Money microVnd={order.receivedMicroVnd} locale={locale} />,
+        },
+        {
+          head: t.status,
+          cell: (order) => <OrderBadge order={order} nowMs={nowMs} locale={locale} />,
+        },
+      ]}
+    />
   );
 }

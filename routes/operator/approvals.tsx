@@ -7,12 +7,11 @@ import { mailCredited } from "../../kv/topup_mails.ts";
 import {
   Badge,
   Card,
-  Empty,
+  DataTable,
   Money,
   Pager,
   PostForm,
   SubmitButton,
-  TableFrame,
   Time,
 } from "../dashboard/components/mod.ts";
 import type { Locale } from "../dashboard/i18n.ts";
@@ -20,6 +19,7 @@ import type { DashboardEnv, Visitor } from "../dashboard/visitor.ts";
 import { accountTexts } from "./account_texts.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
+import { NothingHere } from "./list_parts.tsx";
 import { noticePath } from "./notice_views.tsx";
 import { frameTexts } from "./texts.ts";
 
@@ -48,48 +48,34 @@ function ApprovalTable({ approvals, visitor }: {
   const { locale } = visitor;
   const t = accountTexts[locale];
   const frame = frameTexts[locale];
-  if (approvals.length === 0) {
-    return (
-      <Empty title={frame.nothing}>
-        <p>{frame.nothingText}</p>
-      </Empty>
-    );
-  }
   return (
-    <TableFrame label={frame.sections.approvals}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{frame.when}</th>
-            <th scope="col">{t.act}</th>
-            <th scope="col" class="number">{frame.amount}</th>
-            <th scope="col">{frame.reason}</th>
-            <th scope="col">{t.askedBy}</th>
-            <th scope="col">{t.state}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {approvals.map((approval) => (
-            <tr>
-              <td class="nowrap">
-                <Time atMs={approval.requestedAtMs} locale={locale} />
-              </td>
-              <td>
-                <SubjectLink approval={approval} locale={locale} />
-              </td>
-              <td class="number">
-                <Money microVnd={approval.act.amountMicroVnd} locale={locale} />
-              </td>
-              <td>{approval.act.reason}</td>
-              <td>{approval.requestedBy.email}</td>
-              <td>
-                <ApprovalState approval={approval} visitor={visitor} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={frame.sections.approvals}
+      rows={approvals}
+      empty={<NothingHere locale={locale} />}
+      columns={[
+        {
+          head: frame.when,
+          kind: "one-line",
+          cell: (approval) => <Time atMs={approval.requestedAtMs} locale={locale} />,
+        },
+        {
+          head: t.act,
+          cell: (approval) => <SubjectLink approval={approval} locale={locale} />,
+        },
+        {
+          head: frame.amount,
+          kind: "number",
+          cell: ({ act }) => <Money microVnd={act.amountMicroVnd} locale={locale} />,
+        },
+        { head: frame.reason, cell: ({ act }) => act.reason },
+        { head: t.askedBy, cell: ({ requestedBy }) => requestedBy.email },
+        {
+          head: t.state,
+          cell: (approval) => <ApprovalState approval={approval} visitor={visitor} />,
+        },
+      ]}
+    />
   );
 }
 
@@ -144,6 +130,7 @@ async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve"
 async function auditPage(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");
   const t = accountTexts[locale];
+  const frame = frameTexts[locale];
   const before = parseId("audit", c.req.query("before") ?? "");
   const lines = await listAuditLines(deps.kv, {
     count: auditRows,
@@ -154,34 +141,21 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
     c,
     { section: "audit", lead: t.auditLead },
     <Card>
-      <TableFrame label={frameTexts[locale].sections.audit}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{frameTexts[locale].when}</th>
-              <th scope="col">{frameTexts[locale].who}</th>
-              <th scope="col">{t.act}</th>
-              <th scope="col">{t.subject}</th>
-              <th scope="col">{t.detail}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {lines.map((line) => (
-              <tr>
-                <td class="nowrap">
-                  <Time atMs={line.atMs} locale={locale} />
-                </td>
-                <td>{line.operatorEmail}</td>
-                <td>{t.acts[line.act]}</td>
-                <td>
-                  <code>{line.subject}</code>
-                </td>
-                <td>{line.detail}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <DataTable
+        label={frame.sections.audit}
+        rows={lines}
+        columns={[
+          {
+            head: frame.when,
+            kind: "one-line",
+            cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+          },
+          { head: frame.who, cell: ({ operatorEmail }) => operatorEmail },
+          { head: t.act, cell: ({ act }) => t.acts[act] },
+          { head: t.subject, cell: ({ subject }) => <code>{subject}</code> },
+          { head: t.detail, cell: ({ detail }) => detail },
+        ]}
+      />
       <Pager
         next={last === undefined ? undefined : `/operator/audit?before=${last}`}
         locale={locale}

@@ -15,6 +15,7 @@ import { vietnamDay } from "../../kv/rollups.ts";
 import { checkTopups, type TopupCheck } from "../../kv/topup_checks.ts";
 import {
   Card,
+  FileField,
   Money,
   Notice,
   Pager,
@@ -173,10 +174,7 @@ function ImportCard({ deps, visitor }: { deps: OperatorDeps; visitor: Visitor })
             label: `${bankName} ${account}`,
           }))}
         />
-        <div class="field">
-          <label for="statement">{t.file}</label>
-          <input type="file" id="statement" name="statement" accept=".csv,text/csv" required />
-        </div>
+        <FileField name="statement" label={t.file} accept=".csv,text/csv" />
         <SubmitButton tone="plain">{t.importButton}</SubmitButton>
       </PostForm>
     </Card>

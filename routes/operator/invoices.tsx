@@ -10,6 +10,7 @@ import { getInvoice, type InvoiceMove, listInvoices, moveInvoice } from "../../k
 import { mailInvoiceRejected, mailInvoiceSent } from "../../kv/topup_mails.ts";
 import {
   Card,
+  FileField,
   PostForm,
   SelectField,
   SubmitButton,
@@ -25,6 +26,7 @@ import type { OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { InvoiceTable } from "./invoice_views.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
+import { ReasonField } from "./reason_field.tsx";
 import { frameTexts } from "./texts.ts";
 
 const shownInvoices = 200;
@@ -144,10 +146,7 @@ async function invoicePage(c: OperatorContext, deps: OperatorDeps, problem?: str
       <Card title={invoiceTexts[locale].files}>
         <InvoiceFiles invoice={invoice} base="/operator/invoices" locale={locale} />
         <PostForm visitor={visitor} action={`/operator/invoices/${invoice.id}/files`} multipart>
-          <div class="field">
-            <label for="file">{t.file}</label>
-            <input type="file" id="file" name="file" accept=".pdf,.xml" required />
-          </div>
+          <FileField name="file" label={t.file} accept=".pdf,.xml" />
           <SubmitButton tone="plain">{t.attach}</SubmitButton>
         </PostForm>
       </Card>
@@ -195,12 +194,7 @@ function MoveForms({ invoice, visitor, today }: {
           <p>{t[`${negative}Text`]}</p>
           <PostForm visitor={visitor} action={action} confirm={`${t[negative]}?`}>
             <input type="hidden" name="to" value={negative} />
-            <TextField
-              name="reason"
-              label={frameTexts[visitor.locale].reason}
-              required
-              maxlength={500}
-            />
+            <ReasonField locale={visitor.locale} />
             <SubmitButton tone="danger">{t[negative]}</SubmitButton>
           </PostForm>
         </Card>

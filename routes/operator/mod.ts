@@ -1,7 +1,7 @@
 /** The operator's pages. Mounted behind the dashboard's visitor, CSRF guard and security headers. */
 import { Hono } from "hono";
 import type { DashboardEnv } from "../dashboard/visitor.ts";
-import { createAccountsPages } from "./accounts.tsx";
+import { createAccountsPages } from "./accounts.ts";
 import { createApprovalPages } from "./approvals.tsx";
 import { createBankPages } from "./bank.tsx";
 import type { OperatorDeps } from "./deps.ts";

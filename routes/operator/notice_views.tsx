@@ -6,14 +6,15 @@ import {
   Badge,
   type BadgeTone,
   Card,
-  Empty,
+  DataTable,
+  Fact,
   Money,
-  TableFrame,
   Time,
 } from "../dashboard/components/mod.ts";
 import { formatMoney } from "../dashboard/format.ts";
 import type { Locale } from "../dashboard/i18n.ts";
 import { bankTexts } from "./bank_texts.ts";
+import { NothingHere } from "./list_parts.tsx";
 import { frameTexts } from "./texts.ts";
 
 const tones: Readonly<Record<BankEventState["kind"], BadgeTone>> = {
@@ -60,52 +61,37 @@ export function NoticeTable({ rows, label, locale }: {
   locale: Locale;
 }) {
   const t = bankTexts[locale];
-  const frame = frameTexts[locale];
-  if (rows.length === 0) {
-    return (
-      <Empty title={frame.nothing}>
-        <p>{frame.nothingText}</p>
-      </Empty>
-    );
-  }
   return (
-    <TableFrame label={label}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.bankTime}</th>
-            <th scope="col">{t.source}</th>
-            <th scope="col" class="number">{frame.amount}</th>
-            <th scope="col">{t.memo}</th>
-            <th scope="col">{t.state}</th>
-            <th scope="col">{t.why}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ event, state }) => (
-            <tr>
-              <td class="nowrap">
-                <a href={noticePath(event)}>
-                  <Time atMs={event.time.atMs} locale={locale} />
-                </a>
-              </td>
-              <td>{event.source}</td>
-              <td class="number">
-                <Money
-                  microVnd={event.direction === "in" ? event.amountMicroVnd : -event.amountMicroVnd}
-                  locale={locale}
-                />
-              </td>
-              <td>{event.memo.slice(0, 120)}</td>
-              <td>
-                <StateBadge state={state} locale={locale} />
-              </td>
-              <td>{stateDetail(state, locale)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={label}
+      rows={rows}
+      empty={<NothingHere locale={locale} />}
+      columns={[
+        {
+          head: t.bankTime,
+          kind: "one-line",
+          cell: ({ event }) => (
+            <a href={noticePath(event)}>
+              <Time atMs={event.time.atMs} locale={locale} />
+            </a>
+          ),
+        },
+        { head: t.source, cell: ({ event }) => event.source },
+        {
+          head: frameTexts[locale].amount,
+          kind: "number",
+          cell: ({ event }) => (
+            <Money
+              microVnd={event.direction === "in" ? event.amountMicroVnd : -event.amountMicroVnd}
+              locale={locale}
+            />
+          ),
+        },
+        { head: t.memo, cell: ({ event }) => event.memo.slice(0, 120) },
+        { head: t.state, cell: ({ state }) => <StateBadge state={state} locale={locale} /> },
+        { head: t.why, cell: ({ state }) => stateDetail(state, locale) },
+      ]}
+    />
   );
 }
 
@@ -139,10 +125,7 @@ export function NoticeFacts({ row, title, locale }: {
     <Card title={title}>
       <dl class="facts">
         {facts.filter(({ value }) => value !== undefined && value !== "").map(({ name, value }) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </>
+          <Fact name={name}>{value}</Fact>
         ))}
       </dl>
       <details>

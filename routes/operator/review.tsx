@@ -22,7 +22,7 @@ import {
   type Verdict,
 } from "../../kv/bank_resolution.ts";
 import { mailCredited } from "../../kv/topup_mails.ts";
-import { Card, SubmitButton, TextField, Time } from "../dashboard/components/mod.ts";
+import { Card, Time } from "../dashboard/components/mod.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";
 import { type PostedForm, readForm } from "../dashboard/form_data.ts";
 import type { DashboardEnv } from "../dashboard/visitor.ts";
@@ -30,6 +30,7 @@ import { bankTexts } from "./bank_texts.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { findLikelyOrders } from "./likely_orders.ts";
+import { SearchForm } from "./list_parts.tsx";
 import { NoticeFacts, noticePath, NoticeTable } from "./notice_views.tsx";
 import { AssignCard, LikelyCard, VerdictCard } from "./review_forms.tsx";
 import { frameTexts } from "./texts.ts";
@@ -57,16 +58,7 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
     { section: "review", lead: t.reviewLead },
     <>
       <Card>
-        <form method="get" class="inline-form">
-          <TextField
-            name="q"
-            label={frameTexts[locale].search}
-            type="search"
-            hint={t.searchHint}
-            value={query}
-          />
-          <SubmitButton tone="plain">{frameTexts[locale].show}</SubmitButton>
-        </form>
+        <SearchForm query={query} hint={t.searchHint} locale={locale} />
       </Card>
       <Card>
         <NoticeTable

@@ -3,10 +3,10 @@ import type { Child } from "hono/jsx";
 import type { BankEventRow } from "../../kv/bank_events.ts";
 import {
   Card,
+  DataTable,
   Money,
   PostForm,
   SubmitButton,
-  TableFrame,
   TextField,
   Time,
 } from "../dashboard/components/mod.ts";
@@ -14,6 +14,7 @@ import { formatMoney } from "../dashboard/format.ts";
 import type { Visitor } from "../dashboard/visitor.ts";
 import { bankTexts } from "./bank_texts.ts";
 import type { LikelyOrder } from "./likely_orders.ts";
+import { ReasonField } from "./reason_field.tsx";
 import { frameTexts } from "./texts.ts";
 
 interface FormProps {
@@ -40,56 +41,51 @@ export function LikelyCard(
   return (
     <Card title={t.near}>
       <p>{t.nearText}</p>
-      <TableFrame label={t.near}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t.code}</th>
-              <th scope="col">{frameTexts[locale].when}</th>
-              <th scope="col" class="number">{t.asked}</th>
-              <th scope="col">{t.customer}</th>
-              <th scope="col">{t.why}</th>
-              <th scope="col">
-                <span class="visually-hidden">{t.credit}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {likely.map(({ order, account, nearCode, sameAmount }) => (
-              <tr>
-                <td>
-                  <code>{order.code}</code>
-                </td>
-                <td class="nowrap">
-                  <Time atMs={order.createdAtMs} locale={locale} />
-                </td>
-                <td class="number">
-                  <Money microVnd={order.askedMicroVnd} locale={locale} />
-                </td>
-                <td>
-                  <a href={`/operator/accounts/${order.accountId}`}>
-                    {account?.email ?? order.accountId}
-                  </a>
-                </td>
-                <td>
-                  {[nearCode && t.slip, sameAmount && t.sameAmount].filter(Boolean).join(", ")}
-                </td>
-                <td>
-                  <PostForm
-                    visitor={visitor}
-                    action={`${action}/assign`}
-                    confirm={t.assignConfirm(amount, order.code)}
-                  >
-                    <input type="hidden" name="target" value={order.code} />
-                    <input type="hidden" name="reason" value={nearCode ? t.slip : t.sameAmount} />
-                    <SubmitButton small>{t.assignTo(order.code)}</SubmitButton>
-                  </PostForm>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <DataTable
+        label={t.near}
+        rows={likely}
+        columns={[
+          { head: t.code, cell: ({ order }) => <code>{order.code}</code> },
+          {
+            head: frameTexts[locale].when,
+            kind: "one-line",
+            cell: ({ order }) => <Time atMs={order.createdAtMs} locale={locale} />,
+          },
+          {
+            head: t.asked,
+            kind: "number",
+            cell: ({ order }) => <Money microVnd={order.askedMicroVnd} locale={locale} />,
+          },
+          {
+            head: t.customer,
+            cell: ({ order, account }) => (
+              <a href={`/operator/accounts/${order.accountId}`}>
+                {account?.email ?? order.accountId}
+              </a>
+            ),
+          },
+          {
+            head: t.why,
+            cell: ({ nearCode, sameAmount }) =>
+              [nearCode && t.slip, sameAmount && t.sameAmount].filter(Boolean).join(", "),
+          },
+          {
+            head: t.credit,
+            hiddenHead: true,
+            cell: ({ order, nearCode }) => (
+              <PostForm
+                visitor={visitor}
+                action={`${action}/assign`}
+                confirm={t.assignConfirm(amount, order.code)}
+              >
+                <input type="hidden" name="target" value={order.code} />
+                <input type="hidden" name="reason" value={nearCode ? t.slip : t.sameAmount} />
+                <SubmitButton small>{t.assignTo(order.code)}</SubmitButton>
+              </PostForm>
+            ),
+          },
+        ]}
+      />
     </Card>
   );
 }
@@ -107,12 +103,7 @@ export function AssignCard({ row, visitor, action }: FormProps) {
         class="inline-form"
       >
         <TextField name="target" label={t.target} required maxlength={254} />
-        <TextField
-          name="reason"
-          label={frameTexts[visitor.locale].reason}
-          required
-          maxlength={500}
-        />
+        <ReasonField locale={visitor.locale} />
         <SubmitButton>{t.credit}</SubmitButton>
       </PostForm>
     </Card>
@@ -136,18 +127,8 @@ function VerdictForm({ visitor, action, verdict, children, button }: {
 }
 
 /** One field of a decision; ids differ because several decisions stand side by side. */
-function NoteField({ id, name, label, value }: {
-  id: string;
-  name: string;
-  label: string;
-  value?: string;
-}) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input type="text" id={id} name={name} value={value} required maxlength={500} />
-    </div>
-  );
+function NoteField(field: { id: string; name: string; label: string; value?: string }) {
+  return <TextField {...field} required maxlength={500} />;
 }
 
 /** What else may be decided, by the state of the notice. */

@@ -6,9 +6,9 @@ import { writeAuditLine } from "../../kv/operator_audit.ts";
 import {
   Badge,
   Card,
+  DataTable,
   PostForm,
   SubmitButton,
-  TableFrame,
   TextField,
 } from "../dashboard/components/mod.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";
@@ -75,38 +75,26 @@ function RouteTable({ reports, visitor }: {
 }) {
   const t = serviceTexts[visitor.locale];
   return (
-    <TableFrame label={t.routes}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.model}</th>
-            <th scope="col">{t.route}</th>
-            <th scope="col">{t.state}</th>
-            <th scope="col">{t.health}</th>
-            <th scope="col">{t.actions}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {reports.map((report) => (
-            <tr>
-              <td>{report.model}</td>
-              <td>
-                <code>{report.route.id}</code>
-              </td>
-              <td>
-                <SwitchBadge report={report} locale={visitor.locale} />
-              </td>
-              <td>
-                <Health report={report} locale={visitor.locale} />
-              </td>
-              <td>
-                <RouteActions report={report} visitor={visitor} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={t.routes}
+      rows={reports}
+      columns={[
+        { head: t.model, cell: ({ model }) => model },
+        { head: t.route, cell: ({ route }) => <code>{route.id}</code> },
+        {
+          head: t.state,
+          cell: (report) => <SwitchBadge report={report} locale={visitor.locale} />,
+        },
+        {
+          head: t.health,
+          cell: (report) => <Health report={report} locale={visitor.locale} />,
+        },
+        {
+          head: t.actions,
+          cell: (report) => <RouteActions report={report} visitor={visitor} />,
+        },
+      ]}
+    />
   );
 }
 

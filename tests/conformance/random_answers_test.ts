@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { StreamReading, Style } from "../../core/dialects/contract.ts";
-import type { Answer } from "../../core/dialects/conversation.ts";
+import type { Answer } from "../../core/dialects/conversation/mod.ts";
 import { convertAnswer } from "../../core/dialects/convert.ts";
 import { createConvertingPipe } from "../../core/dialects/converting_pipe.ts";
 import { dialectOf } from "../../core/dialects/dialects.ts";

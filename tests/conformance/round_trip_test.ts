@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { RouteFacts, Style } from "../../core/dialects/contract.ts";
-import type { Block, Conversation } from "../../core/dialects/conversation.ts";
+import type { Block, Conversation } from "../../core/dialects/conversation/mod.ts";
 import { arrange } from "../../core/dialects/arrangement.ts";
 import { convertAnswer, convertRequest } from "../../core/dialects/convert.ts";
 import { dialectOf } from "../../core/dialects/dialects.ts";

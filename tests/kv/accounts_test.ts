@@ -2,16 +2,14 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
+import { addIdentity, getPasswordHash, setPasswordHash } from "../../kv/account_credentials.ts";
+import { forgetPerson } from "../../kv/account_deletion.ts";
 import {
-  addIdentity,
   createAccount,
   findAccountByEmail,
   findAccountByIdentity,
-  forgetPerson,
   getAccount,
-  getPasswordHash,
   listAccounts,
-  setPasswordHash,
   tryCreateAccount,
   updateAccount,
 } from "../../kv/accounts.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { updateAccount } from "../../kv/accounts.ts";
-import { forgetPerson } from "../../kv/accounts.ts";
+import { forgetPerson } from "../../kv/account_deletion.ts";
 import { getBankEvent, listReviews, listUnreadable } from "../../kv/bank_events.ts";
 import { findMovement } from "../../kv/ledger.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../kv/topups.ts";

@@ -1,15 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  addToOutbox,
-  claimDue,
-  finishClaim,
-  listDeadLetters,
-  nextDueAtMs,
-  type OutboxQueue,
-  postponeClaim,
-  retryClaim,
-  reviveDeadLetter,
-} from "../../kv/outbox.ts";
+import { addToOutbox, nextDueAtMs, type OutboxQueue } from "../../kv/outbox.ts";
+import { claimDue, finishClaim, postponeClaim, retryClaim } from "../../kv/outbox_claims.ts";
+import { listDeadLetters, reviveDeadLetter } from "../../kv/outbox_dead_letters.ts";
 import { outboxRowKey } from "../../kv/keys.ts";
 
 const letters: OutboxQueue<string> = {

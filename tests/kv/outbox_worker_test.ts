@@ -1,5 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { addToOutbox, finishClaim, listDeadLetters, type OutboxQueue } from "../../kv/outbox.ts";
+import { addToOutbox, type OutboxQueue } from "../../kv/outbox.ts";
+import { finishClaim } from "../../kv/outbox_claims.ts";
+import { listDeadLetters } from "../../kv/outbox_dead_letters.ts";
 import {
   type OutboxWork,
   type OutboxWorld,

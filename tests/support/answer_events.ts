@@ -9,7 +9,7 @@ import type {
   ReasoningProof,
   Stop,
   StreamEvent,
-} from "../../core/dialects/conversation.ts";
+} from "../../core/dialects/conversation/mod.ts";
 import type { TokenUsage } from "../../core/money/token_usage.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });

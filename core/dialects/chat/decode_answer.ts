@@ -2,7 +2,13 @@
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { ConversionMemory } from "../contract.ts";
-import type { Answer, AnswerBlock, Citation, ReasoningBlock, ToolInput } from "../conversation.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  Citation,
+  ReasoningBlock,
+  ToolInput,
+} from "../conversation/mod.ts";
 import { readChatAnswer } from "./answer_reading.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";

@@ -1,6 +1,7 @@
 /** Reads the messages of a Chat request as turns (wire notes, table B). */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { Block, ReasoningBlock, TextBlock, ToolCallBlock, Turn } from "../conversation.ts";
+import { instructionTexts } from "../content_parts.ts";
+import type { Block, ReasoningBlock, TextBlock, ToolCallBlock, Turn } from "../conversation/mod.ts";
 import {
   invalid,
   optionalList,
@@ -10,7 +11,7 @@ import {
   requiredString,
 } from "../fields.ts";
 import { unsealProof } from "../reasoning_seal.ts";
-import { decodeChatContent, decodeTexts } from "./decode_parts.ts";
+import { decodeChatContent } from "./decode_parts.ts";
 import { readDetail } from "./reasoning_details.ts";
 
 export interface DecodedMessages {
@@ -27,7 +28,7 @@ export function decodeChatMessages(messages: readonly Json[]): DecodedMessages {
     const message = requiredObject(value, path);
     const role = requiredString(message, "role", `${path}.role`);
     if (role === "system" || role === "developer") {
-      const texts = decodeTexts(message.content, `${path}.content`);
+      const texts = instructionTexts(decodeChatContent(message.content, `${path}.content`));
       if (turns.length === 0) system.push(...texts);
       else turns.push({ role: "system", path, blocks: texts });
     } else {

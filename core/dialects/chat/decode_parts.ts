@@ -1,24 +1,13 @@
 /** Reads Chat content: strings and lists of parts. */
 import type { Json, JsonObject } from "../../json.ts";
-import type { CacheMark, DocumentBlock, ImageBlock, TextBlock } from "../conversation.ts";
-import { dataUrl, decodeBase64Text } from "../data_url.ts";
+import { fileBlock, type PartBlock, readContent } from "../content_parts.ts";
+import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
+import { dataUrl } from "../data_url.ts";
 import { invalid, optionalString, refuse, requiredObject, requiredString } from "../fields.ts";
-
-type PartBlock = TextBlock | ImageBlock | DocumentBlock;
 
 /** A `content` field; absent and null are no content. */
 export function decodeChatContent(content: Json | undefined, path: string): PartBlock[] {
-  if (content === undefined || content === null || content === "") return [];
-  if (typeof content === "string") return [{ type: "text", text: content, path }];
-  if (!Array.isArray(content)) invalid(path, "must be a string or a list of parts");
-  return content.map((part, i) => decodePart(requiredObject(part, `${path}.${i}`), `${path}.${i}`));
-}
-
-/** Content of instructions: texts only. */
-export function decodeTexts(content: Json | undefined, path: string): TextBlock[] {
-  return decodeChatContent(content, path)
-    .map((block) => block.type === "text" ? block : invalid(block.path, "must be a text part"))
-    .filter((block) => block.text.trim() !== "");
+  return readContent(content, path, decodePart);
 }
 
 function decodePart(part: JsonObject, path: string): PartBlock {
@@ -83,14 +72,5 @@ function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock 
     (title !== undefined && /\.pdf$/i.test(title)
       ? { mediaType: "application/pdf", data: content }
       : invalid(`${path}.file.file_data`, "must be a base64 data URL"));
-  const named = title === undefined ? {} : { title };
-  if (data.mediaType.startsWith("image/")) {
-    return { type: "image", path, source: { kind: "base64", ...data } };
-  }
-  if (!data.mediaType.startsWith("text/")) {
-    return { type: "document", path, source: { kind: "base64", ...data }, ...named };
-  }
-  const text = decodeBase64Text(data.data) ??
-    invalid(`${path}.file.file_data`, "is not UTF-8 text in base64");
-  return { type: "document", path, source: { kind: "text", text }, ...named };
+  return fileBlock(data, { path, dataPath: `${path}.file.file_data`, title });
 }

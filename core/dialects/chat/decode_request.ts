@@ -1,20 +1,24 @@
 /** Reads a Chat request into a conversation (wire notes, table B). */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import {
+  readEffort,
+  readEndUser,
+  readOutputFormat,
+  readServiceTier,
+  readTemperatureAndTopP,
+} from "../common_fields.ts";
 import type {
   Conversation,
-  Effort,
   Extra,
   OutputFormat,
   ReasoningWish,
   Sampling,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   invalid,
-  oneOf,
   optionalBoolean,
   optionalCount,
   optionalList,
-  optionalNumber,
   optionalObject,
   optionalString,
   refuse,
@@ -61,7 +65,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
   const maxTokens = optionalCount(body, "max_completion_tokens", "max_completion_tokens", 1) ??
     optionalCount(body, "max_tokens", "max_tokens", 1);
   const options = optionalObject(body, "stream_options", "stream_options");
-  const tier = optionalString(body, "service_tier", "service_tier");
+  const tier = readServiceTier(body);
   const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
   return {
     from: "chat",
@@ -74,8 +78,8 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     ...(output === undefined ? {} : { output }),
     stream: optionalBoolean(body, "stream", "stream") ?? false,
     streamUsage: options?.include_usage === true,
-    ...decodeEndUser(body),
-    ...(tier === undefined ? {} : { serviceTier: { tier, path: "service_tier" } }),
+    ...readEndUser(body),
+    ...tier,
     extras: decodeExtras(body),
     notes: [],
   };
@@ -93,13 +97,11 @@ function refuseUncarried(body: JsonObject): void {
 }
 
 function decodeSampling(body: JsonObject): Sampling {
-  const temperature = optionalNumber(body, "temperature", "temperature");
-  const topP = optionalNumber(body, "top_p", "top_p");
+  const shared = readTemperatureAndTopP(body);
   const topK = optionalCount(body, "top_k", "top_k");
   const stop = decodeStop(body.stop);
   return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
+    ...shared,
     ...(topK === undefined ? {} : { topK }),
     ...(stop.length === 0 ? {} : { stop }),
   };
@@ -113,20 +115,10 @@ function decodeStop(stop: Json | undefined): string[] {
   );
 }
 
-const efforts = [
-  "none",
-  "minimal",
-  "low",
-  "medium",
-  "high",
-  "xhigh",
-  "max",
-] as const satisfies readonly Effort[];
-
 function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
   const word = optionalString(body, "reasoning_effort", "reasoning_effort");
   if (word !== undefined) {
-    return { effort: oneOf(word, efforts, "reasoning_effort"), path: "reasoning_effort" };
+    return { effort: readEffort(word, "reasoning_effort"), path: "reasoning_effort" };
   }
   return decodeReasoningObject(body) ?? decodeThinking(body);
 }
@@ -137,7 +129,7 @@ function decodeReasoningObject(body: JsonObject): ReasoningWish | undefined {
   if (reasoning === undefined) return undefined;
   const effort = optionalString(reasoning, "effort", "reasoning.effort");
   if (effort !== undefined) {
-    return { effort: oneOf(effort, efforts, "reasoning.effort"), path: "reasoning" };
+    return { effort: readEffort(effort, "reasoning.effort"), path: "reasoning" };
   }
   const budgetTokens = optionalCount(reasoning, "max_tokens", "reasoning.max_tokens", 1);
   if (budgetTokens !== undefined) return { mode: "on", budgetTokens, path: "reasoning" };
@@ -159,18 +151,11 @@ function decodeThinking(body: JsonObject): ReasoningWish | undefined {
 
 function decodeFormat(body: JsonObject): OutputFormat | undefined {
   const path = "response_format";
-  const format = optionalObject(body, path, path);
-  switch (format?.type) {
-    case undefined:
-    case "text":
-      return undefined;
-    case "json_object":
-      return { type: "json_object", path };
-    case "json_schema":
-      return decodeSchema(requiredObject(format.json_schema, `${path}.json_schema`), path);
-    default:
-      return invalid(`${path}.type`, "must be one of text, json_object, json_schema");
-  }
+  return readOutputFormat(
+    optionalObject(body, path, path),
+    path,
+    (format) => decodeSchema(requiredObject(format.json_schema, `${path}.json_schema`), path),
+  );
 }
 
 function decodeSchema(given: JsonObject, path: string): OutputFormat {
@@ -187,14 +172,6 @@ function decodeSchema(given: JsonObject, path: string): OutputFormat {
     ...(description === undefined ? {} : { description }),
     ...(strict === undefined ? {} : { strict }),
   };
-}
-
-function decodeEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
-  for (const path of ["safety_identifier", "user"]) {
-    const id = optionalString(body, path, path);
-    if (id !== undefined) return { endUser: { id, path } };
-  }
-  return {};
 }
 
 /** Values that ask for nothing: they change no answer when they are left out. */

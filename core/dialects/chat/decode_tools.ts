@@ -1,6 +1,6 @@
 /** Reads tools and tool choice of a Chat request, the old `functions` form included. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { Conversation, Tool, ToolChoice } from "../conversation.ts";
+import type { Conversation, Tool, ToolChoice } from "../conversation/mod.ts";
 import {
   invalid,
   optionalBoolean,

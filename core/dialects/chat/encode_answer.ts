@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Answer, AnswerText, ReasoningBlock, ToolCallBlock } from "../conversation.ts";
+import type { Answer, AnswerText, ReasoningBlock, ToolCallBlock } from "../conversation/mod.ts";
 import { argumentsText } from "./encode_messages.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
 import { detailFor } from "./reasoning_details.ts";

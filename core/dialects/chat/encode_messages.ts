@@ -7,11 +7,12 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   Turn,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { refuse } from "../fields.ts";
 import type { Notes } from "../notes.ts";
+import { withInstructions } from "../output_format.ts";
+import { requirePrefill } from "../prefill.ts";
 import { type Part, PartWriter, type TextPart } from "./encode_parts.ts";
 import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
 
@@ -23,10 +24,7 @@ export function encodeChatMessages(
   moreInstructions: readonly string[],
 ): JsonObject[] {
   const writer = new MessageWriter(facts, notes);
-  const system = [
-    ...conversation.system,
-    ...moreInstructions.map((text) => ({ type: "text" as const, text, path: "system" })),
-  ];
+  const system = withInstructions(conversation.system, moreInstructions);
   const messages = system.length === 0 ? [] : [writer.system(system)];
   for (const turn of conversation.turns) messages.push(...writer.turn(turn));
   const lastTurn = conversation.turns.at(-1);
@@ -57,12 +55,7 @@ class MessageWriter {
 
   /** What a trailing assistant message needs so that the server continues it. */
   prefill(turn: Turn, message: JsonObject | undefined): void {
-    if (this.#facts.prefill === "no") {
-      refuse(
-        turn.path,
-        "this model does not continue an assistant message; end with a user message",
-      );
-    }
+    requirePrefill(turn.path, this.#facts);
     if (this.#facts.prefill === "plain") this.#notes.add(turn.path);
     if (this.#facts.prefill === "prefix" && message?.role === "assistant") message.prefix = true;
   }

@@ -1,19 +1,26 @@
 /** Writes content blocks as Chat content: strings, text parts, images, files. */
 import type { JsonObject } from "../../json.ts";
+import { CacheMarkCounter, ephemeralMark } from "../cache_marks.ts";
 import type {
+  CacheMark,
   DocumentBlock,
   ImageBlock,
-  SearchResultBlock,
   TextBlock,
   ToolResultContent,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
+import { writeDataUrl } from "../data_url.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { refuse } from "../fields.ts";
+import {
+  documentFileName,
+  documentHeading,
+  imageUrl,
+  refuseForeignFile,
+  requireDocuments,
+  searchResultText,
+} from "../media_blocks.ts";
 import type { Notes } from "../notes.ts";
-
-/** Most cache marks one request may hold, at every vendor that has them. */
-const cacheMarksPerRequest = 4;
 
 export interface TextPart extends JsonObject {
   type: "text";
@@ -28,11 +35,12 @@ export type Part = TextPart | MediaPart;
 export class PartWriter {
   readonly #facts: ResolvedFacts;
   readonly #notes: Notes;
-  #marks = 0;
+  readonly #marks: CacheMarkCounter;
 
   constructor(facts: ResolvedFacts, notes: Notes) {
     this.#facts = facts;
     this.#notes = notes;
+    this.#marks = new CacheMarkCounter(notes);
   }
 
   /** Text blocks only: a string where one is enough, else parts, which keep the borders between the blocks. */
@@ -62,7 +70,7 @@ export class PartWriter {
       case "document":
         return this.#document(block);
       case "search_result":
-        return [this.#searchResult(block)];
+        return [{ type: "text", text: searchResultText(block), ...this.mark(block) }];
       case "foreign": {
         const text = renderForeign(block, this.#notes);
         return text === undefined ? [] : [{ type: "text", text }];
@@ -71,17 +79,12 @@ export class PartWriter {
   }
 
   /** The cache mark of a block in the route's form, as something to spread; named when the route has none. */
-  mark(block: ToolResultContent | { readonly cache?: { ttl?: string }; path: string }): JsonObject {
-    if (block.cache === undefined) return {};
+  mark(block: { readonly cache?: CacheMark; readonly path: string }): JsonObject {
     const kind = this.#facts.cache_marks;
-    if (kind === "none" || this.#marks >= cacheMarksPerRequest) {
-      this.#notes.add(`${block.path}.cache_control`);
-      return {};
-    }
-    this.#marks++;
+    const mark = this.#marks.take(block, kind !== "none");
+    if (mark === undefined) return {};
     if (kind === "breakpoint") return { prompt_cache_breakpoint: { mode: "explicit" } };
-    const { ttl } = block.cache;
-    return { cache_control: { type: "ephemeral", ...(ttl === undefined ? {} : { ttl }) } };
+    return { cache_control: ephemeralMark(mark) };
   }
 
   #text(block: TextBlock): TextPart {
@@ -89,15 +92,8 @@ export class PartWriter {
   }
 
   #image(block: ImageBlock): MediaPart {
-    const { source, detail, path } = block;
-    if (this.#facts.images === "none") refuse(path, "this model takes no images");
-    if (source.kind === "file") refuse(path, "the file belongs to another provider");
-    if (source.kind === "url" && this.#facts.images === "base64") {
-      refuse(path, "this model takes images only as data, not by URL");
-    }
-    const url = source.kind === "url"
-      ? source.url
-      : `data:${source.mediaType};base64,${source.data}`;
+    const { detail } = block;
+    const url = imageUrl(block, this.#facts);
     return {
       type: "image_url",
       image_url: { url, ...(detail === undefined ? {} : { detail }) },
@@ -116,14 +112,14 @@ export class PartWriter {
     if (block.citations) this.#notes.add(`${path}.citations`);
     switch (source.kind) {
       case "text":
-        return [{ type: "text", text: heading(block) + source.text, ...this.mark(block) }];
+        return [{ type: "text", text: documentHeading(block) + source.text, ...this.mark(block) }];
       case "blocks": {
-        const head = heading(block);
+        const head = documentHeading(block);
         const parts = source.blocks.flatMap((inner) => this.parts(inner));
         return head === "" ? parts : [{ type: "text", text: head.trimEnd() }, ...parts];
       }
       case "file":
-        return refuse(path, "the file belongs to another provider");
+        return refuseForeignFile(path);
       case "url":
         return refuse(path, "this model takes documents only as data, not by URL");
       case "base64":
@@ -132,28 +128,18 @@ export class PartWriter {
   }
 
   #file(block: DocumentBlock, mediaType: string, data: string): MediaPart {
-    if (!this.#facts.files) refuse(block.path, "this model takes no documents");
+    requireDocuments(block.path, this.#facts);
     return {
       type: "file",
       file: {
-        filename: block.title ?? (mediaType === "application/pdf" ? "document.pdf" : "document"),
-        file_data: `data:${mediaType};base64,${data}`,
+        filename: documentFileName(block, mediaType),
+        file_data: writeDataUrl(mediaType, data),
       },
       ...this.mark(block),
     };
-  }
-
-  #searchResult(block: SearchResultBlock): TextPart {
-    const text = `${block.title} (${block.source})\n${block.texts.join("\n")}`;
-    return { type: "text", text, ...this.mark(block) };
   }
 }
 
 function isMarked(part: TextPart): boolean {
   return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
-}
-
-function heading(block: DocumentBlock): string {
-  const lines = [block.title, block.context].filter((line) => line !== undefined && line !== "");
-  return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
 }

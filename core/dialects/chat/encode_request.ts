@@ -1,15 +1,16 @@
 /** Writes a conversation as a Chat request (wire notes, table A). */
 import type { JsonObject } from "../../json.ts";
+import { writeEndUserAndTier, writeTemperatureAndTopP } from "../common_fields.ts";
 import type { ConversionOptions } from "../contract.ts";
-import type { Conversation } from "../conversation.ts";
+import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { effortOf, nearestEffort } from "../effort.ts";
-import { carryExtras, jsonInWords, schemaInWords, stopPath } from "../extras.ts";
+import { carryExtras, stopPath } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";
 import { refuse } from "../fields.ts";
 import { allowsStrictChat } from "../json_schema.ts";
 import { Notes } from "../notes.ts";
-import { hashHex } from "../short_hash.ts";
+import { encodeOutputFormat, type SchemaFormat } from "../output_format.ts";
 import { encodeChatMessages } from "./encode_messages.ts";
 import { encodeChatTools } from "./encode_tools.ts";
 
@@ -20,7 +21,10 @@ export function encodeChatRequest(
   const facts = resolveFacts("chat", options.facts);
   const notes = new Notes();
   const body: JsonObject = { model: options.upstreamModel };
-  const format = encodeFormat(conversation, facts, notes);
+  const format = encodeOutputFormat(conversation.output, facts, notes, {
+    encodeSchema,
+    modeIsEnough: () => true,
+  });
   body.messages = encodeChatMessages(conversation, facts, notes, format.instructions);
   const cap = Math.min(facts.max_output ?? Infinity, options.maxOutputTokens);
   if (conversation.maxTokens !== undefined) {
@@ -30,7 +34,7 @@ export function encodeChatRequest(
   encodeSampling(conversation, facts, notes, body);
   encodeReasoning(conversation, facts, notes, body);
   if (format.field !== undefined) body.response_format = format.field;
-  encodeIdentity(conversation, facts, body);
+  writeEndUserAndTier(conversation, facts, body);
   carryExtras(conversation, facts.extra_fields, body, notes);
   if (facts.prefill === "continue_final_message" && endsWithAssistant(conversation)) {
     body.continue_final_message = true;
@@ -57,19 +61,10 @@ function encodeSampling(
   notes: Notes,
   body: JsonObject,
 ): void {
-  const { temperature, topP, topK, stop } = conversation.sampling;
-  const fixed = facts.sampling === "fixed";
-  if (temperature !== undefined) {
-    if (!fixed) body.temperature = temperature;
-    else if (temperature !== 1) notes.add("temperature");
-  }
-  if (topP !== undefined) {
-    const excluded = facts.temp_top_p_exclusive && temperature !== undefined;
-    if (!fixed && !excluded) body.top_p = topP;
-    else if (topP !== 1) notes.add("top_p");
-  }
+  const { topK, stop } = conversation.sampling;
+  writeTemperatureAndTopP(conversation.sampling, facts, notes, body);
   if (topK !== undefined) {
-    if (!fixed && facts.extra_fields.includes("top_k")) body.top_k = topK;
+    if (facts.sampling !== "fixed" && facts.extra_fields.includes("top_k")) body.top_k = topK;
     else notes.add("top_k");
   }
   if (stop === undefined || stop.length === 0) return;
@@ -101,54 +96,12 @@ function encodeReasoning(
   else if (wanted !== "none") notes.add(reasoning.path);
 }
 
-interface EncodedFormat {
-  readonly field?: JsonObject;
-  /** Said in the system text where the route has no field for it. */
-  readonly instructions: readonly string[];
-}
-
-function encodeFormat(
-  conversation: Conversation,
-  facts: ResolvedFacts,
-  notes: Notes,
-): EncodedFormat {
-  const { output } = conversation;
-  if (output === undefined) return { instructions: [] };
-  if (output.type === "json_schema" && facts.structured === "format") {
-    const { schema, name, description, strict } = output;
-    const json_schema = {
-      name: name ?? "output",
-      ...(description === undefined ? {} : { description }),
-      schema,
-      strict: strict ?? allowsStrictChat(schema),
-    };
-    return { field: { type: "json_schema", json_schema }, instructions: [] };
-  }
-  const words = output.type === "json_schema" ? schemaInWords(output.schema) : jsonInWords;
-  if (facts.structured === "none" || facts.structured === "tool") {
-    notes.add(output.path);
-    return { instructions: [words] };
-  }
-  if (output.type === "json_object") return { field: { type: "json_object" }, instructions: [] };
-  notes.add(output.path);
-  return { field: { type: "json_object" }, instructions: [words] };
-}
-
-/** Who the client's user is and how fast it should go: only where the route asks for it. */
-function encodeIdentity(
-  conversation: Conversation,
-  facts: ResolvedFacts,
-  body: JsonObject,
-): void {
-  const { endUser, serviceTier } = conversation;
-  if (endUser !== undefined) {
-    const field = ["safety_identifier", "user"].find((name) => facts.extra_fields.includes(name));
-    // Agents put long ids here; the vendor takes 64 characters.
-    if (field !== undefined) {
-      body[field] = endUser.id.length <= 64 ? endUser.id : hashHex(endUser.id);
-    }
-  }
-  if (serviceTier !== undefined && facts.extra_fields.includes("service_tier")) {
-    body.service_tier = serviceTier.tier;
-  }
+function encodeSchema({ schema, name, description, strict }: SchemaFormat): JsonObject {
+  const json_schema = {
+    name: name ?? "output",
+    ...(description === undefined ? {} : { description }),
+    schema,
+    strict: strict ?? allowsStrictChat(schema),
+  };
+  return { type: "json_schema", json_schema };
 }

@@ -1,10 +1,10 @@
 /** Writes tools and tool choice as Chat fields. */
 import type { JsonObject } from "../../json.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { refuse } from "../fields.ts";
 import { functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
+import { carriedChoice, dropHostedTool, isCustomTool, writeParallelTools } from "../tool_fields.ts";
 
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
 export function encodeChatTools(
@@ -21,17 +21,10 @@ export function encodeChatTools(
   if (tools.length === 0) return;
   body.tools = tools;
   if (conversation.toolChoice !== undefined) {
-    body.tool_choice = encodeChoice(conversation.toolChoice, conversation.tools, facts, notes);
+    const choice = carriedChoice(conversation.toolChoice, facts, notes);
+    body.tool_choice = encodeChoice(choice, conversation.tools);
   }
-  if (conversation.parallelTools !== false) return;
-  if (facts.parallel_flag) body.parallel_tool_calls = false;
-  else notes.add(parallelPath(conversation));
-}
-
-function parallelPath(conversation: Conversation): string {
-  return conversation.from === "messages"
-    ? "tool_choice.disable_parallel_tool_use"
-    : "parallel_tool_calls";
+  writeParallelTools(conversation, facts, notes, body);
 }
 
 function encodeTool(
@@ -68,32 +61,16 @@ function encodeHosted(
   notes: Notes,
   body: JsonObject,
 ): void {
-  if (tool.runs === "client") {
-    refuse(tool.path, `${tool.kind} has a schema that only its own provider knows`);
-  }
-  if (choice?.type === "tool" && (choice.name === tool.name || choice.name === tool.kind)) {
-    refuse(choice.path, `${tool.kind} runs only at its own provider`);
-  }
-  notes.add(tool.path);
+  dropHostedTool(tool, choice, notes);
   if (tool.kind.startsWith("web_search") && facts.extra_fields.includes("web_search_options")) {
     body.web_search_options = {};
   }
 }
 
-function encodeChoice(
-  choice: ToolChoice,
-  tools: readonly Tool[],
-  facts: ResolvedFacts,
-  notes: Notes,
-): JsonObject | string {
-  if (choice.type === "auto" || choice.type === "none") return choice.type;
-  if (!facts.tool_choice_required) {
-    notes.add(choice.path);
-    return "auto";
-  }
-  if (choice.type !== "tool") return "required";
-  const custom = tools.some((tool) => tool.type === "custom" && tool.name === choice.name);
-  return custom
-    ? { type: "custom", custom: { name: choice.name } }
-    : { type: "function", function: { name: choice.name } };
+function encodeChoice(choice: ToolChoice, tools: readonly Tool[]): JsonObject | string {
+  if (choice.type !== "tool") return choice.type;
+  const { name } = choice;
+  return isCustomTool(tools, name)
+    ? { type: "custom", custom: { name } }
+    : { type: "function", function: { name } };
 }

@@ -1,6 +1,6 @@
 /** Finish reasons of Chat, both ways (wire notes, table C). */
 import type { Json } from "../../json.ts";
-import type { Stop, StopReason } from "../conversation.ts";
+import type { Stop, StopReason } from "../conversation/mod.ts";
 
 const meanings: ReadonlyMap<string, StopReason> = new Map([
   ["stop", "end"],

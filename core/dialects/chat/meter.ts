@@ -2,6 +2,7 @@ import { isJsonObject, type Json } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
 import { encodeSseEvent } from "../../sse/writer.ts";
+import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
 import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
@@ -49,13 +50,13 @@ export class ChatMeter implements StreamMeter {
       this.reading.state = "completed";
       return "last";
     }
-    if (frame.event === "error") return this.#fail(parseLoosely(frame));
+    if (frame.event === "error") return this.#fail(frameJson(frame));
     this.#sawChoices = this.#sawUsage = this.#sawError = false;
     this.#choiceCount = 0;
     this.cut.start = this.cut.end = 0;
     this.#chunk(frame);
-    if (this.#sawError) return this.#fail(parseLoosely(frame));
-    if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(parseLoosely(frame));
+    if (this.#sawError) return this.#fail(frameJson(frame));
+    if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(frameJson(frame));
     if (!this.#hideUsage || this.cut.end === 0) return "pass";
     if (this.#sawUsage && this.#sawChoices && this.#choiceCount === 0) return "drop";
     return this.#cutFate(frame);
@@ -188,15 +189,4 @@ function afterComma(bytes: Uint8Array, at: number, end: number): number {
   let next = at;
   while (next < end && bytes[next]! <= 0x20) next++;
   return bytes[next] === 0x2c ? next + 1 : at;
-}
-
-function parseLoosely(frame: SseFrame): Json {
-  const data = frame.data;
-  try {
-    const value: Json = JSON.parse(data);
-    return value;
-  } catch (cause) {
-    if (frame.event === "error") return data;
-    throw new JsonScanError("Not JSON", { cause });
-  }
 }

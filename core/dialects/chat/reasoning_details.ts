@@ -3,7 +3,7 @@
  * list with proofs), and Google's thought signature in the `extra_content` of a tool call.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { ReasoningBlock, ReasoningProof } from "../conversation.ts";
+import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { sealProof, unsealProof } from "../reasoning_seal.ts";
 

@@ -1,9 +1,9 @@
 /** Reads a Chat stream as conversation events (wire notes, sections 2.5 and 10.1). */
-import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
+import { eventJson } from "../frame_json.ts";
 import { FrameTemplate } from "../json_literal.ts";
 import { readProviderError } from "../provider_error.ts";
 import type { UsageReport } from "../reading.ts";
@@ -42,7 +42,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     const text = data.trim();
     if (text === "") return;
     if (text === "[DONE]") return this.#end();
-    const chunk = parseChunk(event, text);
+    const chunk = eventJson(event, text);
     if (event === "error" || isError(chunk)) {
       this.#finished = true;
       return emit({ type: "error", error: readProviderError(chunk) });
@@ -254,18 +254,6 @@ function holds(value: Json | undefined): boolean {
 function isQuiet(chunk: JsonObject, choice: JsonObject): boolean {
   return !holds(chunk.usage) && !holds(chunk.x_groq) && !holds(choice.usage) &&
     !holds(choice.finish_reason);
-}
-
-function parseChunk(event: string | undefined, data: string): Json {
-  try {
-    const value: Json = JSON.parse(data);
-    return value;
-  } catch (cause) {
-    if (event === "error") return data;
-    throw new GatewayError("upstream_unreachable", "The provider's stream cannot be read", {
-      cause,
-    });
-  }
 }
 
 function isError(chunk: Json): boolean {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Citation, Stop, StreamEvent } from "../conversation.ts";
+import type { Citation, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { literalLength } from "../json_literal.ts";
 import { writeFinishReason } from "./finish_reasons.ts";

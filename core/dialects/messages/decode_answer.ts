@@ -2,7 +2,7 @@
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { ConversionMemory } from "../contract.ts";
-import type { Answer, AnswerBlock, Citation } from "../conversation.ts";
+import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
 import { readMessagesAnswer } from "./answer_reading.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 

@@ -13,7 +13,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   invalid,
   optionalBoolean,

@@ -1,5 +1,6 @@
 /** Reads a Messages request into a conversation (wire notes, tables A and B). */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { readTemperatureAndTopP } from "../common_fields.ts";
 import type {
   Conversation,
   Effort,
@@ -9,14 +10,13 @@ import type {
   Sampling,
   TextBlock,
   Turn,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   invalid,
   oneOf,
   optionalBoolean,
   optionalCount,
   optionalList,
-  optionalNumber,
   optionalObject,
   optionalString,
   refuse,
@@ -108,13 +108,11 @@ function decodeTurns(body: JsonObject): Turn[] {
 }
 
 function decodeSampling(body: JsonObject): Sampling {
-  const temperature = optionalNumber(body, "temperature", "temperature");
-  const topP = optionalNumber(body, "top_p", "top_p");
+  const shared = readTemperatureAndTopP(body);
   const topK = optionalCount(body, "top_k", "top_k");
   const stop = optionalList(body, "stop_sequences", "stop_sequences");
   return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
+    ...shared,
     ...(topK === undefined ? {} : { topK }),
     ...(stop === undefined || stop.length === 0 ? {} : { stop: stop.map(stopSequence) }),
   };

@@ -1,6 +1,6 @@
 /** Reads the tools and the tool choice of a Messages request. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { HostedTool, Tool, ToolChoice } from "../conversation.ts";
+import type { HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import {
   invalid,
   optionalBoolean,

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Answer, AnswerBlock, ReasoningBlock } from "../conversation.ts";
+import type { Answer, AnswerBlock, ReasoningBlock } from "../conversation/mod.ts";
 import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tool_arguments.ts";
 import { wordId } from "../tool_ids.ts";

@@ -1,5 +1,6 @@
 /** Writes content blocks as Messages blocks (wire notes, table B). */
 import type { JsonObject } from "../../json.ts";
+import { CacheMarkCounter, ephemeralMark } from "../cache_marks.ts";
 import type {
   Block,
   CacheMark,
@@ -10,26 +11,26 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { refuse } from "../fields.ts";
+import { carriedImage, refuseForeignFile, requireDocuments } from "../media_blocks.ts";
 import type { Notes } from "../notes.ts";
 import { argumentsObject } from "../tool_arguments.ts";
 
-/** Most `cache_control` marks one request may hold. */
-const cacheMarksPerRequest = 4;
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /** Writes the blocks of one request. */
 export class BlockWriter {
   readonly #facts: ResolvedFacts;
   readonly #notes: Notes;
-  #marks = 0;
+  readonly #marks: CacheMarkCounter;
 
   constructor(facts: ResolvedFacts, notes: Notes) {
     this.#facts = facts;
     this.#notes = notes;
+    this.#marks = new CacheMarkCounter(notes);
   }
 
   /** A block of a turn; `undefined` when nothing of it can or need be carried. */
@@ -48,14 +49,8 @@ export class BlockWriter {
 
   /** The cache mark of a block or tool, as something to spread; named when there are too many. */
   mark(part: { readonly cache?: CacheMark; readonly path: string }): JsonObject {
-    if (part.cache === undefined) return {};
-    if (this.#facts.cache_marks === "none" || this.#marks >= cacheMarksPerRequest) {
-      this.#notes.add(`${part.path}.cache_control`);
-      return {};
-    }
-    this.#marks++;
-    const { ttl } = part.cache;
-    return { cache_control: { type: "ephemeral", ...(ttl === undefined ? {} : { ttl }) } };
+    const mark = this.#marks.take(part, this.#facts.cache_marks !== "none");
+    return mark === undefined ? {} : { cache_control: ephemeralMark(mark) };
   }
 
   #plain(block: ToolResultContent): JsonObject | undefined {
@@ -77,9 +72,8 @@ export class BlockWriter {
   }
 
   #image(block: ImageBlock): JsonObject {
-    const { source, path } = block;
-    if (this.#facts.images === "none") refuse(path, "this model takes no images");
-    if (source.kind === "file") refuse(path, "the file belongs to another provider");
+    const { path } = block;
+    const source = carriedImage(block, this.#facts);
     if (source.kind === "url") {
       this.#checkUrl(source.url, path);
       return { type: "image", source: { type: "url", url: source.url }, ...this.mark(block) };
@@ -122,12 +116,12 @@ export class BlockWriter {
           content: source.blocks.map((inner) => this.#plain(inner)).filter((b) => b !== undefined),
         };
       case "file":
-        return refuse(path, "the file belongs to another provider");
+        return refuseForeignFile(path);
       case "url":
         this.#checkUrl(source.url, path);
         return { type: "url", url: source.url };
       case "base64":
-        if (!this.#facts.files) refuse(path, "this model takes no documents");
+        requireDocuments(path, this.#facts);
         if (source.mediaType !== "application/pdf") {
           refuse(path, `this model takes PDF and plain text documents, not ${source.mediaType}`);
         }

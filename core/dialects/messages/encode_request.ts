@@ -1,13 +1,15 @@
 /** Writes a conversation as a Messages request (wire notes, table B). */
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
+import { ephemeralMark } from "../cache_marks.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
-import type { Conversation, ToolChoice } from "../conversation.ts";
+import type { Conversation, ToolChoice } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
-import { carryExtras, jsonInWords, schemaInWords } from "../extras.ts";
+import { carryExtras } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";
 import { messagesFormatSchema } from "../json_schema.ts";
 import { Notes } from "../notes.ts";
+import { formatInWords } from "../output_format.ts";
 import { BlockWriter } from "./encode_blocks.ts";
 import { encodeMessagesSampling, encodeThinking } from "./encode_thinking.ts";
 import { encodeMessagesTools } from "./encode_tools.ts";
@@ -89,8 +91,7 @@ function encodeFormat(
     };
   }
   notes.add(output.path);
-  const words = output.type === "json_schema" ? schemaInWords(output.schema) : jsonInWords;
-  const instruction = { type: "text" as const, text: words, path: output.path };
+  const instruction = { type: "text" as const, text: formatInWords(output), path: output.path };
   return {
     conversation: { ...conversation, system: [...conversation.system, instruction] },
     memory: {},
@@ -118,8 +119,5 @@ function encodeIdentity(conversation: Conversation, body: JsonObject): void {
   if (endUser !== undefined) body.metadata = { user_id: endUser.id };
   if (serviceTier?.tier === "auto") body.service_tier = "auto";
   if (serviceTier?.tier === "default") body.service_tier = "standard_only";
-  if (automaticCache !== undefined) {
-    const { ttl } = automaticCache;
-    body.cache_control = { type: "ephemeral", ...(ttl === undefined ? {} : { ttl }) };
-  }
+  if (automaticCache !== undefined) body.cache_control = ephemeralMark(automaticCache);
 }

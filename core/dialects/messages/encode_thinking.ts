@@ -1,6 +1,6 @@
 /** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { Conversation } from "../conversation.ts";
+import type { Conversation } from "../conversation/mod.ts";
 import { budgetOf, effortOf, leastBudgetTokens, nearestEffort } from "../effort.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import type { Notes } from "../notes.ts";

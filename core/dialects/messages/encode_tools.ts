@@ -1,10 +1,10 @@
 /** Writes tools and tool choice as Messages fields. */
 import type { JsonObject } from "../../json.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { refuse } from "../fields.ts";
 import { allowsStrictMessages } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
+import { carriedChoice, dropHostedTool } from "../tool_fields.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
 /** Adds `tools` and `tool_choice` to the body. */
@@ -17,7 +17,7 @@ export function encodeMessagesTools(
 ): void {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type === "hosted") dropHosted(tool, conversation.toolChoice, notes);
+    if (tool.type === "hosted") dropHostedTool(tool, conversation.toolChoice, notes);
     else tools.push(encodeTool(tool, facts, writer));
   }
   if (tools.length === 0) return;
@@ -51,26 +51,13 @@ function encodeTool(
   };
 }
 
-function dropHosted(tool: HostedTool, choice: ToolChoice | undefined, notes: Notes): void {
-  if (tool.runs === "client") {
-    refuse(tool.path, `${tool.kind} has a schema that only its own provider knows`);
-  }
-  if (choice?.type === "tool" && (choice.name === tool.name || choice.name === tool.kind)) {
-    refuse(choice.path, `${tool.kind} runs only at its own provider`);
-  }
-  notes.add(tool.path);
-}
-
 function encodeChoice(
-  choice: ToolChoice | undefined,
+  wish: ToolChoice | undefined,
   facts: ResolvedFacts,
   notes: Notes,
 ): JsonObject | undefined {
-  if (choice === undefined) return undefined;
-  if (choice.type === "auto" || choice.type === "none") return { type: choice.type };
-  if (!facts.tool_choice_required) {
-    notes.add(choice.path);
-    return { type: "auto" };
-  }
-  return choice.type === "tool" ? { type: "tool", name: choice.name } : { type: "any" };
+  if (wish === undefined) return undefined;
+  const choice = carriedChoice(wish, facts, notes);
+  if (choice.type === "tool") return { type: "tool", name: choice.name };
+  return { type: choice.type === "required" ? "any" : choice.type };
 }

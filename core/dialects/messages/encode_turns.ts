@@ -1,10 +1,11 @@
 /** Puts the turns of a conversation into the order that Messages takes. */
 import type { JsonObject } from "../../json.ts";
 import { mergeTurns } from "../arrangement.ts";
-import type { Conversation, Turn } from "../conversation.ts";
+import type { Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { invalid, refuse } from "../fields.ts";
+import { invalid } from "../fields.ts";
 import type { Notes } from "../notes.ts";
+import { requirePrefill } from "../prefill.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
 /** All messages of a conversation. The leading instructions stand in `system`, not here. */
@@ -69,9 +70,7 @@ function trimPrefill(
   last: { path: string; content: JsonObject[] },
   facts: ResolvedFacts,
 ): void {
-  if (facts.prefill === "no") {
-    refuse(last.path, "this model does not continue an assistant message; end with a user message");
-  }
+  requirePrefill(last.path, facts);
   const block = last.content.at(-1);
   if (block?.type !== "text" || typeof block.text !== "string") return;
   block.text = block.text.trimEnd();

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
+import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import {
   enterReport,
@@ -61,7 +62,7 @@ export class MessagesMeter implements StreamMeter {
         return "last";
       case "error":
         this.reading.state = "error";
-        this.reading.error = readProviderError(parseError(frame));
+        this.reading.error = readProviderError(frameJson(frame));
         return "drop";
       default:
         return "pass";
@@ -143,19 +144,7 @@ export class MessagesMeter implements StreamMeter {
 }
 
 function parseObject(frame: SseFrame): JsonObject {
-  const value = parseError(frame);
+  const value = frameJson(frame);
   if (!isJsonObject(value)) throw new JsonScanError("Not an object");
   return value;
-}
-
-/** The data of an error event; some are plain text. */
-function parseError(frame: SseFrame): Json {
-  const data = frame.data;
-  try {
-    const value: Json = JSON.parse(data);
-    return value;
-  } catch (cause) {
-    if (frame.event === "error") return data;
-    throw new JsonScanError("Not JSON", { cause });
-  }
 }

@@ -1,6 +1,6 @@
 /** Stop reasons of Messages, both ways (wire notes, table C). */
 import { isJsonObject, type Json } from "../../json.ts";
-import type { Stop, StopReason } from "../conversation.ts";
+import type { Stop, StopReason } from "../conversation/mod.ts";
 
 const meanings: ReadonlyMap<string, StopReason> = new Map([
   ["end_turn", "end"],

@@ -1,8 +1,8 @@
 /** Reads a Messages stream as conversation events (wire notes, sections 1.7 and 10.2). */
-import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
+import { eventJson } from "../frame_json.ts";
 import { FrameTemplate } from "../json_literal.ts";
 import { readProviderError } from "../provider_error.ts";
 import { neutralTier, readCitation } from "./decode_answer.ts";
@@ -49,7 +49,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
       return;
     }
     if (data.trim() === "") return;
-    const value = parseFrame(event, data);
+    const value = eventJson(event, data);
     const type = isJsonObject(value) && typeof value.type === "string" ? value.type : event;
     if (event === "error" || type === "error") {
       this.#finished = true;
@@ -215,17 +215,5 @@ export class MessagesStreamDecoder implements StreamDecoder {
       this.#emit({ type: "reasoning_proof", block, proof });
     }
     this.#emit({ type: "block_end", block });
-  }
-}
-
-function parseFrame(event: string | undefined, data: string): Json {
-  try {
-    const value: Json = JSON.parse(data);
-    return value;
-  } catch (cause) {
-    if (event === "error") return data;
-    throw new GatewayError("upstream_unreachable", "The provider's stream cannot be read", {
-      cause,
-    });
   }
 }

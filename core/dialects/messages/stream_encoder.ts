@@ -5,7 +5,7 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { ReasoningProof, Stop, StreamEvent } from "../conversation.ts";
+import type { ReasoningProof, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { BlockSequencer } from "../sequencer.ts";
 import { wordId } from "../tool_ids.ts";

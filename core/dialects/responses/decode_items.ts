@@ -1,5 +1,6 @@
 /** Reads the input items of a Responses request as turns. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { instructionTexts } from "../content_parts.ts";
 import type {
   Block,
   ReasoningBlock,
@@ -7,7 +8,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   Turn,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
   invalid,
   oneOf,
@@ -16,7 +17,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
-import { decodeInstructions, decodeParts } from "./decode_parts.ts";
+import { decodeParts } from "./decode_parts.ts";
 import { readItemProof } from "./reasoning_item.ts";
 
 export interface DecodedInput {
@@ -79,11 +80,11 @@ function decodeMessage(item: JsonObject, path: string): Turn {
     ["user", "assistant", "system", "developer"],
     `${path}.role`,
   );
-  const content = item["content"];
+  const blocks = decodeParts(item["content"], `${path}.content`);
   if (role === "system" || role === "developer") {
-    return { role: "system", path, blocks: decodeInstructions(content, `${path}.content`) };
+    return { role: "system", path, blocks: instructionTexts(blocks) };
   }
-  return { role, path, blocks: decodeParts(content, `${path}.content`) };
+  return { role, path, blocks };
 }
 
 function decodeCall(

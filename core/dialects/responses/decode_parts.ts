@@ -1,24 +1,13 @@
 /** Reads the content parts of Responses items: strings and lists of parts. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { CacheMark, DocumentBlock, ImageBlock, TextBlock } from "../conversation.ts";
-import { dataUrl, decodeBase64Text } from "../data_url.ts";
-import { invalid, optionalString, refuse, requiredObject, requiredString } from "../fields.ts";
-
-type PartBlock = TextBlock | ImageBlock | DocumentBlock;
+import { fileBlock, type PartBlock, readContent } from "../content_parts.ts";
+import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
+import { dataUrl } from "../data_url.ts";
+import { invalid, optionalString, refuse, requiredString } from "../fields.ts";
 
 /** A `content` or `output` field: a string or a list of parts. */
 export function decodeParts(content: Json | undefined, path: string): PartBlock[] {
-  if (content === undefined || content === null || content === "") return [];
-  if (typeof content === "string") return [{ type: "text", text: content, path }];
-  if (!Array.isArray(content)) invalid(path, "must be a string or a list of parts");
-  return content.map((part, i) => decodePart(requiredObject(part, `${path}.${i}`), `${path}.${i}`));
-}
-
-/** Content of instructions: texts only. */
-export function decodeInstructions(content: Json | undefined, path: string): TextBlock[] {
-  return decodeParts(content, path)
-    .map((block) => block.type === "text" ? block : invalid(block.path, "must be a text part"))
-    .filter((block) => block.text.trim() !== "");
+  return readContent(content, path, decodePart);
 }
 
 function decodePart(part: JsonObject, path: string): PartBlock {
@@ -75,13 +64,5 @@ function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock 
     return { ...shared, source: { kind: "file", style: "responses", id } };
   }
   const data = dataUrl(content) ?? invalid(`${path}.file_data`, "must be a base64 data URL");
-  if (data.mediaType.startsWith("image/")) {
-    return { type: "image", path, source: { kind: "base64", ...data } };
-  }
-  if (!data.mediaType.startsWith("text/")) {
-    return { ...shared, source: { kind: "base64", ...data } };
-  }
-  const text = decodeBase64Text(data.data) ??
-    invalid(`${path}.file_data`, "is not UTF-8 text in base64");
-  return { ...shared, source: { kind: "text", text } };
+  return fileBlock(data, { path, dataPath: `${path}.file_data`, title });
 }

@@ -1,20 +1,23 @@
 /** Reads a Responses request into a conversation (wire notes, section 3). */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import {
+  readEffort,
+  readEndUser,
+  readOutputFormat,
+  readServiceTier,
+  readTemperatureAndTopP,
+} from "../common_fields.ts";
 import type {
   Conversation,
-  Effort,
   Extra,
   OutputFormat,
   ReasoningWish,
   TextBlock,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import {
-  invalid,
-  oneOf,
   optionalBoolean,
   optionalCount,
   optionalList,
-  optionalNumber,
   optionalObject,
   optionalString,
   refuse,
@@ -58,9 +61,8 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
   const { system, turns } = decodeInput(body["input"]);
   const instructions = optionalString(body, "instructions", "instructions");
   const maxTokens = optionalCount(body, "max_output_tokens", "max_output_tokens", 1);
-  const temperature = optionalNumber(body, "temperature", "temperature");
-  const topP = optionalNumber(body, "top_p", "top_p");
-  const tier = optionalString(body, "service_tier", "service_tier");
+  const sampling = readTemperatureAndTopP(body);
+  const tier = readServiceTier(body);
   const text = optionalObject(body, "text", "text") ?? {};
   const encrypted = decodeInclude(body, notes);
   const reasoning = decodeReasoning(body, encrypted);
@@ -72,16 +74,13 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
     turns,
     ...decodeResponsesTools(body),
     ...(maxTokens === undefined ? {} : { maxTokens }),
-    sampling: {
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(topP === undefined ? {} : { topP }),
-    },
+    sampling,
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(output === undefined ? {} : { output }),
     stream: optionalBoolean(body, "stream", "stream") ?? false,
     streamUsage: true,
-    ...decodeEndUser(body),
-    ...(tier === undefined ? {} : { serviceTier: { tier, path: "service_tier" } }),
+    ...readEndUser(body),
+    ...tier,
     extras: decodeExtras(body, text),
     notes: notes.list(),
   };
@@ -118,16 +117,6 @@ function decodeInclude(body: JsonObject, notes: Notes): boolean {
   return include.includes("reasoning.encrypted_content");
 }
 
-const efforts = [
-  "none",
-  "minimal",
-  "low",
-  "medium",
-  "high",
-  "xhigh",
-  "max",
-] as const satisfies readonly Effort[];
-
 function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | undefined {
   const reasoning = optionalObject(body, "reasoning", "reasoning");
   if (reasoning === undefined) return undefined;
@@ -136,7 +125,7 @@ function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | 
     optionalString(reasoning, "generate_summary", "reasoning.generate_summary");
   if (word === undefined && summary === undefined) return undefined;
   return {
-    ...(word === undefined ? {} : { effort: oneOf(word, efforts, "reasoning.effort") }),
+    ...(word === undefined ? {} : { effort: readEffort(word, "reasoning.effort") }),
     ...(summary === undefined ? {} : { display: summary }),
     ...(encrypted ? { encrypted } : {}),
     path: "reasoning",
@@ -146,17 +135,7 @@ function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | 
 function decodeFormat(text: JsonObject): OutputFormat | undefined {
   const path = "text.format";
   const format = optionalObject(text, "format", path);
-  switch (format?.["type"]) {
-    case undefined:
-    case "text":
-      return undefined;
-    case "json_object":
-      return { type: "json_object", path };
-    case "json_schema":
-      return decodeSchema(format, path);
-    default:
-      return invalid(`${path}.type`, "must be one of text, json_object, json_schema");
-  }
+  return readOutputFormat(format, path, (given) => decodeSchema(given, path));
 }
 
 function decodeSchema(format: JsonObject, path: string): OutputFormat {
@@ -171,14 +150,6 @@ function decodeSchema(format: JsonObject, path: string): OutputFormat {
     ...(description === undefined ? {} : { description }),
     ...(strict === undefined ? {} : { strict }),
   };
-}
-
-function decodeEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
-  for (const path of ["safety_identifier", "user"]) {
-    const id = optionalString(body, path, path);
-    if (id !== undefined) return { endUser: { id, path } };
-  }
-  return {};
 }
 
 /** Values that ask for nothing: they change no answer when they are left out. */

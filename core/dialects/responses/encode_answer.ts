@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Answer, AnswerText, ToolCallBlock } from "../conversation.ts";
+import type { Answer, AnswerText, ToolCallBlock } from "../conversation/mod.ts";
 import {
   annotation,
   callItem,

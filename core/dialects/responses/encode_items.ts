@@ -4,15 +4,15 @@ import type {
   Block,
   Conversation,
   ReasoningBlock,
-  TextBlock,
   ToolCallBlock,
   ToolResultBlock,
   Turn,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { refuse } from "../fields.ts";
 import type { Notes } from "../notes.ts";
+import { withInstructions } from "../output_format.ts";
+import { requirePrefill } from "../prefill.ts";
 import { hashHex } from "../short_hash.ts";
 import { type InputPart, InputPartWriter } from "./encode_parts.ts";
 import { replayItem } from "./reasoning_item.ts";
@@ -36,22 +36,14 @@ export function encodeInput(
   moreInstructions: readonly string[],
 ): EncodedInput {
   const writer = new ItemWriter(facts, notes);
-  const system: TextBlock[] = [
-    ...conversation.system,
-    ...moreInstructions.map((text): TextBlock => ({ type: "text", text, path: "system" })),
-  ];
+  const system = withInstructions(conversation.system, moreInstructions);
   const asItem = conversation.output?.type === "json_object" ||
     (facts.cache_marks === "breakpoint" && system.some((block) => block.cache !== undefined));
   const input = system.length > 0 && asItem ? [writer.system(system)] : [];
   for (const turn of conversation.turns) input.push(...writer.turn(turn));
   const lastTurn = conversation.turns.at(-1);
   if (lastTurn?.role === "assistant") {
-    if (facts.prefill === "no") {
-      refuse(
-        lastTurn.path,
-        "this model does not continue an assistant message; end with a user message",
-      );
-    }
+    requirePrefill(lastTurn.path, facts);
     notes.add(lastTurn.path);
   }
   if (system.length === 0 || asItem) return { input };

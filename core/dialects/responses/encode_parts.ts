@@ -1,19 +1,24 @@
 /** Writes content blocks as Responses content parts. */
 import type { JsonObject } from "../../json.ts";
+import { CacheMarkCounter } from "../cache_marks.ts";
 import type {
   CacheMark,
   DocumentBlock,
   ImageBlock,
-  SearchResultBlock,
   ToolResultContent,
-} from "../conversation.ts";
+} from "../conversation/mod.ts";
+import { writeDataUrl } from "../data_url.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { refuse } from "../fields.ts";
+import {
+  documentFileName,
+  documentHeading,
+  imageUrl,
+  refuseForeignFile,
+  requireDocuments,
+  searchResultText,
+} from "../media_blocks.ts";
 import type { Notes } from "../notes.ts";
-
-/** Most cache marks one request may hold. */
-const cacheMarksPerRequest = 4;
 
 export interface InputPart extends JsonObject {
   type: "input_text" | "input_image" | "input_file";
@@ -23,11 +28,12 @@ export interface InputPart extends JsonObject {
 export class InputPartWriter {
   readonly #facts: ResolvedFacts;
   readonly #notes: Notes;
-  #marks = 0;
+  readonly #marks: CacheMarkCounter;
 
   constructor(facts: ResolvedFacts, notes: Notes) {
     this.#facts = facts;
     this.#notes = notes;
+    this.#marks = new CacheMarkCounter(notes);
   }
 
   parts(block: ToolResultContent): InputPart[] {
@@ -66,31 +72,15 @@ export class InputPartWriter {
 
   /** The cache mark of a block, as something to spread; named when the route has none, or none left. */
   mark(block: { readonly cache?: CacheMark; readonly path: string }): JsonObject {
-    if (block.cache === undefined) return {};
-    if (!this.marksBlocks || this.#marks >= cacheMarksPerRequest) {
-      this.#notes.add(`${block.path}.cache_control`);
-      return {};
-    }
-    this.#marks++;
-    return { prompt_cache_breakpoint: { mode: "explicit" } };
+    const mark = this.#marks.take(block, this.marksBlocks);
+    return mark === undefined ? {} : { prompt_cache_breakpoint: { mode: "explicit" } };
   }
 
   #image(block: ImageBlock): InputPart {
-    const { source, detail, path } = block;
-    if (this.#facts.images === "none") refuse(path, "this model takes no images");
-    if (source.kind === "file") refuse(path, "the file belongs to another provider");
-    if (source.kind === "url" && this.#facts.images === "base64") {
-      refuse(path, "this model takes images only as data, not by URL");
-    }
+    const image_url = imageUrl(block, this.#facts);
     // The vendor refuses breakpoints on images.
-    if (block.cache !== undefined) this.#notes.add(`${path}.cache_control`);
-    return {
-      type: "input_image",
-      image_url: source.kind === "url"
-        ? source.url
-        : `data:${source.mediaType};base64,${source.data}`,
-      detail: detail ?? "auto",
-    };
+    if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
+    return { type: "input_image", image_url, detail: block.detail ?? "auto" };
   }
 
   #document(block: DocumentBlock): InputPart[] {
@@ -98,34 +88,24 @@ export class InputPartWriter {
     if (block.citations === true) this.#notes.add(`${path}.citations`);
     switch (source.kind) {
       case "text":
-        return [this.#text(heading(block) + source.text, block)];
+        return [this.#text(documentHeading(block) + source.text, block)];
       case "blocks": {
-        const head = heading(block).trimEnd();
+        const head = documentHeading(block).trimEnd();
         const parts = source.blocks.flatMap((inner) => this.parts(inner));
         return head === "" ? parts : [{ type: "input_text", text: head }, ...parts];
       }
       case "file":
-        return refuse(path, "the file belongs to another provider");
+        return refuseForeignFile(path);
       case "url":
-        if (!this.#facts.files) refuse(path, "this model takes no documents");
+        requireDocuments(path, this.#facts);
         return [{ type: "input_file", file_url: source.url }];
       case "base64":
-        if (!this.#facts.files) refuse(path, "this model takes no documents");
+        requireDocuments(path, this.#facts);
         return [{
           type: "input_file",
-          filename: block.title ??
-            (source.mediaType === "application/pdf" ? "document.pdf" : "document"),
-          file_data: `data:${source.mediaType};base64,${source.data}`,
+          filename: documentFileName(block, source.mediaType),
+          file_data: writeDataUrl(source.mediaType, source.data),
         }];
     }
   }
-}
-
-function searchResultText(block: SearchResultBlock): string {
-  return `${block.title} (${block.source})\n${block.texts.join("\n")}`;
-}
-
-function heading(block: DocumentBlock): string {
-  const lines = [block.title, block.context].filter((line) => line !== undefined && line !== "");
-  return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
 }

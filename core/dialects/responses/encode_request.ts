@@ -1,14 +1,15 @@
 /** Writes a conversation as a Responses request (wire notes, section 3). */
 import type { JsonObject } from "../../json.ts";
+import { writeEndUserAndTier, writeTemperatureAndTopP } from "../common_fields.ts";
 import type { ConversionOptions } from "../contract.ts";
-import type { Conversation } from "../conversation.ts";
+import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { effortOf, nearestEffort } from "../effort.ts";
-import { carryExtras, jsonInWords, schemaInWords, stopPath } from "../extras.ts";
+import { carryExtras, stopPath } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";
 import { allowsStrictChat } from "../json_schema.ts";
 import { Notes } from "../notes.ts";
-import { hashHex } from "../short_hash.ts";
+import { encodeOutputFormat, type SchemaFormat } from "../output_format.ts";
 import { encodeInput } from "./encode_items.ts";
 import { encodeResponsesTools } from "./encode_tools.ts";
 
@@ -21,7 +22,10 @@ export function encodeResponsesRequest(
 ): EncodedRequest {
   const facts = resolveFacts("responses", options.facts);
   const notes = new Notes();
-  const format = encodeFormat(conversation, facts, notes);
+  const format = encodeOutputFormat(conversation.output, facts, notes, {
+    encodeSchema: (wish) => encodeSchema(wish, notes),
+    modeIsEnough: () => mentionsJson(conversation),
+  });
   const { instructions, input } = encodeInput(conversation, facts, notes, format.instructions);
   const body: JsonObject = { model: options.upstreamModel };
   if (instructions !== undefined) body["instructions"] = instructions;
@@ -31,7 +35,7 @@ export function encodeResponsesRequest(
   encodeSampling(conversation, facts, notes, body);
   encodeReasoning(conversation, facts, notes, body);
   if (format.field !== undefined) body["text"] = { format: format.field };
-  encodeIdentity(conversation, facts, body);
+  writeEndUserAndTier(conversation, facts, body);
   carryVerbosity(conversation, facts, notes, body);
   // Nothing is kept at the vendor: the client sends the whole conversation, reasoning included.
   body["store"] = false;
@@ -64,17 +68,8 @@ function encodeSampling(
   notes: Notes,
   body: JsonObject,
 ): void {
-  const { temperature, topP, topK, stop } = conversation.sampling;
-  const fixed = facts.sampling === "fixed";
-  if (temperature !== undefined) {
-    if (!fixed) body["temperature"] = temperature;
-    else if (temperature !== 1) notes.add("temperature");
-  }
-  if (topP !== undefined) {
-    const excluded = facts.temp_top_p_exclusive && temperature !== undefined;
-    if (!fixed && !excluded) body["top_p"] = topP;
-    else if (topP !== 1) notes.add("top_p");
-  }
+  const { topK, stop } = conversation.sampling;
+  writeTemperatureAndTopP(conversation.sampling, facts, notes, body);
   if (topK !== undefined) notes.add("top_k");
   // The style has no stop sequences at all.
   if (stop !== undefined && stop.length > 0) notes.add(stopPath(conversation));
@@ -107,39 +102,19 @@ function summaryWord(display: string | undefined): string {
   return display === "concise" || display === "detailed" ? display : "auto";
 }
 
-interface EncodedFormat {
-  readonly field?: JsonObject;
-  /** Said in the instructions where the route has no field for it. */
-  readonly instructions: readonly string[];
-}
-
-function encodeFormat(
-  conversation: Conversation,
-  facts: ResolvedFacts,
+function encodeSchema(
+  { schema, name, description, strict, path }: SchemaFormat,
   notes: Notes,
-): EncodedFormat {
-  const { output } = conversation;
-  if (output === undefined) return { instructions: [] };
-  if (output.type === "json_schema" && facts.structured === "format") {
-    const { schema, name, description, strict } = output;
-    const field = {
-      type: "json_schema",
-      name: name ?? "output",
-      ...(description === undefined ? {} : { description }),
-      schema,
-      strict: strict !== false && allowsStrictChat(schema),
-    };
-    if (strict === true && !field.strict) notes.add(`${output.path}.strict`);
-    return { field, instructions: [] };
-  }
-  const words = output.type === "json_schema" ? schemaInWords(output.schema) : jsonInWords;
-  if (facts.structured === "none" || facts.structured === "tool") {
-    notes.add(output.path);
-    return { instructions: [words] };
-  }
-  if (output.type === "json_schema") notes.add(output.path);
-  const isAskedFor = output.type === "json_object" && mentionsJson(conversation);
-  return { field: { type: "json_object" }, instructions: isAskedFor ? [] : [words] };
+): JsonObject {
+  const enforced = strict !== false && allowsStrictChat(schema);
+  if (strict === true && !enforced) notes.add(`${path}.strict`);
+  return {
+    type: "json_schema",
+    name: name ?? "output",
+    ...(description === undefined ? {} : { description }),
+    schema,
+    strict: enforced,
+  };
 }
 
 /** The vendor takes `json_object` only when the input says the word. */
@@ -149,25 +124,6 @@ function mentionsJson(conversation: Conversation): boolean {
     conversation.turns.some((turn) =>
       turn.blocks.some((block) => block.type === "text" && says(block.text))
     );
-}
-
-/** Who the client's user is and how fast it should go: only where the route asks for it. */
-function encodeIdentity(
-  conversation: Conversation,
-  facts: ResolvedFacts,
-  body: JsonObject,
-): void {
-  const { endUser, serviceTier } = conversation;
-  if (endUser !== undefined) {
-    const field = ["safety_identifier", "user"].find((name) => facts.extra_fields.includes(name));
-    // Agents put long ids here; the vendor takes 64 characters.
-    if (field !== undefined) {
-      body[field] = endUser.id.length <= 64 ? endUser.id : hashHex(endUser.id);
-    }
-  }
-  if (serviceTier !== undefined && facts.extra_fields.includes("service_tier")) {
-    body["service_tier"] = serviceTier.tier;
-  }
 }
 
 /** Chat's top-level `verbosity` stands inside `text` here; all other extras keep their place. */

@@ -1,10 +1,10 @@
 /** Writes tools and tool choice as Responses fields. */
 import type { JsonObject } from "../../json.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { refuse } from "../fields.ts";
 import { allowsStrictChat, functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
+import { carriedChoice, dropHostedTool, isCustomTool, writeParallelTools } from "../tool_fields.ts";
 
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
 export function encodeResponsesTools(
@@ -15,24 +15,16 @@ export function encodeResponsesTools(
 ): void {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type === "hosted") dropHosted(tool, conversation.toolChoice, notes);
+    if (tool.type === "hosted") dropHostedTool(tool, conversation.toolChoice, notes);
     else tools.push(encodeTool(tool, facts, notes));
   }
   if (tools.length === 0) return;
   body["tools"] = tools;
   if (conversation.toolChoice !== undefined) {
-    body["tool_choice"] = encodeChoice(conversation.toolChoice, conversation.tools, facts, notes);
+    const choice = carriedChoice(conversation.toolChoice, facts, notes);
+    body["tool_choice"] = encodeChoice(choice, conversation.tools);
   }
-  if (conversation.parallelTools !== false) return;
-  if (facts.parallel_flag) {
-    body["parallel_tool_calls"] = false;
-  } else {
-    notes.add(
-      conversation.from === "messages"
-        ? "tool_choice.disable_parallel_tool_use"
-        : "parallel_tool_calls",
-    );
-  }
+  writeParallelTools(conversation, facts, notes, body);
 }
 
 function encodeTool(
@@ -56,29 +48,8 @@ function encodeTool(
   return { ...named, parameters, strict };
 }
 
-/** The vendor of a hosted tool runs it, or knows its schema; another vendor does neither. */
-function dropHosted(tool: HostedTool, choice: ToolChoice | undefined, notes: Notes): void {
-  if (tool.runs === "client") {
-    refuse(tool.path, `${tool.kind} has a schema that only its own provider knows`);
-  }
-  if (choice?.type === "tool" && (choice.name === tool.name || choice.name === tool.kind)) {
-    refuse(choice.path, `${tool.kind} runs only at its own provider`);
-  }
-  notes.add(tool.path);
-}
-
-function encodeChoice(
-  choice: ToolChoice,
-  tools: readonly Tool[],
-  facts: ResolvedFacts,
-  notes: Notes,
-): JsonObject | string {
-  if (choice.type === "auto" || choice.type === "none") return choice.type;
-  if (!facts.tool_choice_required) {
-    notes.add(choice.path);
-    return "auto";
-  }
-  if (choice.type !== "tool") return "required";
-  const custom = tools.some((tool) => tool.type === "custom" && tool.name === choice.name);
-  return { type: custom ? "custom" : "function", name: choice.name };
+function encodeChoice(choice: ToolChoice, tools: readonly Tool[]): JsonObject | string {
+  if (choice.type !== "tool") return choice.type;
+  const { name } = choice;
+  return { type: isCustomTool(tools, name) ? "custom" : "function", name };
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
+import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
 import { readResponsesItem } from "./answer_reading.ts";
@@ -35,7 +36,7 @@ export class ResponsesMeter implements StreamMeter {
     if (!frame.hasPayload) return "pass";
     // Some servers close with the Chat style's sentinel; clients would stop reading there, so it never goes out.
     if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) return "drop";
-    if (frame.event === "error") return this.#fail(parseLoosely(frame));
+    if (frame.event === "error") return this.#fail(objectOrText(frame));
     const { type, deltaBytes } = this.#walk(frame);
     const name = frame.event.startsWith("response.") ? frame.event : type;
     switch (name) {
@@ -47,7 +48,7 @@ export class ResponsesMeter implements StreamMeter {
       case "response.failed":
         return this.#fail(this.#closing(frame));
       case "error":
-        return this.#fail(parseLoosely(frame));
+        return this.#fail(objectOrText(frame));
       case "response.output_item.added":
       case "response.output_item.done":
         this.#item(frame, name === "response.output_item.done");
@@ -116,7 +117,7 @@ export class ResponsesMeter implements StreamMeter {
   }
 
   #item(frame: SseFrame, done: boolean): void {
-    const body = parseLoosely(frame);
+    const body = objectOrText(frame);
     const item = isJsonObject(body) ? body["item"] : undefined;
     if (!isJsonObject(item)) return;
     const { isOutput, bytes } = readResponsesItem(item);
@@ -134,13 +135,8 @@ export class ResponsesMeter implements StreamMeter {
   }
 }
 
-function parseLoosely(frame: SseFrame): JsonObject | string {
-  const data = frame.data;
-  try {
-    const value: Json = JSON.parse(data);
-    if (isJsonObject(value)) return value;
-  } catch (cause) {
-    if (frame.event !== "error") throw new JsonScanError("Not JSON", { cause });
-  }
-  return data;
+/** The object of an event; what is none comes as it stood, for the reading of errors. */
+function objectOrText(frame: SseFrame): JsonObject | string {
+  const value = frameJson(frame);
+  return isJsonObject(value) ? value : frame.data;
 }

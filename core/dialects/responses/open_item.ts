@@ -3,7 +3,7 @@
  * they add up to. Text is kept as JSON literals without their quotes, joined as they come.
  */
 import type { JsonObject } from "../../json.ts";
-import type { Citation, ReasoningProof } from "../conversation.ts";
+import type { Citation, ReasoningProof } from "../conversation/mod.ts";
 import { literalLength } from "../json_literal.ts";
 import {
   annotation,

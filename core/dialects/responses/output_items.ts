@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { answerId } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Citation, ReasoningProof } from "../conversation.ts";
+import type { Citation, ReasoningProof } from "../conversation/mod.ts";
 import { sealProof } from "../reasoning_seal.ts";
 import { summaryParts } from "./reasoning_item.ts";
 

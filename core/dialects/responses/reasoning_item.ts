@@ -6,7 +6,7 @@
  * so that it finds its way back to its signer, and can be told apart before a native call.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { ReasoningBlock, ReasoningProof } from "../conversation.ts";
+import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { sealPrefix, unsealProof } from "../reasoning_seal.ts";
 import { hashHex } from "../short_hash.ts";

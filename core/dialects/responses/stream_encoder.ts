@@ -6,7 +6,7 @@ import type { TokenUsage } from "../../money/token_usage.ts";
 import { sseEventText } from "../../sse/writer.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Stop, StreamEvent } from "../conversation.ts";
+import type { Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../sequencer.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";

@@ -2,15 +2,17 @@
 import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/money/display.ts";
-import { getPasswordHash } from "../../../kv/accounts.ts";
+import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { listSessions } from "../../../kv/sessions.ts";
 import {
   Badge,
   Card,
+  DataTable,
+  Fact,
   Notice,
+  PasswordField,
   PostForm,
   SubmitButton,
-  TableFrame,
   TextField,
   Time,
 } from "../components/mod.ts";
@@ -61,16 +63,13 @@ export async function accountPage(
       {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
       <Card>
         <dl class="facts">
-          <dt>{t.email}</dt>
-          <dd>{account.email}</dd>
-          <dt>{t.accountId}</dt>
-          <dd>
+          <Fact name={t.email}>{account.email}</Fact>
+          <Fact name={t.accountId}>
             <code>{account.id}</code>
-          </dd>
-          <dt>{t.since}</dt>
-          <dd>
+          </Fact>
+          <Fact name={t.since}>
             <Time atMs={account.createdAtMs} locale={visitor.locale} dateOnly />
-          </dd>
+          </Fact>
         </dl>
       </Card>
       <Sessions {...part} sessions={sessions} />
@@ -100,52 +99,51 @@ function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: reado
       )}
     >
       <p class="muted">{t.sessionsText}</p>
-      <TableFrame label={t.sessions}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t.device}</th>
-              <th scope="col">{t.address}</th>
-              <th scope="col" class="wide-only">{t.signedInAt}</th>
-              <th scope="col">{t.lastSeen}</th>
-              <th scope="col">
-                <span class="visually-hidden">{t.signOutOne}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {sessions.map((session) => (
-              <tr>
-                <td>{session.device || t.unknownDevice}</td>
-                <td>{session.address}</td>
-                <td class="nowrap wide-only">
-                  <Time atMs={session.createdAtMs} locale={locale} />
-                </td>
-                <td class="nowrap">
-                  <Time atMs={session.lastSeenAtMs} locale={locale} />
-                </td>
-                <td class="table-actions">
-                  {session.id === signedIn.session.id
-                    ? <Badge tone="good">{t.here}</Badge>
-                    : (
-                      <PostForm visitor={visitor} action="/account/sessions/sign-out">
-                        <input type="hidden" name="session" value={session.id} />
-                        <button
-                          type="submit"
-                          class="outline secondary small"
-                          aria-label={t.signOutLabel(session.device || t.unknownDevice)}
-                        >
-                          {t.signOutOne}
-                        </button>
-                      </PostForm>
-                    )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <DataTable
+        label={t.sessions}
+        rows={sessions}
+        columns={[
+          { head: t.device, cell: (session) => session.device || t.unknownDevice },
+          { head: t.address, cell: (session) => session.address },
+          {
+            head: t.signedInAt,
+            kind: "one-line",
+            wideOnly: true,
+            cell: (session) => <Time atMs={session.createdAtMs} locale={locale} />,
+          },
+          {
+            head: t.lastSeen,
+            kind: "one-line",
+            cell: (session) => <Time atMs={session.lastSeenAtMs} locale={locale} />,
+          },
+          {
+            head: t.signOutOne,
+            hiddenHead: true,
+            kind: "buttons",
+            cell: (session) =>
+              session.id === signedIn.session.id
+                ? <Badge tone="good">{t.here}</Badge>
+                : <SignOutForm session={session} visitor={visitor} />,
+          },
+        ]}
+      />
     </Card>
+  );
+}
+
+function SignOutForm({ session, visitor }: { session: Session; visitor: Visitor }) {
+  const t = accountTexts[visitor.locale];
+  return (
+    <PostForm visitor={visitor} action="/account/sessions/sign-out">
+      <input type="hidden" name="session" value={session.id} />
+      <button
+        type="submit"
+        class="outline secondary small"
+        aria-label={t.signOutLabel(session.device || t.unknownDevice)}
+      >
+        {t.signOutOne}
+      </button>
+    </PostForm>
   );
 }
 
@@ -165,20 +163,16 @@ function PasswordCard({ visitor, errors, hasPassword }: PartProps & { hasPasswor
     <Card title={t.password}>
       <p class="muted">{t.passwordText}</p>
       <PostForm visitor={visitor} action="/account/password">
-        <TextField
+        <PasswordField
           name="currentPassword"
-          type="password"
+          of="now"
           label={t.currentPassword}
-          autocomplete="current-password"
-          required
           error={errors.currentPassword}
         />
-        <TextField
+        <PasswordField
           name="newPassword"
-          type="password"
+          of="future"
           label={t.newPassword}
-          autocomplete="new-password"
-          required
           hint={signInTexts[visitor.locale].passwordHint}
           error={errors.newPassword}
         />
@@ -202,12 +196,10 @@ function EmailCard({ visitor, errors }: PartProps) {
           required
           error={errors.newEmail}
         />
-        <TextField
+        <PasswordField
           name="emailPassword"
-          type="password"
+          of="now"
           label={t.currentPassword}
-          autocomplete="current-password"
-          required
           error={errors.emailPassword}
         />
         <SubmitButton tone="plain">{t.emailButton}</SubmitButton>
@@ -242,12 +234,10 @@ function DeletionCard({ visitor, errors, balanceMicroVnd, hasPassword }: PartPro
           error={errors.confirmation}
         />
         {hasPassword && (
-          <TextField
+          <PasswordField
             name="deletionPassword"
-            type="password"
+            of="now"
             label={t.currentPassword}
-            autocomplete="current-password"
-            required
             error={errors.deletionPassword}
           />
         )}

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
-import { changeEmail, getPasswordHash, setPasswordHash } from "../../../kv/accounts.ts";
+import { changeEmail, getPasswordHash, setPasswordHash } from "../../../kv/account_credentials.ts";
 import { addMail } from "../../../kv/mail.ts";
 import type { MailJob } from "../../../core/mail/mail_job.ts";
 import { countTry } from "../../../kv/rate_limits.ts";

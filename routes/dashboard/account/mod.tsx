@@ -1,6 +1,7 @@
 /** `/account`. */
 import { type Context, Hono } from "hono";
-import { forgetPerson, getPasswordHash } from "../../../kv/accounts.ts";
+import { getPasswordHash } from "../../../kv/account_credentials.ts";
+import { forgetPerson } from "../../../kv/account_deletion.ts";
 import { listApiKeys, revokeApiKey } from "../../../kv/api_keys.ts";
 import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
 import { Card } from "../components/mod.ts";

@@ -83,6 +83,16 @@ export function Empty({ title, children }: PropsWithChildren<{ title: string }>)
   );
 }
 
+/** One name and its value, inside `<dl class="facts">`. */
+export function Fact({ name, children }: PropsWithChildren<{ name: Child }>) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
 /** A table that scrolls sideways on a phone instead of breaking the page. Reachable by keyboard for that. */
 export function TableFrame({ label, children }: PropsWithChildren<{ label: string }>) {
   return (

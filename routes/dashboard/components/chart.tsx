@@ -1,7 +1,7 @@
 /** A bar per day. Drawn by `chart.js`; without script the same figures stand in the table below it. */
 import { formatMoney, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
-import { TableFrame } from "./blocks.tsx";
+import { DataTable } from "./data_table.tsx";
 
 export interface DayBar {
   /** `YYYY-MM-DD` */
@@ -37,26 +37,19 @@ export function DayChart({ bars, label, locale }: {
       <div class="chart" role="img" aria-label={label} data-chart={JSON.stringify(drawn)}></div>
       <details>
         <summary>{t.table}</summary>
-        <TableFrame label={label}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t.day}</th>
-                <th scope="col" class="number">{t.calls}</th>
-                <th scope="col" class="number">{t.cost}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {bars.filter(({ calls }) => calls > 0).map((bar) => (
-                <tr>
-                  <td>{bar.day}</td>
-                  <td class="number">{bar.calls}</td>
-                  <td class="number">{formatMoney(bar.costMicroVnd, locale)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </TableFrame>
+        <DataTable
+          label={label}
+          rows={bars.filter(({ calls }) => calls > 0)}
+          columns={[
+            { head: t.day, cell: ({ day }) => day },
+            { head: t.calls, kind: "number", cell: ({ calls }) => calls },
+            {
+              head: t.cost,
+              kind: "number",
+              cell: ({ costMicroVnd }) => formatMoney(costMicroVnd, locale),
+            },
+          ]}
+        />
       </details>
     </figure>
   );

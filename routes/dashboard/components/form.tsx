@@ -36,6 +36,8 @@ export function PostForm(props: PropsWithChildren<FormProps>) {
 
 export interface FieldProps {
   readonly name: string;
+  /** Only where another form of the page has a field of this name: ids are unique, names need not be. */
+  readonly id?: string | undefined;
   readonly label: string;
   readonly hint?: Child;
   readonly error?: string | undefined;
@@ -59,10 +61,14 @@ export interface TextFieldProps extends FieldProps {
   readonly rows?: number;
 }
 
+function idOf({ id, name }: FieldProps): string {
+  return id ?? name;
+}
+
 function describedBy(props: FieldProps): string | undefined {
   const ids = [
-    props.error === undefined ? undefined : `${props.name}-error`,
-    props.hint === undefined ? undefined : `${props.name}-hint`,
+    props.error === undefined ? undefined : `${idOf(props)}-error`,
+    props.hint === undefined ? undefined : `${idOf(props)}-hint`,
   ].filter((id) => id !== undefined);
   return ids.length === 0 ? undefined : ids.join(" ");
 }
@@ -72,16 +78,16 @@ function FieldNotes(props: FieldProps) {
   return (
     <>
       {props.error !== undefined && (
-        <small class="field-error" id={`${props.name}-error`}>{props.error}</small>
+        <small class="field-error" id={`${idOf(props)}-error`}>{props.error}</small>
       )}
-      {props.hint !== undefined && <small id={`${props.name}-hint`}>{props.hint}</small>}
+      {props.hint !== undefined && <small id={`${idOf(props)}-hint`}>{props.hint}</small>}
     </>
   );
 }
 
 export function TextField(props: TextFieldProps) {
   const shared = {
-    id: props.name,
+    id: idOf(props),
     name: props.name,
     required: props.required,
     placeholder: props.placeholder,
@@ -93,7 +99,7 @@ export function TextField(props: TextFieldProps) {
   } as const;
   return (
     <div class="field">
-      <label for={props.name}>{props.label}</label>
+      <label for={idOf(props)}>{props.label}</label>
       {props.rows !== undefined
         ? <textarea {...shared} rows={props.rows}>{props.value}</textarea>
         : (
@@ -113,6 +119,26 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
+/** A password that must be given: the one that counts now, or one that is being chosen. */
+export function PasswordField(
+  { of, ...field }: FieldProps & { readonly of: "now" | "future"; readonly autofocus?: boolean },
+) {
+  const autocomplete = of === "now" ? "current-password" : "new-password";
+  return <TextField {...field} type="password" autocomplete={autocomplete} required />;
+}
+
+/** A file that must be given; `accept` names the kinds that the browser offers. */
+export function FileField(
+  { name, label, accept }: Pick<FieldProps, "name" | "label"> & { readonly accept: string },
+) {
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input type="file" id={name} name={name} accept={accept} required />
+    </div>
+  );
+}
+
 export interface SelectFieldProps extends FieldProps {
   readonly value?: string | undefined;
   readonly options: readonly { readonly value: string; readonly label: string }[];
@@ -121,9 +147,9 @@ export interface SelectFieldProps extends FieldProps {
 export function SelectField(props: SelectFieldProps) {
   return (
     <div class="field">
-      <label for={props.name}>{props.label}</label>
+      <label for={idOf(props)}>{props.label}</label>
       <select
-        id={props.name}
+        id={idOf(props)}
         name={props.name}
         aria-invalid={props.error === undefined ? undefined : "true"}
         aria-describedby={describedBy(props)}

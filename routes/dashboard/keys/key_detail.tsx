@@ -10,12 +10,12 @@ import {
   DayChart,
   Money,
   Notice,
+  PasswordField,
   PostForm,
   SelectField,
   Stat,
   Stats,
   SubmitButton,
-  TextField,
   Time,
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
@@ -116,12 +116,10 @@ function ShowKey({ visitor, record, state }: PartProps & { state: KeyDetailState
     <Card title={t.show}>
       <p class="muted">{t.showText}</p>
       <PostForm visitor={visitor} action={`/keys/${record.id}/show`} class="inline-form">
-        <TextField
+        <PasswordField
           name="password"
-          type="password"
+          of="now"
           label={t.password}
-          autocomplete="current-password"
-          required
           error={state.passwordError}
         />
         <SubmitButton tone="plain">{t.showButton}</SubmitButton>

@@ -5,7 +5,7 @@ import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.t
 import { listReceipts } from "../../../kv/receipts.ts";
 import { noUsage, type UsageSum, vietnamDay } from "../../../kv/rollups.ts";
 import { readUsage } from "../../../kv/usage.ts";
-import { Badge, Card, Empty, Icon, Money, Notice, TableFrame, Time } from "../components/mod.ts";
+import { Badge, Card, DataTable, Empty, Icon, Money, Notice, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import type { Locale } from "../i18n.ts";
 import { renderPage } from "../layout.tsx";
@@ -78,46 +78,54 @@ function KeyTable({ keys, label, locale }: {
 }) {
   const t = keyTexts[locale];
   return (
-    <TableFrame label={label}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.name}</th>
-            <th scope="col" class="wide-only">{t.key}</th>
-            <th scope="col">{t.state}</th>
-            <th scope="col" class="wide-only">{t.lastUsed}</th>
-            <th scope="col" class="number">{t.spend}</th>
-            <th scope="col" class="wide-only">{t.created}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map(({ record, active, usage, lastUsed }) => (
-            <tr>
-              <td>
-                <a href={`/keys/${record.id}`} aria-label={t.details(record.name)}>{record.name}</a>
-              </td>
-              <td class="nowrap wide-only">
-                <code>{record.masked}</code>
-              </td>
-              <td>
-                <KeyState record={record} active={active} locale={locale} />
-              </td>
-              <td class="nowrap wide-only">
-                {lastUsed === undefined
-                  ? <span class="muted">{t.never}</span>
-                  : <Time {...lastUsed} locale={locale} />}
-              </td>
-              <td class="number">
-                <Money microVnd={usage.costMicroVnd} locale={locale} short />
-              </td>
-              <td class="nowrap wide-only">
-                <Time atMs={record.createdAtMs} locale={locale} dateOnly />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={label}
+      rows={keys}
+      columns={[
+        {
+          head: t.name,
+          cell: ({ record }) => (
+            <a href={`/keys/${record.id}`} aria-label={t.details(record.name)}>{record.name}</a>
+          ),
+        },
+        {
+          head: t.key,
+          kind: "one-line",
+          wideOnly: true,
+          cell: ({ record }) => <code>{record.masked}</code>,
+        },
+        {
+          head: t.state,
+          cell: ({ record, active }) => (
+            <KeyState
+              record={record}
+              active={active}
+              locale={locale}
+            />
+          ),
+        },
+        {
+          head: t.lastUsed,
+          kind: "one-line",
+          wideOnly: true,
+          cell: ({ lastUsed }) =>
+            lastUsed === undefined
+              ? <span class="muted">{t.never}</span>
+              : <Time {...lastUsed} locale={locale} />,
+        },
+        {
+          head: t.spend,
+          kind: "number",
+          cell: ({ usage }) => <Money microVnd={usage.costMicroVnd} locale={locale} short />,
+        },
+        {
+          head: t.created,
+          kind: "one-line",
+          wideOnly: true,
+          cell: ({ record }) => <Time atMs={record.createdAtMs} locale={locale} dateOnly />,
+        },
+      ]}
+    />
   );
 }
 

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../core/ids.ts";
 import { limits } from "../../../core/limits.ts";
-import { getPasswordHash } from "../../../kv/accounts.ts";
+import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import {
   type ApiKeyRecord,
   createApiKey,

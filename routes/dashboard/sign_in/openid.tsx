@@ -3,9 +3,9 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
 import { hashSecret, newSecretToken, sameSecret } from "../../../core/accounts/secret_token.ts";
+import { addIdentity } from "../../../kv/account_credentials.ts";
 import {
   type Account,
-  addIdentity,
   findAccountByEmail,
   findAccountByIdentity,
   tryCreateAccount,
@@ -13,12 +13,11 @@ import {
 import { saveSignInFlow, takeSignInFlow } from "../../../kv/tokens.ts";
 import type { OpenIdClaims, OpenIdClient } from "../../auth/openid.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
-import { Card, Notice } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";
 import type { Locale } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import type { SignInDeps } from "./deps.ts";
+import { deadEndPage } from "./form_parts.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
@@ -28,16 +27,8 @@ type Failure = "openIdFailed" | "openIdNoEmail" | "blocked";
 
 function failurePage(c: Context<DashboardEnv>, failure: Failure) {
   const t = signInTexts[c.get("visitor").locale];
-  return renderPage(
-    c,
-    { title: t.signInTitle, narrow: true, status: 422 },
-    <Card>
-      <Notice tone="danger">{t[failure]}</Notice>
-      <p>
-        <a href="/sign-in">{t.back}</a>
-      </p>
-    </Card>,
-  );
+  const way = { href: "/sign-in", text: t.back };
+  return deadEndPage(c, { title: t.signInTitle, why: t[failure], way });
 }
 
 async function leave(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdClient) {

@@ -3,12 +3,8 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
 import { sameSecret } from "../../../core/accounts/secret_token.ts";
-import {
-  type Account,
-  getAccount,
-  getPasswordHash,
-  setPasswordHash,
-} from "../../../kv/accounts.ts";
+import { getPasswordHash, setPasswordHash } from "../../../kv/account_credentials.ts";
+import { type Account, getAccount } from "../../../kv/accounts.ts";
 import { addMail } from "../../../kv/mail.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
 import { closeSessionsOf } from "../../../kv/sessions.ts";
@@ -19,11 +15,11 @@ import {
   readMailToken,
 } from "../../../kv/tokens.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
-import { Card, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
+import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
 import { readForm } from "../form_data.ts";
-import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import type { SignInDeps } from "./deps.ts";
+import { deadEndPage, EmailField, formPage } from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_pages.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
@@ -35,28 +31,14 @@ function forgotPage(
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
   const refused = form.error ?? form.emailError;
-  const options = {
-    title: t.forgotTitle,
-    lead: t.forgotLead,
-    narrow: true,
-    status: refused === undefined ? 200 : 422,
-  } as const;
-  return renderPage(
+  return formPage(
     c,
-    options,
+    { title: t.forgotTitle, lead: t.forgotLead, refused: refused !== undefined },
     <>
       <Card>
         {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
         <PostForm visitor={visitor} action="/forgot">
-          <TextField
-            name="email"
-            type="email"
-            label={t.email}
-            value={form.email}
-            autocomplete="username"
-            required
-            error={form.emailError}
-          />
+          <EmailField value={form.email} error={form.emailError} locale={visitor.locale} />
           <SubmitButton>{t.forgotButton}</SubmitButton>
         </PostForm>
       </Card>
@@ -93,24 +75,16 @@ async function forgot(c: Context<DashboardEnv>, deps: SignInDeps) {
 function resetPage(c: Context<DashboardEnv>, form: { token?: string; passwordError?: string }) {
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
-  const options = {
-    title: t.resetTitle,
-    lead: t.resetLead,
-    narrow: true,
-    status: form.passwordError === undefined ? 200 : 422,
-  } as const;
-  return renderPage(
+  return formPage(
     c,
-    options,
+    { title: t.resetTitle, lead: t.resetLead, refused: form.passwordError !== undefined },
     <Card>
       <PostForm visitor={visitor} action="/reset">
         <TokenField token={form.token} locale={visitor.locale} />
-        <TextField
+        <PasswordField
           name="password"
-          type="password"
+          of="future"
           label={t.newPassword}
-          autocomplete="new-password"
-          required
           hint={t.passwordHint}
           error={form.passwordError}
         />
@@ -122,16 +96,8 @@ function resetPage(c: Context<DashboardEnv>, form: { token?: string; passwordErr
 
 function deadLinkPage(c: Context<DashboardEnv>) {
   const t = signInTexts[c.get("visitor").locale];
-  return renderPage(
-    c,
-    { title: t.resetTitle, narrow: true, status: 422 },
-    <Card>
-      <Notice tone="danger">{t.linkDead}</Notice>
-      <p>
-        <a href="/forgot">{t.startAgain}</a>
-      </p>
-    </Card>,
-  );
+  const way = { href: "/forgot", text: t.startAgain };
+  return deadEndPage(c, { title: t.resetTitle, why: t.linkDead, way });
 }
 
 interface Resettable {

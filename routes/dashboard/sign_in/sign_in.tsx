@@ -2,16 +2,17 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
-import { type Account, findAccountByEmail, getPasswordHash } from "../../../kv/accounts.ts";
+import { getPasswordHash } from "../../../kv/account_credentials.ts";
+import { type Account, findAccountByEmail } from "../../../kv/accounts.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
 import { closeSession } from "../../../kv/sessions.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
-import { Card, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
+import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";
 import { readForm } from "../form_data.ts";
-import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import type { SignInDeps } from "./deps.ts";
+import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
@@ -24,46 +25,31 @@ interface SignInForm {
 function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm) {
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
-  const query = form.next === undefined ? "" : `?next=${encodeURIComponent(form.next)}`;
-  const options = { title: t.signInTitle, narrow: true, status: form.error ? 422 : 200 } as const;
-  return renderPage(
+  return formPage(
     c,
-    options,
+    { title: t.signInTitle, refused: form.error !== undefined },
     <>
       <Card>
         {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
         <PostForm visitor={visitor} action="/sign-in">
-          <input type="hidden" name="next" value={form.next ?? ""} />
-          <TextField
-            name="email"
-            type="email"
-            label={t.email}
+          <NextField next={form.next} />
+          <EmailField
             value={form.email}
-            autocomplete="username"
-            required
             autofocus={form.email === undefined}
+            locale={visitor.locale}
           />
-          <TextField
+          <PasswordField
             name="password"
-            type="password"
+            of="now"
             label={t.password}
-            autocomplete="current-password"
-            required
             hint={<a href="/forgot">{t.forgotLink}</a>}
           />
           <SubmitButton>{t.signInButton}</SubmitButton>
         </PostForm>
-        {deps.openId !== undefined && (
-          <>
-            <div class="or">{t.or}</div>
-            <a class="button outline wide-button" href={`/auth/openid/start${query}`}>
-              {t.continueWith(deps.openId.label)}
-            </a>
-          </>
-        )}
+        <OpenIdWay openId={deps.openId} next={form.next} locale={visitor.locale} />
       </Card>
       <p class="below-card">
-        {t.noAccount} <a href={`/sign-up${query}`}>{t.createOne}</a>
+        {t.noAccount} <a href={`/sign-up${nextQuery(form.next)}`}>{t.createOne}</a>
       </p>
     </>,
   );

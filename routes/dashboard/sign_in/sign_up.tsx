@@ -16,12 +16,19 @@ import { addMail } from "../../../kv/mail.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
 import { type MailGrantOf, readMailToken } from "../../../kv/tokens.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
-import { Card, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
+import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";
 import { readForm } from "../form_data.ts";
-import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import type { SignInDeps } from "./deps.ts";
+import {
+  deadEndPage,
+  EmailField,
+  formPage,
+  NextField,
+  nextQuery,
+  OpenIdWay,
+} from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_pages.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
@@ -37,53 +44,29 @@ interface SignUpForm {
 function signUpPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignUpForm) {
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
-  const query = form.next === undefined ? "" : `?next=${encodeURIComponent(form.next)}`;
   const refused = form.error ?? form.emailError ?? form.passwordError;
-  const options = {
-    title: t.signUpTitle,
-    lead: t.signUpLead,
-    narrow: true,
-    status: refused === undefined ? 200 : 422,
-  } as const;
-  return renderPage(
+  return formPage(
     c,
-    options,
+    { title: t.signUpTitle, lead: t.signUpLead, refused: refused !== undefined },
     <>
       <Card>
         {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
         <PostForm visitor={visitor} action="/sign-up">
-          <input type="hidden" name="next" value={form.next ?? ""} />
-          <TextField
-            name="email"
-            type="email"
-            label={t.email}
-            value={form.email}
-            autocomplete="username"
-            required
-            error={form.emailError}
-          />
-          <TextField
+          <NextField next={form.next} />
+          <EmailField value={form.email} error={form.emailError} locale={visitor.locale} />
+          <PasswordField
             name="password"
-            type="password"
+            of="future"
             label={t.password}
-            autocomplete="new-password"
-            required
             hint={t.passwordHint}
             error={form.passwordError}
           />
           <SubmitButton>{t.signUpButton}</SubmitButton>
         </PostForm>
-        {deps.openId !== undefined && (
-          <>
-            <div class="or">{t.or}</div>
-            <a class="button outline wide-button" href={`/auth/openid/start${query}`}>
-              {t.continueWith(deps.openId.label)}
-            </a>
-          </>
-        )}
+        <OpenIdWay openId={deps.openId} next={form.next} locale={visitor.locale} />
       </Card>
       <p class="below-card">
-        {t.haveAccount} <a href={`/sign-in${query}`}>{t.signInButton}</a>
+        {t.haveAccount} <a href={`/sign-in${nextQuery(form.next)}`}>{t.signInButton}</a>
       </p>
     </>,
   );
@@ -139,25 +122,18 @@ interface VerifyForm {
 function verifyPage(c: Context<DashboardEnv>, form: VerifyForm) {
   const visitor = c.get("visitor");
   const t = signInTexts[visitor.locale];
-  const options = {
-    title: t.verifyTitle,
-    lead: form.askPassword === true ? t.verifyPassword : t.verifyLead,
-    narrow: true,
-    status: form.askPassword === true ? 422 : 200,
-  } as const;
-  return renderPage(
+  const asks = form.askPassword === true;
+  return formPage(
     c,
-    options,
+    { title: t.verifyTitle, lead: asks ? t.verifyPassword : t.verifyLead, refused: asks },
     <Card>
       <PostForm visitor={visitor} action="/verify">
         <TokenField token={form.token} locale={visitor.locale} />
-        {form.askPassword === true && (
-          <TextField
+        {asks && (
+          <PasswordField
             name="password"
-            type="password"
+            of="now"
             label={t.password}
-            autocomplete="current-password"
-            required
             autofocus
             error={form.passwordError}
           />
@@ -170,31 +146,15 @@ function verifyPage(c: Context<DashboardEnv>, form: VerifyForm) {
 
 function deadLinkPage(c: Context<DashboardEnv>) {
   const t = signInTexts[c.get("visitor").locale];
-  return renderPage(
-    c,
-    { title: t.verifyTitle, narrow: true, status: 422 },
-    <Card>
-      <Notice tone="danger">{t.linkDead}</Notice>
-      <p>
-        <a href="/sign-up">{t.startAgain}</a>
-      </p>
-    </Card>,
-  );
+  const way = { href: "/sign-up", text: t.startAgain };
+  return deadEndPage(c, { title: t.verifyTitle, why: t.linkDead, way });
 }
 
 /** Somebody finished another sign-up with the same address meanwhile. */
 function alreadyTherePage(c: Context<DashboardEnv>) {
   const t = signInTexts[c.get("visitor").locale];
-  return renderPage(
-    c,
-    { title: t.verifyTitle, narrow: true, status: 422 },
-    <Card>
-      <Notice tone="info">{t.alreadyThere}</Notice>
-      <p>
-        <a href="/sign-in">{t.signInButton}</a>
-      </p>
-    </Card>,
-  );
+  const way = { href: "/sign-in", text: t.signInButton };
+  return deadEndPage(c, { title: t.verifyTitle, tone: "info", why: t.alreadyThere, way });
 }
 
 /** Whether this browser began the sign-up, or its user knows the password that was chosen. */

@@ -1,11 +1,10 @@
 /** `/receipts/:id`: everything that is known of one call. Also as a fragment, for the playground. */
 import type { Context } from "hono";
-import type { Child } from "hono/jsx";
 import { parseId } from "../../../core/ids.ts";
 import type { AppliedPrice, Receipt } from "../../../core/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys.ts";
 import { readReceipt } from "../../../kv/receipts.ts";
-import { Card, CopyButton, Money, TableFrame, Time } from "../components/mod.ts";
+import { Card, CopyButton, DataTable, Fact, Money, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { notFoundPage } from "../error_pages.tsx";
 import { formatCount, formatDuration, formatMoney } from "../format.ts";
@@ -44,15 +43,6 @@ export async function receiptPage(
         <a href="/usage">← {t.back}</a>
       </p>
     </>,
-  );
-}
-
-function Fact({ name, children }: { name: string; children?: Child }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
   );
 }
 
@@ -138,28 +128,19 @@ function Attempts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   const t = usageTexts[locale];
   return (
     <Card title={t.attempts}>
-      <TableFrame label={t.attempts}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t.attempt}</th>
-              <th scope="col">{t.attemptOutcome}</th>
-              <th scope="col" class="number">{t.latency}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {receipt.attempts.map((attempt, at) => (
-              <tr>
-                <td>{at + 1}</td>
-                <td>
-                  <code>{attempt.outcome}</code>
-                </td>
-                <td class="number">{formatDuration(attempt.ms, locale)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <DataTable
+        label={t.attempts}
+        rows={receipt.attempts}
+        columns={[
+          { head: t.attempt, cell: (_, at) => at + 1 },
+          { head: t.attemptOutcome, cell: (attempt) => <code>{attempt.outcome}</code> },
+          {
+            head: t.latency,
+            kind: "number",
+            cell: (attempt) => formatDuration(attempt.ms, locale),
+          },
+        ]}
+      />
     </Card>
   );
 }

@@ -1,7 +1,7 @@
 /** Calls as a table: on the overview and on the usage page. */
 import { billedInputTokens } from "../../../core/money/token_usage.ts";
 import type { Outcome, Receipt } from "../../../core/receipt.ts";
-import { Badge, type BadgeTone, Money, TableFrame, Time } from "../components/mod.ts";
+import { Badge, type BadgeTone, DataTable, Money, Time } from "../components/mod.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { usageTexts } from "./texts.ts";
@@ -37,44 +37,53 @@ export function ReceiptTable({ receipts, keyNames, locale }: {
 }) {
   const t = usageTexts[locale];
   return (
-    <TableFrame label={t.calls}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.time}</th>
-            <th scope="col">{t.model}</th>
-            <th scope="col" class="wide-only">{t.key}</th>
-            <th scope="col" class="wide-only">{t.outcome}</th>
-            <th scope="col" class="number wide-only">{t.amount}</th>
-            <th scope="col" class="number wide-only">{t.latency}</th>
-            <th scope="col" class="number">{t.cost}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {receipts.map((receipt) => (
-            <tr>
-              <td class="nowrap">
-                <a href={`/receipts/${receipt.requestId}`}>
-                  <Time atMs={receipt.startedAtMs} locale={locale} />
-                </a>
-              </td>
-              <td>{receipt.model}</td>
-              <td class="wide-only">{keyNames.get(receipt.keyId) ?? t.unknownKey}</td>
-              <td class="wide-only">
-                <OutcomeBadge receipt={receipt} locale={locale} />
-              </td>
-              <td class="number wide-only">
-                <Amount receipt={receipt} locale={locale} />
-                {receipt.estimated && <span title={t.estimatedHint}>≈</span>}
-              </td>
-              <td class="number wide-only">{formatDuration(receipt.latencyMs, locale)}</td>
-              <td class="number">
-                <Money microVnd={receipt.costMicroVnd} locale={locale} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <DataTable
+      label={t.calls}
+      rows={receipts}
+      columns={[
+        {
+          head: t.time,
+          kind: "one-line",
+          cell: (receipt) => (
+            <a href={`/receipts/${receipt.requestId}`}>
+              <Time atMs={receipt.startedAtMs} locale={locale} />
+            </a>
+          ),
+        },
+        { head: t.model, cell: (receipt) => receipt.model },
+        {
+          head: t.key,
+          wideOnly: true,
+          cell: (receipt) => keyNames.get(receipt.keyId) ?? t.unknownKey,
+        },
+        {
+          head: t.outcome,
+          wideOnly: true,
+          cell: (receipt) => <OutcomeBadge receipt={receipt} locale={locale} />,
+        },
+        {
+          head: t.amount,
+          kind: "number",
+          wideOnly: true,
+          cell: (receipt) => (
+            <>
+              <Amount receipt={receipt} locale={locale} />
+              {receipt.estimated && <span title={t.estimatedHint}>≈</span>}
+            </>
+          ),
+        },
+        {
+          head: t.latency,
+          kind: "number",
+          wideOnly: true,
+          cell: (receipt) => formatDuration(receipt.latencyMs, locale),
+        },
+        {
+          head: t.cost,
+          kind: "number",
+          cell: (receipt) => <Money microVnd={receipt.costMicroVnd} locale={locale} />,
+        },
+      ]}
+    />
   );
 }

@@ -11,6 +11,7 @@ import { billedTokens, totalUsage, usageBy } from "../../usage_api/summary.ts";
 import {
   Card,
   chartAssets,
+  DataTable,
   DayChart,
   Empty,
   Icon,
@@ -20,7 +21,6 @@ import {
   SelectField,
   Stat,
   Stats,
-  TableFrame,
   TextField,
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
@@ -174,30 +174,29 @@ function Breakdown({ title, what, sums, locale }: {
   const t = usageTexts[locale];
   return (
     <Card title={title}>
-      <TableFrame label={title}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{what}</th>
-              <th scope="col" class="number">{t.calls}</th>
-              <th scope="col" class="number wide-only">{t.tokens}</th>
-              <th scope="col" class="number">{t.cost}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {sums.map(([name, usage]) => (
-              <tr>
-                <td>{name}</td>
-                <td class="number">{formatCount(usage.calls, locale)}</td>
-                <td class="number wide-only">{formatCount(billedTokens(usage), locale)}</td>
-                <td class="number">
-                  <Money microVnd={usage.costMicroVnd} locale={locale} short />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <DataTable
+        label={title}
+        rows={sums}
+        columns={[
+          { head: what, cell: ([name]) => name },
+          {
+            head: t.calls,
+            kind: "number",
+            cell: ([, usage]) => formatCount(usage.calls, locale),
+          },
+          {
+            head: t.tokens,
+            kind: "number",
+            wideOnly: true,
+            cell: ([, usage]) => formatCount(billedTokens(usage), locale),
+          },
+          {
+            head: t.cost,
+            kind: "number",
+            cell: ([, usage]) => <Money microVnd={usage.costMicroVnd} locale={locale} short />,
+          },
+        ]}
+      />
     </Card>
   );
 }

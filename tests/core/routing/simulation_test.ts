@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { scenarios, simulate } from "../../../bench/routing_simulation.ts";
+import { scenarios } from "../../../bench/routing/scenarios.ts";
+import { simulate } from "../../../bench/routing/simulation.ts";
 
 const options = { calls: 60_000, everyMs: 10 }; // ten simulated minutes at 100 calls a second
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InvariantError } from "../../../core/assert.ts";
 import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/teller/lease_book.ts";
-import { planTransfer, type TransferRequest } from "../../../kv/teller/transfers.ts";
+import { planTransfer, type TransferWish } from "../../../kv/teller/transfer_plan.ts";
 import { newAccount } from "../../support/money_world.ts";
 
 function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, heldMicroVnd = 0n): Lease {
@@ -12,14 +12,9 @@ function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, heldMicroVnd = 0n):
   return lease;
 }
 
-function request(lease: Lease, amounts: readonly (readonly [bigint, boolean])[]): TransferRequest {
-  const waiters = amounts.map(([amountMicroVnd, partial]) => ({
-    amountMicroVnd,
-    partial,
-    cancelled: false,
-    done: () => {},
-  }));
-  return { lease, waiters, giveBack: false, attempts: 0 };
+function request(lease: Lease, amounts: readonly (readonly [bigint, boolean])[]): TransferWish {
+  const waiters = amounts.map(([amountMicroVnd, partial]) => ({ amountMicroVnd, partial }));
+  return { lease, waiters, giveBack: false };
 }
 
 const money = fc.bigInt({ min: 0n, max: 10_000n });

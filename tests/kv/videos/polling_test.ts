@@ -4,7 +4,8 @@ import { advance, isFinal, type VideoTask } from "../../../core/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { findMovement, listLedger } from "../../../kv/ledger.ts";
-import { listDeadLetters, nextDueAtMs } from "../../../kv/outbox.ts";
+import { nextDueAtMs } from "../../../kv/outbox.ts";
+import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
 import {
   commitStep,
   forgetVideo,

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Mail, Mailer } from "../../../core/mail/mail.ts";
 import { addMail, mailQueue } from "../../../kv/mail.ts";
-import { listDeadLetters } from "../../../kv/outbox.ts";
+import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
 import { runDue } from "../../../kv/outbox_worker.ts";
 import { createHttpMailer } from "../../../routes/mail/http_json.ts";
 import { createMailer } from "../../../routes/mail/mailer.ts";

@@ -7,7 +7,7 @@ import { listApprovals } from "../../../kv/approvals.ts";
 import { requestInvoice } from "../../../kv/invoices.ts";
 import { mailQueue } from "../../../kv/mail.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
-import { claimDue } from "../../../kv/outbox.ts";
+import { claimDue } from "../../../kv/outbox_claims.ts";
 import { getTopupOrder } from "../../../kv/topups.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { operatorWorld } from "../../support/operator_world.ts";

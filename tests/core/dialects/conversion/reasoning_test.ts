@@ -1,7 +1,7 @@
 /** Reasoning keeps its proof byte for byte, and the proof goes back only to who made it. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { ReasoningProof } from "../../../../core/dialects/conversation.ts";
+import type { ReasoningProof } from "../../../../core/dialects/conversation/mod.ts";
 import {
   sealPrefix,
   sealProof,

@@ -2,7 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { restoreAnswer } from "../../../../core/dialects/answer_restoration.ts";
-import type { StreamEvent } from "../../../../core/dialects/conversation.ts";
+import type { StreamEvent } from "../../../../core/dialects/conversation/mod.ts";
 import { budgetOf, effortOf, nearestEffort } from "../../../../core/dialects/effort.ts";
 import { resolveFacts, routeFactsSchema } from "../../../../core/dialects/facts.ts";
 import { JsonProgress } from "../../../../core/dialects/json_progress.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { GatewayError } from "../../../../core/errors.ts";
 import type { Json, JsonObject } from "../../../../core/json.ts";
 import { arrange } from "../../../../core/dialects/arrangement.ts";
-import type { Block, Conversation } from "../../../../core/dialects/conversation.ts";
+import type { Block, Conversation } from "../../../../core/dialects/conversation/mod.ts";
 import type { RouteFacts } from "../../../../core/dialects/facts.ts";
 import { responsesDialect } from "../../../../core/dialects/responses/dialect.ts";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";

@@ -4,7 +4,7 @@ import { GatewayError } from "../../../../core/errors.ts";
 import { limits } from "../../../../core/limits.ts";
 import type { JsonObject } from "../../../../core/json.ts";
 import type { PipeContext } from "../../../../core/dialects/contract.ts";
-import type { StreamEvent } from "../../../../core/dialects/conversation.ts";
+import type { StreamEvent } from "../../../../core/dialects/conversation/mod.ts";
 import { responsesDialect } from "../../../../core/dialects/responses/dialect.ts";
 import {
   answerOfEvents,

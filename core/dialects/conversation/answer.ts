@@ -1,0 +1,46 @@
+/** A whole answer in the middle form. */
+import type { TokenUsage } from "../../money/token_usage.ts";
+import type { ForeignBlock, ReasoningBlock, TextBlock, ToolCallBlock } from "./blocks.ts";
+
+/** A whole (not streamed) answer. */
+export interface Answer {
+  /** The upstream's id, for the log; clients get one in their own form. */
+  readonly id?: string;
+  readonly blocks: readonly AnswerBlock[];
+  readonly stop: Stop;
+  /** Absent when the upstream reported none, or nonsense. */
+  readonly usage?: TokenUsage;
+  readonly serviceTier?: string;
+}
+
+export type AnswerBlock = AnswerText | ReasoningBlock | ToolCallBlock | ForeignBlock;
+
+export interface AnswerText extends TextBlock {
+  readonly citations?: readonly Citation[];
+}
+
+/** A web source of a text. Other kinds of citation live only in their own style. */
+export interface Citation {
+  readonly url: string;
+  readonly title: string;
+  readonly citedText?: string;
+}
+
+export type StopReason =
+  | "end"
+  /** The cap on output tokens, or the context window, was reached. */
+  | "length"
+  | "stop_sequence"
+  | "tool_calls"
+  /** The model or a filter refused. */
+  | "refusal"
+  /** A hosted tool loop paused; the client may send the answer back to go on. */
+  | "pause";
+
+export interface Stop {
+  readonly reason: StopReason;
+  /** Which stop sequence it was, where the style says so. */
+  readonly sequence?: string;
+  /** Why it was refused, in the vendor's words. */
+  readonly explanation?: string;
+}

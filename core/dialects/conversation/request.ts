@@ -1,0 +1,94 @@
+/** A request in the middle form: a conversation, and what the client wishes of the answer. */
+import type { Json, JsonObject } from "../../json.ts";
+import type { Style } from "../contract.ts";
+import type { Block, CacheMark, TextBlock } from "./blocks.ts";
+import type { Tool, ToolChoice } from "./tools.ts";
+
+/** A whole request. Lists are in the client's order; an absent wish is an absent key, never a default. */
+export interface Conversation {
+  /** The style it was decoded from. */
+  readonly from: Style;
+  /** The model name the client sent. */
+  readonly model: string;
+  /** Instructions before the first turn: Messages `system`, leading Chat system messages, Responses `instructions`. */
+  readonly system: readonly TextBlock[];
+  readonly turns: readonly Turn[];
+  readonly tools: readonly Tool[];
+  readonly toolChoice?: ToolChoice;
+  /** `false`: at most one tool call per answer. Absent: the vendor's default (several). */
+  readonly parallelTools?: boolean;
+  /** Cap on output tokens, reasoning included. */
+  readonly maxTokens?: number;
+  readonly sampling: Sampling;
+  readonly reasoning?: ReasoningWish;
+  readonly output?: OutputFormat;
+  readonly stream: boolean;
+  /** Chat only: tools came as `functions`; the answer must name its call `function_call`. */
+  readonly legacyFunctions?: true;
+  /** Chat only: the client asked for a usage chunk. */
+  readonly streamUsage: boolean;
+  /** Who the client's own user is, in the client's words. */
+  readonly endUser?: { readonly id: string; readonly path: string };
+  readonly serviceTier?: { readonly tier: string; readonly path: string };
+  /** Messages' top-level mark: the vendor marks the last block that can be cached. */
+  readonly automaticCache?: CacheMark;
+  /** Everything else that was sent. The encoder carries what it knows by name, the rest is handled as marked. */
+  readonly extras: readonly Extra[];
+  /** Paths of what decoding itself could not carry or had to approximate. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * A field without a place of its own in the conversation. `name` is the field's own name in its style
+ * (`seed`, `verbosity`, `metadata`, `store`, `prompt_cache_key` …): an encoder of a style that has the same field
+ * carries `value`; for every other encoder `otherwise` decides.
+ */
+export interface Extra {
+  readonly name: string;
+  readonly path: string;
+  readonly value: Json;
+  /** `ignore`: harmless, drop in silence. `note`: drop and name it. `refuse`: 400 that names it. */
+  readonly otherwise: "ignore" | "note" | "refuse";
+}
+
+export interface Turn {
+  /** `system` here is an instruction in the middle of the conversation; leading ones are in `system` above. */
+  readonly role: "user" | "assistant" | "system";
+  /** Tool results stand in `user` turns, before any other block once {@linkcode Conversation} is arranged. */
+  readonly blocks: readonly Block[];
+  readonly path: string;
+}
+
+export interface Sampling {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly stop?: readonly string[];
+}
+
+export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+
+/** How much the model shall think. */
+export interface ReasoningWish {
+  /** `adaptive`: the model decides. `off`: not at all. `on`: yes, with `budgetTokens` or `effort`. */
+  readonly mode?: "off" | "on" | "adaptive";
+  readonly effort?: Effort;
+  readonly budgetTokens?: number;
+  /** How the thinking is shown: Messages `display`, Responses `summary`, in the client's word. */
+  readonly display?: string;
+  /** The client wants encrypted reasoning back to replay it (Responses `include`). */
+  readonly encrypted?: boolean;
+  /** Path of the field that carried it. */
+  readonly path: string;
+}
+
+export type OutputFormat =
+  | { readonly type: "json_object"; readonly path: string }
+  | {
+    readonly type: "json_schema";
+    readonly schema: JsonObject;
+    readonly name?: string;
+    readonly description?: string;
+    readonly strict?: boolean;
+    readonly path: string;
+  };

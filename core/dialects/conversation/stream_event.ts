@@ -1,0 +1,61 @@
+/** A streamed answer in the middle form. */
+import type { GatewayError } from "../../errors.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import type { Citation, Stop } from "./answer.ts";
+import type { ReasoningProof } from "./blocks.ts";
+
+/**
+ * One step of a streamed answer.
+ *
+ * Blocks are told apart by `block`: a number that the decoder hands out, rising by first appearance. Deltas of
+ * different blocks may interleave; `block_end` comes as soon as the decoder knows that nothing follows for a block.
+ * Encoders of styles that allow one open block at a time go through `sequencer.ts`.
+ *
+ * `json` is a piece of text **as a JSON string literal, quotes included**: the hot path copies it from frame to
+ * frame without decoding. Slow paths make it with `JSON.stringify`.
+ */
+export type StreamEvent =
+  /** First sign of life of the model. At most once, before any block. `usage`: first counts, if known. */
+  | { readonly type: "start"; readonly id?: string; readonly usage?: TokenUsage }
+  | { readonly type: "text"; readonly block: number; readonly json: string }
+  /** Refusal text. */
+  | { readonly type: "refusal"; readonly block: number; readonly json: string }
+  | { readonly type: "reasoning"; readonly block: number; readonly json: string }
+  /** The proof of a reasoning block (which may have no text at all): at most one, the last event before its end. */
+  | {
+    readonly type: "reasoning_proof";
+    readonly block: number;
+    readonly proof: ReasoningProof;
+  }
+  /** A tool call begins; its id and whole name are known. */
+  | {
+    readonly type: "call";
+    readonly block: number;
+    readonly id: string;
+    readonly itemId?: string;
+    readonly name: string;
+    /** `custom`: the argument pieces are free text, not JSON. */
+    readonly custom?: true;
+  }
+  /** A piece of the argument text of a call. None at all means no arguments: `{}`. */
+  | { readonly type: "arguments"; readonly block: number; readonly json: string }
+  | { readonly type: "citation"; readonly block: number; readonly citation: Citation }
+  /** Something only the upstream's style can show, e.g. a hosted tool call: told so that it is never mistaken. */
+  | { readonly type: "foreign"; readonly block: number; readonly kind: string }
+  | { readonly type: "block_end"; readonly block: number }
+  /** Cumulative counts so far: replace what was there, never add. */
+  | { readonly type: "usage"; readonly usage: TokenUsage }
+  /** A usage report was there but absurd. */
+  | { readonly type: "usage_rejected" }
+  /** Why the model stopped. Not the end: usage may follow. The last one counts. */
+  | {
+    readonly type: "stop";
+    readonly stop: Stop;
+    readonly raw?: string;
+    readonly serviceTier?: string;
+  }
+  | { readonly type: "ping" }
+  /** The style's own clean end. Nothing follows. */
+  | { readonly type: "end" }
+  /** The upstream reported an error inside the stream. Nothing follows. */
+  | { readonly type: "error"; readonly error: GatewayError };

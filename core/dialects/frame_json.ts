@@ -1,0 +1,49 @@
+/** The JSON in an event of a stream. Providers send some errors as plain text, so in an `error` event both will do. */
+import { GatewayError } from "../errors.ts";
+import type { Json } from "../json.ts";
+import type { SseFrame } from "../sse/frame.ts";
+import { JsonScanError } from "../sse/json_cursor.ts";
+
+/**
+ * For decoders, which convert what they read.
+ *
+ * @throws {GatewayError} `upstream_unreachable` when the data is not JSON
+ *
+ * @example
+ * ```ts
+ * import { eventJson } from "./frame_json.ts";
+ * if (eventJson("message", "[1]")?.toString() !== "1") throw new Error("JSON was not read");
+ * if (eventJson("error", "try later") !== "try later") throw new Error("the text was lost");
+ * ```
+ */
+export function eventJson(event: string | undefined, data: string): Json {
+  return parse(
+    event,
+    data,
+    (cause) =>
+      new GatewayError("upstream_unreachable", "The provider's stream cannot be read", { cause }),
+  );
+}
+
+/**
+ * For meters, which pass on what they read.
+ *
+ * @throws {JsonScanError} when the data is not JSON
+ */
+export function frameJson(frame: SseFrame): Json {
+  return parse(frame.event, frame.data, (cause) => new JsonScanError("Not JSON", { cause }));
+}
+
+function parse(
+  event: string | undefined,
+  data: string,
+  unreadable: (cause: unknown) => Error,
+): Json {
+  try {
+    const value: Json = JSON.parse(data);
+    return value;
+  } catch (cause) {
+    if (event === "error") return data;
+    throw unreadable(cause);
+  }
+}

@@ -1,0 +1,57 @@
+/** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
+import type { JsonObject } from "../json.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "./conversation/mod.ts";
+import type { ResolvedFacts } from "./facts.ts";
+import { refuse } from "./fields.ts";
+import type { Notes } from "./notes.ts";
+
+/**
+ * Leaves a hosted tool out: its vendor runs it, or knows its schema; another vendor does neither.
+ *
+ * @throws {GatewayError} `conversion_refused` where the client relies on the tool
+ */
+export function dropHostedTool(
+  tool: HostedTool,
+  choice: ToolChoice | undefined,
+  notes: Notes,
+): void {
+  if (tool.runs === "client") {
+    refuse(tool.path, `${tool.kind} has a schema that only its own provider knows`);
+  }
+  if (choice?.type === "tool" && (choice.name === tool.name || choice.name === tool.kind)) {
+    refuse(choice.path, `${tool.kind} runs only at its own provider`);
+  }
+  notes.add(tool.path);
+}
+
+/** The choice that the route can carry: a call that cannot be forced is left to the model. */
+export function carriedChoice(choice: ToolChoice, facts: ResolvedFacts, notes: Notes): ToolChoice {
+  const isForced = choice.type === "required" || choice.type === "tool";
+  if (!isForced || facts.tool_choice_required) return choice;
+  notes.add(choice.path);
+  return { type: "auto", path: choice.path };
+}
+
+/** Whether a name is that of a tool that takes free text. */
+export function isCustomTool(tools: readonly Tool[], name: string): boolean {
+  return tools.some((tool) => tool.type === "custom" && tool.name === name);
+}
+
+/** Chat and Responses: writes the wish for one tool call at a time. */
+export function writeParallelTools(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  if (conversation.parallelTools !== false) return;
+  if (facts.parallel_flag) body.parallel_tool_calls = false;
+  else notes.add(parallelPath(conversation));
+}
+
+/** The client's name for the wish. */
+function parallelPath(conversation: Conversation): string {
+  return conversation.from === "messages"
+    ? "tool_choice.disable_parallel_tool_use"
+    : "parallel_tool_calls";
+}

@@ -1,0 +1,86 @@
+/** What an account signs in with: its e-mail address, its password, and identities at OpenID providers. */
+import { normaliseEmail } from "../core/accounts/email_address.ts";
+import { invariant } from "../core/assert.ts";
+import type { AccountId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { type Account, accountBusy, type Identity } from "./accounts.ts";
+import { accountByEmailKey, accountByIdentityKey, accountKey, accountPasswordKey } from "./keys.ts";
+
+/** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
+export async function addIdentity(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  identity: Identity,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const indexKey = accountByIdentityKey(identity.issuer, identity.subject);
+    const [entry, index] = await kv.getMany<[Account, AccountId]>([
+      accountKey(accountId),
+      indexKey,
+    ]);
+    if (entry.value === null) return false;
+    if (index.value !== null) return index.value === accountId;
+    const account = {
+      ...entry.value,
+      identities: [...entry.value.identities ?? [], identity],
+    };
+    const result = await kv.atomic().check(entry).check(index)
+      .set(entry.key, account).set(indexKey, accountId).commit();
+    if (result.ok) return true;
+  }
+  throw accountBusy();
+}
+
+/**
+ * Gives an account another e-mail address. The caller has proven that it is theirs.
+ *
+ * @returns `taken` if another account has it, `changed_meanwhile` if the account's address is no longer `from`
+ */
+export async function changeEmail(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  change: { readonly from: string | undefined; readonly to: string },
+): Promise<"changed" | "taken" | "changed_meanwhile"> {
+  invariant(normaliseEmail(change.to) === change.to, "An e-mail address is stored normalised");
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const [entry, index] = await kv.getMany<[Account, AccountId]>([
+      accountKey(accountId),
+      accountByEmailKey(change.to),
+    ]);
+    const account = entry.value;
+    if (account === null || account.deletedAtMs !== undefined || account.email !== change.from) {
+      return "changed_meanwhile";
+    }
+    if (index.value !== null) return index.value === accountId ? "changed" : "taken";
+    const atomic = kv.atomic().check(entry).check(index)
+      .set(entry.key, { ...account, email: change.to })
+      .set(index.key, accountId);
+    if (change.from !== undefined) atomic.delete(accountByEmailKey(change.from));
+    if ((await atomic.commit()).ok) return "changed";
+  }
+  throw accountBusy();
+}
+
+/** The encoded password hash, if the account has a password. */
+export async function getPasswordHash(
+  kv: Deno.Kv,
+  accountId: AccountId,
+): Promise<string | undefined> {
+  return (await kv.get<string>(accountPasswordKey(accountId))).value ?? undefined;
+}
+
+/** Sets the password hash, unless the account was deleted meanwhile: then nothing is written and `false` returned. */
+export async function setPasswordHash(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  passwordHash: string,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return false;
+    const result = await kv.atomic().check(entry)
+      .set(accountPasswordKey(accountId), passwordHash).commit();
+    if (result.ok) return true;
+  }
+  throw accountBusy();
+}

@@ -1,0 +1,72 @@
+/** Rows of the outbox that were given up. */
+import { outboxDeadKey, outboxDeadPrefix, outboxRowKey } from "./keys.ts";
+import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
+
+/** A row that was given up. Kept until an operator removes or revives it. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly payload: unknown;
+  readonly createdAtMs: number;
+  readonly diedAtMs: number;
+  readonly attempts: number;
+  /** A word of ours, never a provider's text. */
+  readonly reason: string;
+}
+
+/** Adds to an atomic that takes the row away: it becomes a dead letter. */
+export function bury<Payload>(
+  operation: Deno.AtomicOperation,
+  queue: OutboxQueue<Payload>,
+  dead: {
+    readonly id: string;
+    readonly row: StoredOutboxRow;
+    readonly reason: string;
+    readonly nowMs: number;
+  },
+): Deno.AtomicOperation {
+  const letter: DeadLetter = {
+    id: dead.id,
+    payload: dead.row.payload,
+    createdAtMs: dead.row.createdAtMs,
+    diedAtMs: dead.nowMs,
+    attempts: dead.row.attempts,
+    reason: dead.reason,
+  };
+  return operation.set(outboxDeadKey(queue.name, dead.id), letter);
+}
+
+function isDeadLetter(value: unknown): value is DeadLetter {
+  return typeof value === "object" && value !== null && "reason" in value && "payload" in value;
+}
+
+/** The rows that were given up, at most `count` of them. */
+export async function listDeadLetters<Payload>(
+  kv: Deno.Kv,
+  queue: OutboxQueue<Payload>,
+  count: number,
+): Promise<DeadLetter[]> {
+  const rows = kv.list({ prefix: outboxDeadPrefix(queue.name) }, { limit: count });
+  const letters: DeadLetter[] = [];
+  for await (const { value } of rows) {
+    if (isDeadLetter(value)) letters.push(value);
+  }
+  return letters;
+}
+
+/** Puts a dead letter back into its queue, due at once, with fresh attempts. `false` if there is none of that id. */
+export async function reviveDeadLetter<Payload>(
+  kv: Deno.Kv,
+  queue: OutboxQueue<Payload>,
+  options: { readonly id: string; readonly nowMs: number },
+): Promise<boolean> {
+  const entry = await kv.get(outboxDeadKey(queue.name, options.id));
+  if (!isDeadLetter(entry.value)) return false;
+  const row: StoredOutboxRow = {
+    payload: entry.value.payload,
+    createdAtMs: entry.value.createdAtMs,
+    attempts: 0,
+  };
+  const result = await kv.atomic().check(entry).delete(entry.key)
+    .set(outboxRowKey(queue.name, options.nowMs, options.id), row).commit();
+  return result.ok;
+}

@@ -1,0 +1,68 @@
+/** How much money moves between a wallet and a lease. Pure: the wallet was read, nothing is written here. */
+import { freeMicroVnd, type Lease } from "./lease_book.ts";
+
+/** Who wants how much of one wallet. */
+export interface TransferWish {
+  readonly lease: Lease;
+  readonly waiters: readonly {
+    readonly amountMicroVnd: bigint;
+    /** Takes less if there is no more. */
+    readonly partial: boolean;
+  }[];
+  readonly giveBack: boolean;
+}
+
+/** What one round does to one wallet. */
+export interface TransferPlan {
+  /** From the wallet to the lease; negative when money goes back. */
+  readonly drawMicroVnd: bigint;
+  /** How much each waiter gets; `undefined` where the money does not suffice. */
+  readonly grants: readonly (bigint | undefined)[];
+}
+
+const frequentDrawMs = 2_000;
+const firstAheadFactor = 4n;
+
+/**
+ * Decides how much to draw: exactly what the waiters need, if the wallet has it, and something ahead that leaves other
+ * instances three quarters of the rest.
+ */
+export function planTransfer(
+  request: TransferWish,
+  availableMicroVnd: bigint,
+  nowMs: number,
+): TransferPlan {
+  const { lease, waiters } = request;
+  if (request.giveBack && waiters.length === 0) {
+    const idle = lease.users === 0 && freeMicroVnd(lease) === lease.remainingMicroVnd;
+    return { drawMicroVnd: idle ? -lease.remainingMicroVnd : 0n, grants: [] };
+  }
+  let budget = freeMicroVnd(lease) + availableMicroVnd;
+  let granted = 0n;
+  const grants = waiters.map(({ amountMicroVnd, partial }) => {
+    if (amountMicroVnd > budget && !partial) return undefined;
+    const grant = amountMicroVnd < budget ? amountMicroVnd : budget;
+    budget -= grant;
+    granted += grant;
+    return grant;
+  });
+  const short = granted - freeMicroVnd(lease);
+  const needed = short > 0n ? short : 0n;
+  // Where the wallet affords only a few more such calls, each instance takes what it needs and no more.
+  const quarter = (availableMicroVnd - needed) / 4n;
+  const basis = largest(lease.typicalMicroVnd, needed);
+  if (grants.includes(undefined) || quarter < basis) return { drawMicroVnd: needed, grants };
+  const ahead = aheadMicroVnd(lease, basis, nowMs);
+  return { drawMicroVnd: needed + (ahead < quarter ? ahead : quarter), grants };
+}
+
+function largest(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
+}
+
+/** How much the next draw takes beyond what is needed: more where draws follow each other closely. */
+export function aheadMicroVnd(lease: Lease, basisMicroVnd: bigint, nowMs: number): bigint {
+  const often = nowMs - lease.lastDrawAtMs < frequentDrawMs;
+  const grown = often ? lease.aheadMicroVnd * 2n : lease.aheadMicroVnd;
+  return largest(grown, basisMicroVnd * firstAheadFactor);
+}

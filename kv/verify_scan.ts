@@ -1,0 +1,204 @@
+/**
+ * One fast reading of the store that adds everything up. What it finds wrong is only a suspicion while the service runs:
+ * rows move under it. `verify.ts` looks at suspects again.
+ */
+import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import type { Receipt } from "../core/receipt.ts";
+import { decodeBatch } from "./batches.ts";
+import {
+  allReceiptPagesPrefix,
+  batchesPrefix,
+  leasesPrefix,
+  ledgersPrefix,
+  receiptsPrefix,
+  rollupsPrefix,
+  walletsPrefix,
+} from "./keys.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import { leaseRow } from "./leases.ts";
+import { pageIds } from "./receipt_index.ts";
+import { decodeSheet, sheetBucketOf } from "./receipt_sheets.ts";
+import {
+  addReceipts,
+  noUsage,
+  rollupCell,
+  rollupCellKey,
+  sameUsage,
+  type UsageSum,
+  usageSum,
+} from "./rollups.ts";
+import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
+import { walletRow } from "./wallets.ts";
+
+/** What a scan adds up for one account. */
+export interface Tally {
+  availableMicroVnd: bigint;
+  leasedMicroVnd: bigint;
+  ledgerMicroVnd: bigint;
+  chargedMicroVnd: bigint;
+  /** Receipts by a sum of hashes that does not depend on the order: of the receipts themselves … */
+  receiptsPrint: number;
+  /** … and of the index rows and unindexed batches. */
+  indexPrint: number;
+}
+
+/** A quick hash of a text; 32 bits. FNV-1a. */
+export function hash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** One reading of the whole store, for the accounts that are ours to check in it. */
+export class Scan {
+  readonly tallies = new Map<AccountId, Tally>();
+  readonly sums = new Map<string, UsageSum>();
+  readonly suspects = new Set<AccountId>();
+  readonly problems: Problem[] = [];
+  receipts = 0;
+  readonly #kv: Deno.Kv;
+  readonly #isOurs: (accountId: AccountId) => boolean;
+  readonly #charges = new Map<AccountId, PendingCharge[]>();
+  /** Calls of batches, until they are seen in the index. */
+  readonly #tail = new Map<RequestId, AccountId>();
+  readonly #indexedTail = new Set<RequestId>();
+  /** The bucket of sheets that is being read, and the calls in it so far. */
+  #bucket = "";
+  readonly #bucketIds = new Set<RequestId>();
+
+  constructor(kv: Deno.Kv, isOurs: (accountId: AccountId) => boolean) {
+    this.#kv = kv;
+    this.#isOurs = isOurs;
+  }
+
+  tally(accountId: AccountId): Tally {
+    let tally = this.tallies.get(accountId);
+    if (!tally) {
+      tally = {
+        availableMicroVnd: 0n,
+        leasedMicroVnd: 0n,
+        ledgerMicroVnd: 0n,
+        chargedMicroVnd: 0n,
+        receiptsPrint: 0,
+        indexPrint: 0,
+      };
+      this.tallies.set(accountId, tally);
+    }
+    return tally;
+  }
+
+  /** Every row under a prefix; one that cannot be read is a problem, not the end. */
+  async #each(
+    prefix: Deno.KvKey,
+    accountOf: (key: Deno.KvKey) => AccountId | undefined,
+    read: (entry: Deno.KvEntry<unknown>) => void,
+  ): Promise<void> {
+    for await (const entry of this.#kv.list<unknown>({ prefix }, { batchSize: 500 })) {
+      const accountId = accountOf(entry.key);
+      if (accountId !== undefined && !this.#isOurs(accountId)) continue;
+      try {
+        read(entry);
+      } catch (error) {
+        const detail = `${entry.key.join(" ")}: ${error instanceof Error ? error.message : error}`;
+        this.problems.push({
+          ...(accountId === undefined ? {} : { accountId }),
+          kind: "row",
+          detail,
+        });
+      }
+    }
+  }
+
+  async run(): Promise<void> {
+    const second = (key: Deno.KvKey) => key[1] as AccountId;
+    const none = () => undefined;
+    await this.#each(batchesPrefix(), none, (entry) => this.#addBatch(entry));
+    await this.#each(leasesPrefix(), second, (entry) => {
+      const lease = leaseRow(entry);
+      const left = leaseLeftMicroVnd(lease, this.#charges.get(lease.accountId) ?? []);
+      if (left < 0n) this.suspects.add(lease.accountId);
+      this.tally(lease.accountId).leasedMicroVnd += left;
+    });
+    await this.#each(walletsPrefix(), second, (entry) => {
+      const accountId = second(entry.key);
+      this.tally(accountId).availableMicroVnd = walletRow(accountId, entry).availableMicroVnd;
+    });
+    await this.#each(ledgersPrefix(), second, ({ key, value }) => {
+      this.tally(second(key)).ledgerMicroVnd += (value as LedgerEntry).amountMicroVnd;
+    });
+    await this.#each(allReceiptPagesPrefix(), second, (entry) => {
+      const tally = this.tally(second(entry.key));
+      for (const requestId of pageIds(entry)) {
+        if (this.#tail.has(requestId)) this.#indexedTail.add(requestId);
+        tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+      }
+    });
+    await this.#each(receiptsPrefix(), none, (entry) => {
+      for (const receipt of decodeSheet(entry)) this.#addReceipt(receipt);
+    });
+    await this.#each(rollupsPrefix(), second, ({ key, value }) => {
+      const id = key.join(" ");
+      if (!sameUsage(usageSum(value), this.sums.get(id) ?? noUsage)) this.suspects.add(second(key));
+      this.sums.delete(id);
+    });
+    this.#conclude();
+  }
+
+  #addBatch(entry: Deno.KvEntry<unknown>): void {
+    const { commit, parts } = decodeBatch(entry);
+    const instanceId = entry.key[1] as InstanceId;
+    for (const { accountId, chargedMicroVnd, requestIds } of parts) {
+      if (!this.#isOurs(accountId)) continue;
+      const charge = { instanceId, commit, chargedMicroVnd };
+      const known = this.#charges.get(accountId);
+      if (known) known.push(charge);
+      else this.#charges.set(accountId, [charge]);
+      for (const requestId of requestIds) this.#tail.set(requestId, accountId);
+    }
+  }
+
+  #addReceipt(receipt: Receipt): void {
+    const { requestId } = receipt;
+    if (!this.#isOurs(receipt.accountId)) return;
+    this.#checkOnce(receipt);
+    this.receipts++;
+    const tally = this.tally(receipt.accountId);
+    tally.chargedMicroVnd += receipt.costMicroVnd;
+    tally.receiptsPrint = (tally.receiptsPrint + hash(requestId)) >>> 0;
+    if (this.#tail.has(requestId) && !this.#indexedTail.has(requestId)) return;
+    const id = rollupCellKey(rollupCell(receipt)).join(" ");
+    this.sums.set(id, addReceipts(this.sums.get(id) ?? noUsage, [receipt]));
+  }
+
+  /** Receipts of one id can only lie in one bucket, and the sheets of a bucket lie together. */
+  #checkOnce({ requestId, accountId }: Receipt): void {
+    const bucket = sheetBucketOf(requestId);
+    if (bucket !== this.#bucket) this.#bucketIds.clear();
+    this.#bucket = bucket;
+    if (this.#bucketIds.has(requestId)) {
+      this.problems.push({ accountId, kind: "twice", detail: `${requestId} has two receipts` });
+    }
+    this.#bucketIds.add(requestId);
+  }
+
+  #conclude(): void {
+    for (const [requestId, accountId] of this.#tail) {
+      if (this.#indexedTail.has(requestId)) continue;
+      const tally = this.tally(accountId);
+      tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+    }
+    // Sums that no row claimed.
+    for (const id of this.sums.keys()) this.suspects.add(id.split(" ")[1] as AccountId);
+    for (const [accountId, tally] of this.tallies) {
+      const worth = tally.availableMicroVnd + tally.leasedMicroVnd;
+      if (
+        worth !== tally.ledgerMicroVnd - tally.chargedMicroVnd ||
+        tally.receiptsPrint !== tally.indexPrint
+      ) {
+        this.suspects.add(accountId);
+      }
+    }
+  }
+}

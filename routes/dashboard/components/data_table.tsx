@@ -1,0 +1,64 @@
+/** Lists as tables: a page says what stands in the columns, the markup is here. */
+import type { Child } from "hono/jsx";
+import { TableFrame } from "./blocks.tsx";
+
+export interface Column<Row> {
+  readonly head: Child;
+  /** Numbers stand to the right, texts that must not wrap on one line, buttons side by side. */
+  readonly kind?: "number" | "one-line" | "buttons";
+  /** Left out on a phone. */
+  readonly wideOnly?: boolean;
+  /** The heading is only read out: buttons below it say themselves what they do. */
+  readonly hiddenHead?: boolean;
+  readonly cell: (row: Row, at: number) => Child;
+}
+
+export interface DataTableProps<Row> {
+  /** Name of the table for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** What stands there without rows. */
+  readonly empty?: Child;
+}
+
+const headClasses = { number: "number", "one-line": undefined, buttons: undefined } as const;
+const cellClasses = { number: "number", "one-line": "nowrap", buttons: "table-actions" } as const;
+
+function classOf<Row>(
+  { kind, wideOnly }: Column<Row>,
+  classes: typeof headClasses | typeof cellClasses,
+): string | undefined {
+  const words = [kind && classes[kind], wideOnly === true && "wide-only"].filter(Boolean);
+  return words.length === 0 ? undefined : words.join(" ");
+}
+
+export function DataTable<Row>({ label, columns, rows, empty }: DataTableProps<Row>) {
+  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
+  return (
+    <TableFrame label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" class={classOf(column, headClasses)}>
+                {column.hiddenHead === true
+                  ? <span class="visually-hidden">{column.head}</span>
+                  : column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr>
+              {columns.map((column) => (
+                <td class={classOf(column, cellClasses)}>{column.cell(row, at)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  );
+}

@@ -1,0 +1,58 @@
+/** What operators do to an account: block it, or give and take money. */
+import type { AccountId } from "../../core/ids.ts";
+import { microVndPerVnd } from "../../core/money/micro_vnd.ts";
+import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
+import { setBlocked } from "../../kv/account_blocking.ts";
+import { adjustWallet, requestApproval } from "../../kv/approvals.ts";
+import { notFoundPage } from "../dashboard/error_pages.tsx";
+import { readForm } from "../dashboard/form_data.ts";
+import { accountOf, accountPage } from "./account_page.tsx";
+import type { OperatorDeps } from "./deps.ts";
+import { doneAt, type OperatorContext, operatorOf } from "./frame.tsx";
+import { frameTexts } from "./texts.ts";
+
+/** Blocks an account, or opens it again. */
+export async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
+  const account = await accountOf(c, deps);
+  if (account === undefined) return await notFoundPage(c);
+  const t = frameTexts[c.get("visitor").locale];
+  const reason = (await readForm(c)).text("reason");
+  if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
+  const act = { operator: operatorOf(c), nowMs: deps.clock.nowMs() };
+  const changed = await setBlocked(deps.kv, account.id, { blocked, reason }, act);
+  if (changed === undefined) return await accountPage(c, deps, account, t.problems.busy);
+  return doneAt(c, `/operator/accounts/${account.id}`, blocked ? "blocked" : "unblocked");
+}
+
+interface AdjustForm {
+  readonly accountId: AccountId;
+  readonly amountMicroVnd: bigint;
+  readonly reason: string;
+}
+
+/** Changes a wallet at once, or asks a second operator where the sum is large. */
+export async function adjust(c: OperatorContext, deps: OperatorDeps) {
+  const account = await accountOf(c, deps);
+  if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
+  const t = frameTexts[c.get("visitor").locale];
+  const form = await readForm(c);
+  const amountMicroVnd = parseWrittenAmount(form.text("amount"));
+  const reason = form.text("reason");
+  const isWhole = amountMicroVnd !== undefined && amountMicroVnd !== 0n &&
+    amountMicroVnd % microVndPerVnd === 0n;
+  if (!isWhole) return await accountPage(c, deps, account, t.problems.amount);
+  if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
+  const caseId = form.text("case");
+  if (!/^[0-9a-f-]{36}$/.test(caseId)) return await accountPage(c, deps, account, t.problems.busy);
+  const adjustment: AdjustForm = { accountId: account.id, amountMicroVnd, reason };
+  const operator = operatorOf(c);
+  const nowMs = deps.clock.nowMs();
+  const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
+  if (magnitude > deps.topup.approvalAboveMicroVnd) {
+    await requestApproval(deps.kv, { kind: "adjust", ...adjustment }, operator, nowMs);
+    return doneAt(c, "/operator/approvals", "asked");
+  }
+  const result = await adjustWallet(deps.kv, adjustment, { operator, nowMs, caseId });
+  if (!result.ok) return await accountPage(c, deps, account, t.problems[result.why]);
+  return doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
+}
