@@ -12,7 +12,7 @@ import { limits } from "../../core/limits.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
-import { callHeaders, costHeaders } from "./response_headers.ts";
+import { answerOf, callHeaders, costHeaders } from "./response_headers.ts";
 
 const encoder = new TextEncoder();
 
@@ -27,11 +27,12 @@ const keepAlives: Record<Style, Uint8Array> = {
   responses: encoder.encode(": keep-alive\n\n"),
 };
 
-const streamHeaders: readonly [string, string][] = [
-  ["content-type", "text/event-stream; charset=utf-8"],
-  ["cache-control", "no-cache, no-transform"],
-  ["x-accel-buffering", "no"],
-];
+function streamOf(body: ReadableStream<Uint8Array>, headers: [string, string][]): Response {
+  const response = answerOf(body, "text/event-stream; charset=utf-8", headers);
+  response.headers.append("cache-control", "no-cache, no-transform");
+  response.headers.append("x-accel-buffering", "no");
+  return response;
+}
 
 export interface Delivery {
   readonly gateway: Gateway;
@@ -67,14 +68,13 @@ export async function deliverAnswer(
     route: found.route,
     attempts: found.attempts,
   });
-  return new Response(clientBytes as Uint8Array<ArrayBuffer>, {
-    status: 200,
-    headers: [
-      ["content-type", "application/json"],
-      ...headersOf(delivery, found.handlers.dropped),
-      ...costHeaders(receipt),
-    ],
-  });
+  const response = answerOf(
+    clientBytes,
+    "application/json",
+    headersOf(delivery, found.handlers.dropped),
+  );
+  for (const [name, value] of costHeaders(receipt)) response.headers.append(name, value);
+  return response;
 }
 
 function meteredInput(
@@ -105,8 +105,7 @@ export function deliverStream(
   started: StartedStream,
 ): Response {
   const stream = meteredStream(meteredInput(delivery, found, started));
-  const headers = [...streamHeaders, ...headersOf(delivery, found.handlers.dropped)];
-  return new Response(stream, { status: 200, headers });
+  return streamOf(stream, headersOf(delivery, found.handlers.dropped));
 }
 
 /** The failure of a call whose client already has its status: an error event of its style. */
@@ -148,10 +147,7 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
     deadlines: gateway.deadlines,
     control,
   });
-  return new Response(stream, {
-    status: 200,
-    headers: [...streamHeaders, ...headersOf(delivery, [])],
-  });
+  return streamOf(stream, headersOf(delivery, []));
 }
 
 /** Tells whether `finding` is still under way after the silence that a client is left in at most. */
