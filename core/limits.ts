@@ -244,7 +244,7 @@ export const limits = {
   indexLingerMs: 500,
   /** Receipts indexed in one step; the event loop is free between its commits. */
   indexReceiptsPerStep: 20_000,
-  /** Receipts that may wait for the index. Beyond it no new call is admitted: memory stays bounded (about 200 MB). */
+  /** Receipts that may wait for the index. Beyond it no new call is admitted: memory stays bounded (about 20 MB). */
   unindexedReceipts: 200_000,
   /** Rounds in a row without an answer of the store after which an instance calls itself unhealthy. */
   tellerFailures: 5,

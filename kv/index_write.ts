@@ -5,28 +5,15 @@
  * add a receipt reads the day sum first and the index after it: either it finds the receipt there and leaves it
  * out, or the page comes later and then the check fails. No lock is needed, and any number may try at once.
  */
+import { invariant } from "../core/assert.ts";
 import type { InstanceId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
-import type { Receipt } from "../core/receipt.ts";
 import { compareAndSet } from "./cas.ts";
 import { indexerKey } from "./keys.ts";
 import { indexedAmong, writePages } from "./receipt_index.ts";
-import {
-  addReceipts,
-  noUsage,
-  type RollupCell,
-  rollupCell,
-  rollupCellKey,
-  type UsageSum,
-  usageSum,
-} from "./rollups.ts";
-
-/** Receipts of one day sum. */
-export interface RollupGroup {
-  readonly id: string;
-  readonly cell: RollupCell;
-  readonly receipts: Receipt[];
-}
+import { readReceipts } from "./receipts.ts";
+import { groupReceipts, type RollupGroup } from "./rollup_group.ts";
+import { addUsage, noUsage, rollupCellKey, type UsageSum, usageSum } from "./rollups.ts";
 
 /** A day sum as the store has it. */
 export interface KnownSum {
@@ -42,45 +29,6 @@ export interface IndexWriteOptions {
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
   /** Waits between tries. */
   readonly pause?: (delayMs: number) => Promise<void>;
-}
-
-export function rollupGroupId({ accountId, day, keyId, model }: RollupCell): string {
-  return `${accountId} ${day} ${keyId} ${model}`;
-}
-
-/** Groups receipts by day sum; groups of one account lie together. */
-export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
-  const groups = new Map<string, RollupGroup>();
-  for (const receipt of receipts) {
-    const cell = rollupCell(receipt);
-    const id = rollupGroupId(cell);
-    const group = groups.get(id);
-    if (group) group.receipts.push(receipt);
-    else groups.set(id, { id, cell, receipts: [receipt] });
-  }
-  return [...groups.values()].sort((one, other) => one.id < other.id ? -1 : 1);
-}
-
-/** Cuts groups into pieces that fit one atomic each. */
-export function chunkGroups(groups: Iterable<RollupGroup>): RollupGroup[][] {
-  const chunks: RollupGroup[][] = [];
-  let chunk: RollupGroup[] = [];
-  let size = 0;
-  for (const { id, cell, receipts } of groups) {
-    for (let at = 0; at < receipts.length;) {
-      if (chunk.length >= limits.rollupRowsPerCommit || size >= limits.indexReceiptsPerCommit) {
-        chunks.push(chunk);
-        chunk = [];
-        size = 0;
-      }
-      const piece = receipts.slice(at, at + limits.indexReceiptsPerCommit - size);
-      chunk.push({ id, cell, receipts: piece });
-      at += piece.length;
-      size += piece.length;
-    }
-  }
-  if (chunk.length > 0) chunks.push(chunk);
-  return chunks;
 }
 
 /**
@@ -146,10 +94,17 @@ async function withoutIndexed(
 ): Promise<RollupGroup[]> {
   const groups: RollupGroup[] = [];
   for (const group of chunk) {
-    const ids = group.receipts.map((receipt) => receipt.requestId);
-    const indexed = await bounded(indexedAmong(kv, group.cell.accountId, ids));
-    const receipts = group.receipts.filter((receipt) => !indexed.has(receipt.requestId));
-    if (receipts.length > 0) groups.push({ ...group, receipts });
+    const { cell: { accountId }, requestIds } = group;
+    const indexed = await bounded(indexedAmong(kv, accountId, requestIds));
+    if (indexed.size === 0) {
+      groups.push(group);
+      continue;
+    }
+    const rest = requestIds.filter((requestId) => !indexed.has(requestId));
+    if (rest.length === 0) continue;
+    const receipts = await bounded(readReceipts(kv, rest));
+    invariant(receipts.length === rest.length, "what is settled has its receipt");
+    groups.push(...groupReceipts(receipts));
   }
   return groups;
 }
@@ -165,14 +120,14 @@ async function commitIndex(
   if (groups.length === 0) return new Map();
   const op = kv.atomic();
   if (owner) op.check({ key: indexerKey(owner.instanceId), versionstamp: owner.versionstamp });
-  for (const { id, cell, receipts } of groups) {
+  for (const { id, cell, sum: added } of groups) {
     const known = sums.get(id) ?? { sum: noUsage, versionstamp: null };
     const key = rollupCellKey(cell);
-    const sum = addReceipts(known.sum, receipts);
+    const sum = addUsage(known.sum, added);
     op.check({ key, versionstamp: known.versionstamp }).set(key, sum);
     written.set(id, sum);
   }
-  writePages(op, groups.flatMap((group) => group.receipts));
+  writePages(op, groups.map(({ cell: { accountId }, requestIds }) => ({ accountId, requestIds })));
   const result = await bounded(op.commit());
   if (!result.ok) return undefined;
   const known = new Map<string, KnownSum>();

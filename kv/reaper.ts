@@ -10,10 +10,11 @@ import type { AccountId, InstanceId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { type Batch, listBatches } from "./batches.ts";
 import { compareAndSet } from "./cas.ts";
-import { chunkGroups, groupReceipts, writeIndex } from "./index_write.ts";
+import { writeIndex } from "./index_write.ts";
 import { indexerKey, instanceKey, instancesPrefix, leaseKey, leasesPrefix } from "./keys.ts";
 import { type LeaseRow, leaseRow } from "./leases.ts";
 import { readReceipts } from "./receipts.ts";
+import { chunkGroups, groupReceipts } from "./rollup_group.ts";
 import type { FenceValue } from "./teller/fence.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 

@@ -7,7 +7,6 @@
  */
 import { invariant } from "../core/assert.ts";
 import type { AccountId, RequestId } from "../core/ids.ts";
-import type { Receipt } from "../core/receipt.ts";
 import { receiptPageKey, receiptPagesPrefix } from "./keys.ts";
 
 /** `req_` and seven of the nine digits of the time: 36² ms. */
@@ -19,17 +18,25 @@ function bucketOf(requestId: string): string {
   return requestId.slice(0, bucketChars);
 }
 
-/** Adds the pages of these receipts to an atomic. The receipts must not be indexed yet. */
-export function writePages(op: Deno.AtomicOperation, receipts: Iterable<Receipt>): void {
+/** Calls of one account. */
+export interface CallsOfAccount {
+  readonly accountId: AccountId;
+  readonly requestIds: readonly RequestId[];
+}
+
+/** Adds the pages of these calls to an atomic. They must not be indexed yet. */
+export function writePages(op: Deno.AtomicOperation, calls: Iterable<CallsOfAccount>): void {
   const pages = new Map<string, { accountId: AccountId; newest: RequestId; rest: string[] }>();
-  for (const { accountId, requestId } of receipts) {
-    const id = accountId + bucketOf(requestId);
-    const page = pages.get(id);
-    if (page) {
-      page.rest.push(requestId.slice(bucketChars));
-      if (requestId > page.newest) page.newest = requestId;
-    } else {
-      pages.set(id, { accountId, newest: requestId, rest: [requestId.slice(bucketChars)] });
+  for (const { accountId, requestIds } of calls) {
+    for (const requestId of requestIds) {
+      const id = accountId + bucketOf(requestId);
+      const page = pages.get(id);
+      if (page) {
+        page.rest.push(requestId.slice(bucketChars));
+        if (requestId > page.newest) page.newest = requestId;
+      } else {
+        pages.set(id, { accountId, newest: requestId, rest: [requestId.slice(bucketChars)] });
+      }
     }
   }
   for (const { accountId, newest, rest } of pages.values()) {

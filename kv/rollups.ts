@@ -5,6 +5,7 @@
 import { invariant } from "../core/assert.ts";
 import type { AccountId, ApiKeyId } from "../core/ids.ts";
 import type { Receipt } from "../core/receipt.ts";
+import type { Writable } from "../core/writable.ts";
 import { rollupKey } from "./keys.ts";
 
 /** The stored value, and what readers add up. All but the money are safe integers. */
@@ -88,30 +89,33 @@ export function rollupCellKey(cell: RollupCell): Deno.KvKey {
   return rollupKey(cell.accountId, cell.day, cell.keyId, cell.model);
 }
 
+/** Adds a receipt to a sum in place. */
+export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
+  invariant(receipt.costMicroVnd >= 0n, "a receipt never lowers a sum");
+  const { usage } = receipt;
+  total.calls++;
+  if (receipt.outcome === "failed") total.failedCalls++;
+  if (receipt.estimated) total.estimatedCalls++;
+  if (usage) {
+    total.inputTokens += usage.input;
+    total.cacheReadTokens += usage.cacheRead;
+    total.cacheWriteTokens += usage.cacheWrite;
+    total.outputTokens += usage.output;
+  }
+  total.units += receipt.units;
+  total.costMicroVnd += receipt.costMicroVnd;
+  total.shortfallMicroVnd += receipt.shortfallMicroVnd;
+  total.latencyMs += receipt.latencyMs;
+  if (receipt.firstOutputMs !== undefined) {
+    total.firstOutputMs += receipt.firstOutputMs;
+    total.firstOutputCalls++;
+  }
+}
+
 /** The sum with the receipts added. */
 export function addReceipts(sum: UsageSum, receipts: Iterable<Receipt>): UsageSum {
   const total = { ...sum };
-  for (const receipt of receipts) {
-    const { usage } = receipt;
-    total.calls++;
-    if (receipt.outcome === "failed") total.failedCalls++;
-    if (receipt.estimated) total.estimatedCalls++;
-    if (usage) {
-      total.inputTokens += usage.input;
-      total.cacheReadTokens += usage.cacheRead;
-      total.cacheWriteTokens += usage.cacheWrite;
-      total.outputTokens += usage.output;
-    }
-    total.units += receipt.units;
-    total.costMicroVnd += receipt.costMicroVnd;
-    total.shortfallMicroVnd += receipt.shortfallMicroVnd;
-    total.latencyMs += receipt.latencyMs;
-    if (receipt.firstOutputMs !== undefined) {
-      total.firstOutputMs += receipt.firstOutputMs;
-      total.firstOutputCalls++;
-    }
-  }
-  invariant(total.costMicroVnd >= sum.costMicroVnd, "a receipt never lowers a sum");
+  for (const receipt of receipts) addReceipt(total, receipt);
   return total;
 }
 

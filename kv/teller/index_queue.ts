@@ -1,13 +1,15 @@
 /**
- * The instance's own settled receipts on their way into the index: still in memory, so they are not read again, and
- * grouped by day sum as they come, so that the longer they wait the fewer rows they cost.
+ * The instance's own settled receipts on their way into the index: what is needed of them is still in memory, so they
+ * are not read again, and they are gathered by day sum as they come, so that the longer they wait the fewer rows they
+ * cost.
  */
-import type { InstanceId, RequestId } from "../../core/ids.ts";
+import type { InstanceId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { type KnownSum, type RollupGroup, rollupGroupId, writeIndex } from "../index_write.ts";
+import { type KnownSum, writeIndex } from "../index_write.ts";
 import { batchKey } from "../keys.ts";
-import { rollupCell } from "../rollups.ts";
+import { RollupGroup, rollupGroupId, takeChunk } from "../rollup_group.ts";
+import { type RollupCell, rollupCell, vietnamDay } from "../rollups.ts";
 
 interface QueuedBatch {
   readonly commit: number;
@@ -15,9 +17,23 @@ interface QueuedBatch {
   left: number;
 }
 
-interface QueuedGroup extends RollupGroup {
-  /** The batch of each receipt, at the same place. */
-  readonly batches: QueuedBatch[];
+class QueuedGroup extends RollupGroup {
+  /** The batches of its receipts, and how many are of each. */
+  readonly batches: { readonly batch: QueuedBatch; count: number }[] = [];
+  /** Its last try ended without an answer: some may be indexed already. */
+  isDoubtful = false;
+
+  addFrom(batch: QueuedBatch, receipt: Receipt): void {
+    this.add(receipt);
+    const last = this.batches.at(-1);
+    if (last?.batch === batch) last.count++;
+    else this.batches.push({ batch, count: 1 });
+  }
+}
+
+function belongsTo({ accountId, day, keyId, model }: RollupCell, receipt: Receipt): boolean {
+  return receipt.accountId === accountId && receipt.keyId === keyId && receipt.model === model &&
+    vietnamDay(receipt.startedAtMs) === day;
 }
 
 export interface IndexQueueDeps {
@@ -32,13 +48,15 @@ const deletesPerCommit = 500;
 
 export class IndexQueue {
   readonly #deps: IndexQueueDeps;
-  /** In the order in which their first receipt came. */
-  readonly #groups = new Map<string, QueuedGroup>();
+  /** In the order in which their first receipt came; those whose try failed come last. */
+  readonly #groups: QueuedGroup[] = [];
+  /** The groups among them that take more receipts. */
+  readonly #open = new Map<string, QueuedGroup>();
+  /** The one that took the last receipt: most often it takes the next. */
+  #latest: QueuedGroup | undefined;
   #length = 0;
   #batches: QueuedBatch[] = [];
   readonly #sums = new Map<string, KnownSum>();
-  /** Receipts whose last try ended without an answer: they may be indexed already. */
-  readonly #doubtful = new Set<RequestId>();
 
   constructor(deps: IndexQueueDeps) {
     this.#deps = deps;
@@ -62,16 +80,21 @@ export class IndexQueue {
   }
 
   #enter(receipt: Receipt, batch: QueuedBatch): void {
-    const cell = rollupCell(receipt);
-    const id = rollupGroupId(cell);
-    let group = this.#groups.get(id);
-    if (!group) {
-      group = { id, cell, receipts: [], batches: [] };
-      this.#groups.set(id, group);
+    let group = this.#latest;
+    if (group === undefined || group.isFull || !belongsTo(group.cell, receipt)) {
+      group = this.#latest = this.#groupOf(rollupCell(receipt));
     }
-    group.receipts.push(receipt);
-    group.batches.push(batch);
+    group.addFrom(batch, receipt);
     this.#length++;
+  }
+
+  #groupOf(cell: RollupCell): QueuedGroup {
+    const known = this.#open.get(rollupGroupId(cell));
+    if (known !== undefined && !known.isFull) return known;
+    const group = new QueuedGroup(cell);
+    this.#groups.push(group);
+    this.#open.set(group.id, group);
+    return group;
   }
 
   /** Indexes what has waited longest, at most one step's worth and only what waits now. Returns how many. */
@@ -81,7 +104,7 @@ export class IndexQueue {
     if (this.#sums.size > limits.rollupRowsCached) this.#sums.clear();
     while (left > 0) {
       const chunk = this.#take();
-      const size = chunk.reduce((sum, group) => sum + group.receipts.length, 0);
+      const size = chunk.reduce((sum, group) => sum + group.requestIds.length, 0);
       if (!await this.#write(chunk)) break;
       indexed += size;
       left -= size;
@@ -89,29 +112,20 @@ export class IndexQueue {
     return indexed;
   }
 
-  /** The longest waiting groups that fit one commit. */
+  /** The longest waiting groups that fit one commit; they take no more receipts. */
   #take(): QueuedGroup[] {
-    const chunk: QueuedGroup[] = [];
-    let size = 0;
-    for (const group of this.#groups.values()) {
-      const room = limits.indexReceiptsPerCommit - size;
-      if (chunk.length >= limits.rollupRowsPerCommit || room === 0) break;
-      this.#groups.delete(group.id);
-      if (group.receipts.length > room) {
-        const rest = { ...group, receipts: group.receipts.splice(room) };
-        this.#groups.set(group.id, { ...rest, batches: group.batches.splice(room) });
-      }
-      chunk.push(group);
-      size += group.receipts.length;
+    const chunk = takeChunk(this.#groups);
+    for (const group of chunk) {
+      if (this.#open.get(group.id) === group) this.#open.delete(group.id);
+      if (this.#latest === group) this.#latest = undefined;
+      this.#length -= group.requestIds.length;
     }
-    this.#length -= size;
     return chunk;
   }
 
   async #write(chunk: readonly QueuedGroup[]): Promise<boolean> {
     const { kv, instanceId, versionstamp, bounded, pause } = this.#deps;
-    const ids = chunk.flatMap((group) => group.receipts.map((receipt) => receipt.requestId));
-    const doubtful = this.#doubtful.size > 0 && ids.some((id) => this.#doubtful.has(id));
+    const doubtful = chunk.some((group) => group.isDoubtful);
     let outcome: Awaited<ReturnType<typeof writeIndex>> = "conflict";
     try {
       outcome = await writeIndex(kv, chunk, {
@@ -122,17 +136,16 @@ export class IndexQueue {
       });
     } finally {
       if (outcome === "written") {
-        for (const { batches } of chunk) for (const batch of batches) batch.left--;
-        if (doubtful) { for (const id of ids) this.#doubtful.delete(id); }
-      } else {
-        for (const id of ids) this.#doubtful.add(id);
-        for (const { id, receipts, batches } of chunk) {
-          this.#sums.delete(id);
-          receipts.forEach((receipt, at) => {
-            const batch = batches[at];
-            if (batch) this.#enter(receipt, batch);
-          });
+        for (const { batches } of chunk) {
+          for (const { batch, count } of batches) batch.left -= count;
         }
+      } else {
+        for (const group of chunk) {
+          group.isDoubtful = true;
+          this.#sums.delete(group.id);
+          this.#length += group.requestIds.length;
+        }
+        this.#groups.push(...chunk);
       }
     }
     return outcome === "written";

@@ -57,7 +57,7 @@ class Held implements Reservation {
 class RecentIds {
   #young = new Set<RequestId>();
   #old = new Set<RequestId>();
-  static readonly #perGeneration = 50_000;
+  static readonly #perGeneration = 10_000;
 
   add(id: RequestId): void {
     invariant(!this.#young.has(id) && !this.#old.has(id), `request ${id} was settled before`);

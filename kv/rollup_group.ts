@@ -1,0 +1,81 @@
+/**
+ * Receipts on their way into the index, gathered by the day sum they belong to. Kept as ids and one sum: receipts that
+ * wait would be most of what the garbage collector has to carry, and nobody looks at them one by one.
+ */
+import type { RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import type { Receipt } from "../core/receipt.ts";
+import type { Writable } from "../core/writable.ts";
+import { addReceipt, noUsage, type RollupCell, rollupCell, type UsageSum } from "./rollups.ts";
+
+export function rollupGroupId({ accountId, day, keyId, model }: RollupCell): string {
+  return `${accountId} ${day} ${keyId} ${model}`;
+}
+
+/** Receipts of one day sum; at most as many as one commit of the index takes. */
+export class RollupGroup {
+  readonly id: string;
+  readonly cell: RollupCell;
+  readonly requestIds: RequestId[] = [];
+  readonly #sum: Writable<UsageSum> = { ...noUsage };
+
+  constructor(cell: RollupCell) {
+    this.id = rollupGroupId(cell);
+    this.cell = cell;
+  }
+
+  /** What the receipts add up to. */
+  get sum(): UsageSum {
+    return this.#sum;
+  }
+
+  get isFull(): boolean {
+    return this.requestIds.length >= limits.indexReceiptsPerCommit;
+  }
+
+  add(receipt: Receipt): void {
+    this.requestIds.push(receipt.requestId);
+    addReceipt(this.#sum, receipt);
+  }
+}
+
+/** Groups receipts by day sum; groups of one account lie together. */
+export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
+  const groups: RollupGroup[] = [];
+  const open = new Map<string, RollupGroup>();
+  for (const receipt of receipts) {
+    const cell = rollupCell(receipt);
+    const id = rollupGroupId(cell);
+    let group = open.get(id);
+    if (group === undefined || group.isFull) {
+      group = new RollupGroup(cell);
+      open.set(id, group);
+      groups.push(group);
+    }
+    group.add(receipt);
+  }
+  return groups.sort((one, other) => one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
+}
+
+/** Takes the first groups that fit one atomic off the list: not too many, and no day sum twice. */
+export function takeChunk<Group extends RollupGroup>(groups: Group[]): Group[] {
+  const ids = new Set<string>();
+  let size = 0;
+  for (const { id, requestIds } of groups) {
+    if (
+      ids.has(id) || ids.size >= limits.rollupRowsPerCommit ||
+      size + requestIds.length > limits.indexReceiptsPerCommit
+    ) break;
+    ids.add(id);
+    size += requestIds.length;
+  }
+  return groups.splice(0, ids.size);
+}
+
+/** Cuts groups into pieces that fit one atomic each. */
+export function chunkGroups(groups: readonly RollupGroup[]): RollupGroup[][] {
+  const rest = [...groups];
+  const chunks: RollupGroup[][] = [];
+  while (rest.length > 0) chunks.push(takeChunk(rest));
+  return chunks;
+}
