@@ -24,11 +24,18 @@ function braced(labels: string): string {
   return labels === "" ? "" : `{${labels}}`;
 }
 
+/** Where label values lead: one step per label, since joining them would cost more than the counting. */
+interface Step<Value> {
+  readonly next: Map<string, Step<Value>>;
+  series: { readonly labels: string; readonly value: Value } | undefined;
+}
+
 /** Series of one metric, by their label values. */
 class Series<Value> {
   readonly #names: readonly string[];
   readonly #make: () => Value;
-  readonly #byValues = new Map<string, { readonly labels: string; readonly value: Value }>();
+  readonly #first: Step<Value> = { next: new Map(), series: undefined };
+  readonly #all: { readonly labels: string; readonly value: Value }[] = [];
 
   constructor(names: readonly string[], make: () => Value) {
     this.#names = names;
@@ -38,17 +45,27 @@ class Series<Value> {
   /** `undefined` when there are as many series as there may be. */
   of(values: readonly string[]): Value | undefined {
     invariant(values.length === this.#names.length, "a metric has its labels, all of them");
-    const key = values.join("\0");
-    const found = this.#byValues.get(key);
-    if (found !== undefined) return found.value;
-    if (this.#byValues.size >= limits.metricSeries) return undefined;
-    const value = this.#make();
-    this.#byValues.set(key, { labels: labelText(this.#names, values), value });
-    return value;
+    let step: Step<Value> | undefined = this.#first;
+    for (const value of values) step = step?.next.get(value);
+    return step?.series === undefined ? this.#add(values) : step.series.value;
+  }
+
+  #add(values: readonly string[]): Value | undefined {
+    if (this.#all.length >= limits.metricSeries) return undefined;
+    let step = this.#first;
+    for (const value of values) {
+      const next = step.next.get(value) ?? { next: new Map(), series: undefined };
+      step.next.set(value, next);
+      step = next;
+    }
+    const series = { labels: labelText(this.#names, values), value: this.#make() };
+    step.series = series;
+    this.#all.push(series);
+    return series.value;
   }
 
   *entries(): Iterable<[string, Value]> {
-    for (const { labels, value } of this.#byValues.values()) yield [labels, value];
+    for (const { labels, value } of this.#all) yield [labels, value];
   }
 }
 
