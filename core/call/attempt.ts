@@ -101,7 +101,11 @@ async function answered(
   deadlines: Deadlines,
 ): Promise<UpstreamResponse> {
   const response = await handlers.exchange.response;
-  handlers.onStatus?.(response.status, retryAfterSeconds(response.header));
+  const isRefused = response.status >= 400;
+  handlers.onStatus?.(
+    response.status,
+    isRefused ? retryAfterSeconds(response.header) : undefined,
+  );
   if (response.status < 200 || response.status > 299) {
     throw await refusal(response, handlers, deadlines);
   }

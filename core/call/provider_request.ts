@@ -54,8 +54,28 @@ export interface ProviderRequestInput {
   readonly clientHeader: (name: string) => string | undefined;
 }
 
-/** Builds the request to a provider. */
-export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
+/** All of a request but its body. */
+interface RequestFrame {
+  readonly url: string;
+  readonly headers: UpstreamRequest["headers"];
+}
+
+/** Frames without anything of a client's own, by all that they are made of. */
+const knownFrames = new WeakMap<ProviderEntry, Map<string, RequestFrame>>();
+
+/** The client's headers that travel; without those that are what everyone sends. */
+function ownHeaders({ style, clientHeader }: ProviderRequestInput): [string, string][] {
+  const own: [string, string][] = [];
+  for (const name of forwardedHeaders[style] ?? []) {
+    const value = clientHeader(name) ??
+      (name === "anthropic-version" ? clientHeader("compat-version") : undefined);
+    if (value === undefined) continue;
+    if (name !== "anthropic-version" || value !== defaultMessagesVersion) own.push([name, value]);
+  }
+  return own;
+}
+
+function frameOf(input: ProviderRequestInput, own: readonly [string, string][]): RequestFrame {
   const { provider, style, body } = input;
   const headers: [string, string][] = [
     ["accept", input.stream ? "text/event-stream" : "application/json"],
@@ -63,13 +83,11 @@ export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
     ["accept-encoding", "identity"],
   ];
   if (body !== null) headers.push(["content-type", input.contentType ?? "application/json"]);
-  for (const name of forwardedHeaders[style] ?? []) {
-    const value = input.clientHeader(name) ??
-      (name === "anthropic-version"
-        ? input.clientHeader("compat-version") ?? defaultMessagesVersion
-        : undefined);
-    if (value !== undefined) headers.push([name, value]);
+  const hasVersion = own.some(([name]) => name === "anthropic-version");
+  if (style === "messages" && !hasVersion) {
+    headers.push(["anthropic-version", defaultMessagesVersion]);
   }
+  headers.push(...own);
   let origin = sandboxOrigin;
   let path = defaultPaths[style];
   if (provider.kind === "http") {
@@ -78,10 +96,26 @@ export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
     headers.push(...Object.entries(provider.headers));
     if (input.secret !== undefined) headers.push(credentialHeader(provider, input.secret));
   }
-  return {
-    method: input.method ?? "POST",
-    url: `${origin}${path}${input.subpath ?? ""}`,
-    headers,
-    body,
-  };
+  return { url: `${origin}${path}${input.subpath ?? ""}`, headers: Object.freeze(headers) };
+}
+
+/** Frames are made once for each provider, style and credential: requests of one route differ in their bodies. */
+function knownFrame(input: ProviderRequestInput): RequestFrame {
+  const { provider, style, stream, secret, body } = input;
+  let frames = knownFrames.get(provider);
+  if (frames === undefined) knownFrames.set(provider, frames = new Map());
+  const key = `${style} ${stream} ${body === null} ${secret ?? ""}`;
+  let frame = frames.get(key);
+  if (frame === undefined) frames.set(key, frame = frameOf(input, []));
+  return frame;
+}
+
+/** Builds the request to a provider. */
+export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
+  const own = ownHeaders(input);
+  // Paths with ids in them and types with boundaries in them would fill the memory.
+  const isUsual = own.length === 0 && input.subpath === undefined &&
+    input.contentType === undefined;
+  const { url, headers } = isUsual ? knownFrame(input) : frameOf(input, own);
+  return { method: input.method ?? "POST", url, headers, body: input.body };
 }

@@ -1,5 +1,5 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
-import { systemClock } from "../../core/clock.ts";
+import { oncePerMillisecond, systemClock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
@@ -52,8 +52,9 @@ export async function assemble(
   masterKeys: MasterKeys,
   write: (line: string) => void,
 ): Promise<Assembled> {
-  const clock = systemClock;
-  const deadlines = new Deadlines({ clock });
+  const clock = oncePerMillisecond(systemClock);
+  // Never early: a deadline counts from the exact moment.
+  const deadlines = new Deadlines({ clock: systemClock });
   // What dead instances left behind goes back to its wallets before anyone asks for a balance.
   // Whoever holds a local file is alone on it: everything else in it is dead, whatever its time.
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });

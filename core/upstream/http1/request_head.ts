@@ -107,18 +107,31 @@ export function checkHeader(name: string, value: string): void {
   if (!fieldValue.test(value)) throw refused(`the value of ${name} holds control characters`);
 }
 
-function headText(request: UpstreamRequest, destination: Destination): string {
-  let text = `${request.method} ${destination.path} HTTP/1.1\r\nhost: ${destination.host}\r\n`;
+/** Field lines of lists that cannot change any more: most requests to a provider differ in nothing but the body. */
+const knownLines = new WeakMap<UpstreamRequest["headers"], string>();
+
+function fieldLines(headers: UpstreamRequest["headers"]): string {
+  const known = knownLines.get(headers);
+  if (known !== undefined) return known;
+  let text = "";
   let acceptsEncoding = false;
-  for (const [name, value] of request.headers) {
+  for (const [name, value] of headers) {
     checkHeader(name, value);
     if (name === "accept-encoding") acceptsEncoding = true;
     text += `${name}: ${value}\r\n`;
   }
   // Compressed bytes could be neither metered nor converted.
   if (!acceptsEncoding) text += "accept-encoding: identity\r\n";
+  if (Object.isFrozen(headers)) knownLines.set(headers, text);
+  return text;
+}
+
+function headText(request: UpstreamRequest, destination: Destination): string {
+  const { method, body } = request;
+  let text = `${method} ${destination.path} HTTP/1.1\r\nhost: ${destination.host}\r\n` +
+    fieldLines(request.headers);
   // RFC 9110 section 8.6: a POST says its length even when it is 0; a GET without content says nothing.
-  if (request.body !== null) text += `content-length: ${request.body.length}\r\n`;
-  else if (request.method === "POST") text += "content-length: 0\r\n";
+  if (body !== null) text += `content-length: ${body.length}\r\n`;
+  else if (method === "POST") text += "content-length: 0\r\n";
   return text + "\r\n";
 }
