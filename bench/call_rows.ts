@@ -13,7 +13,9 @@ const shape: JobShape = {
 };
 
 const show = (measured: Measured) =>
-  `${measured.cpuMicrosPerCall.toFixed(1)} µs, ${Math.round(measured.callsPerSecond)}/s`;
+  `${measured.seen("cpuMicrosPerCall").toFixed(1)} µs, ${
+    Math.round(measured.seen("callsPerSecond"))
+  }/s`;
 
 /** `wants` says which goals are asked for. */
 export async function callRows(
@@ -37,7 +39,7 @@ async function smallRow(setting: Setting, effort: Effort): Promise<Row> {
     goal: 1,
     measure: "1 KB JSON, 64 connections: CPU per request / raw",
     seen: `${show(gateway)}; raw ${show(raw)}`,
-    value: gateway.cpuMicrosPerCall / raw.cpuMicrosPerCall,
+    value: gateway.ratioTo(raw, "cpuMicrosPerCall"),
     bar: { firstStep: 1.5, goal: 1, better: "less", unit: "×" },
   };
 }
@@ -58,7 +60,7 @@ async function peerRow(setting: Setting, effort: Effort): Promise<Row> {
   return {
     ...row,
     seen: `${show(gateway)}; Portkey ${show(portkey)}`,
-    value: gateway.callsPerSecond / portkey.callsPerSecond,
+    value: gateway.ratioTo(portkey, "callsPerSecond"),
   };
 }
 
@@ -72,7 +74,7 @@ async function promptRow(setting: Setting, effort: Effort): Promise<Row> {
     goal: 9,
     measure: "100 KB prompt, 16 connections",
     seen: `${show(gateway)}; raw ${show(raw)}`,
-    value: gateway.callsPerSecond,
+    value: gateway.seen("callsPerSecond"),
     bar: { firstStep: 3_000, goal: 5_000, better: "more", unit: "/s" },
   };
 }

@@ -43,10 +43,10 @@ export async function growthRows(effort: Effort, receipts: number): Promise<Row[
     goal: 11,
     measure,
     seen: `${receipts} receipts, ${(size / 1e6).toFixed(0)} MB; ` +
-      `${measured.grown.cpuMicrosPerCall.toFixed(1)} µs, ${
-        measured.fresh.cpuMicrosPerCall.toFixed(1)
+      `${measured.grown.seen("cpuMicrosPerCall").toFixed(1)} µs, ${
+        measured.fresh.seen("cpuMicrosPerCall").toFixed(1)
       } µs`,
-    value: measured.grown.cpuMicrosPerCall / measured.fresh.cpuMicrosPerCall,
+    value: measured.grown.ratioTo(measured.fresh, "cpuMicrosPerCall"),
     bar,
   }];
 }

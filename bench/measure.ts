@@ -6,6 +6,11 @@ import { median } from "./statistics.ts";
 
 /** How long and how often; `quick` is for a look, not for numbers to quote. */
 export interface Effort {
+  /**
+   * Load on each target before its first round. A service runs for days, its first seconds are the compiler's: they
+   * cost half as much again and say nothing about the rest.
+   */
+  readonly settleSeconds: number;
   readonly rounds: number;
   readonly seconds: number;
   readonly warmSeconds: number;
@@ -14,8 +19,8 @@ export interface Effort {
 }
 
 export const efforts = {
-  quick: { rounds: 1, seconds: 2, warmSeconds: 1, heldStreams: 300 },
-  full: { rounds: 5, seconds: 4, warmSeconds: 2, heldStreams: 1_000 },
+  quick: { settleSeconds: 6, rounds: 3, seconds: 1.5, warmSeconds: 0.3, heldStreams: 300 },
+  full: { settleSeconds: 20, rounds: 9, seconds: 2, warmSeconds: 0.5, heldStreams: 1_000 },
 } as const satisfies Record<string, Effort>;
 
 export type JobShape = Omit<LoadJob, "target" | "seconds" | "warmSeconds">;
@@ -36,6 +41,10 @@ export async function inTurns<Name extends string>(
 ): Promise<Record<Name, Measured>> {
   const names = Object.keys(targets) as Name[];
   const results = new Map<Name, LoadResult[]>(names.map((name) => [name, []]));
+  for (const name of names) {
+    const { target, shape } = targets[name];
+    await runJob({ ...shape, target, seconds: 0.1, warmSeconds: effort.settleSeconds });
+  }
   for (let round = 0; round < effort.rounds; round++) {
     for (const name of names) {
       const { target, shape } = targets[name];
@@ -60,35 +69,46 @@ function describe(result: LoadResult): string {
     `p50 ${result.callP50Ms.toFixed(2)} ms, p99 ${result.callP99Ms.toFixed(2)} ms${events}`;
 }
 
-/** Medians over rounds. */
+/** What a round says. */
+const readings = {
+  callsPerSecond: ({ calls, seconds }: LoadResult) => calls / seconds,
+  cpuMicrosPerCall: ({ cpuMicros, calls }: LoadResult) => cpuMicros / calls,
+  eventsPerSecond: ({ events, seconds }: LoadResult) => events / seconds,
+  cpuMicrosPerEvent: ({ cpuMicros, events }: LoadResult) => cpuMicros / events,
+  firstByteP50Ms: ({ firstByteP50Ms }: LoadResult) => firstByteP50Ms,
+} as const;
+
+export type Reading = keyof typeof readings;
+
+/** The rounds of one target. */
 export class Measured {
-  readonly #results: readonly LoadResult[];
+  readonly #rounds: readonly LoadResult[];
 
-  constructor(results: readonly LoadResult[]) {
-    this.#results = results;
+  constructor(rounds: readonly LoadResult[]) {
+    this.#rounds = rounds;
   }
 
-  #median(read: (result: LoadResult) => number): number {
-    return median(this.#results.map(read));
+  /** The median over the rounds. */
+  seen(reading: Reading): number {
+    return median(this.#rounds.map(readings[reading]));
   }
 
-  get callsPerSecond(): number {
-    return this.#median(({ calls, seconds }) => calls / seconds);
+  /** Compared round by round with another target, then the median: both had the same minute of the machine. */
+  #compared(other: Measured, reading: Reading, compare: (own: number, other: number) => number) {
+    const read = readings[reading];
+    return median(this.#rounds.flatMap((round, at) => {
+      const beside = other.#rounds[at];
+      return beside === undefined ? [] : [compare(read(round), read(beside))];
+    }));
   }
 
-  get cpuMicrosPerCall(): number {
-    return this.#median(({ cpuMicros, calls }) => cpuMicros / calls);
+  /** How many times the other's. */
+  ratioTo(other: Measured, reading: Reading): number {
+    return this.#compared(other, reading, (own, others) => own / others);
   }
 
-  get eventsPerSecond(): number {
-    return this.#median(({ events, seconds }) => events / seconds);
-  }
-
-  get cpuMicrosPerEvent(): number {
-    return this.#median(({ cpuMicros, events }) => cpuMicros / events);
-  }
-
-  get firstByteP50Ms(): number {
-    return this.#median(({ firstByteP50Ms }) => firstByteP50Ms);
+  /** How much more than the other's. */
+  addedTo(other: Measured, reading: Reading): number {
+    return this.#compared(other, reading, (own, others) => own - others);
   }
 }

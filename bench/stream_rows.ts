@@ -1,6 +1,6 @@
 /** Goals 3 to 6 and 10: streams. */
 import { residentBytes } from "./process_stats.ts";
-import { type Effort, inTurns, type JobShape, runJob } from "./measure.ts";
+import { type Effort, inTurns, type JobShape, type Measured, runJob } from "./measure.ts";
 import type { Row } from "./report.ts";
 import type { Setting } from "./setting.ts";
 
@@ -49,20 +49,21 @@ async function eventRows(setting: Setting, effort: Effort): Promise<Row[]> {
   ] as const;
   return kinds.flatMap(({ goal, kind, paceBar, speedBar }): Row[] => {
     const name = kind === "same" ? "same style" : "converted";
-    const [paceSeen, rawPace] = [pace[kind].cpuMicrosPerEvent, pace.raw.cpuMicrosPerEvent];
-    const [speedSeen, rawSpeed] = [speed[kind].eventsPerSecond, speed.raw.eventsPerSecond];
+    const cost = (measured: Measured) => `${measured.seen("cpuMicrosPerEvent").toFixed(1)} µs`;
+    const rate = (measured: Measured) => `${Math.round(measured.seen("eventsPerSecond"))}/s`;
     return [{
       goal,
       measure: `stream, ${name}: CPU per paced event / raw`,
-      seen: `${paceSeen.toFixed(1)} µs; raw ${rawPace.toFixed(1)} µs`,
-      value: paceSeen / rawPace,
+      seen: `${cost(pace[kind])}; raw ${cost(pace.raw)}`,
+      value: pace[kind].ratioTo(pace.raw, "cpuMicrosPerEvent"),
       bar: { ...paceBar, better: "less", unit: "×" },
     }, {
       goal,
       measure: `stream, ${name}: burst events per second / raw`,
-      seen: `${Math.round(speedSeen)}/s, ${speed[kind].cpuMicrosPerEvent.toFixed(1)} µs; ` +
-        `raw ${Math.round(rawSpeed)}/s, ${speed.raw.cpuMicrosPerEvent.toFixed(1)} µs`,
-      value: speedSeen / rawSpeed,
+      seen: `${rate(speed[kind])}, ${cost(speed[kind])}; raw ${rate(speed.raw)}, ${
+        cost(speed.raw)
+      }`,
+      value: speed[kind].ratioTo(speed.raw, "eventsPerSecond"),
       bar: { ...speedBar, better: "more", unit: "×" },
     }];
   });
@@ -85,8 +86,10 @@ async function firstByteRow(setting: Setting, effort: Effort): Promise<Row> {
   return {
     goal: 5,
     measure: "first byte added over raw, one connection, p50",
-    seen: `${gateway.firstByteP50Ms.toFixed(3)} ms; raw ${raw.firstByteP50Ms.toFixed(3)} ms`,
-    value: gateway.firstByteP50Ms - raw.firstByteP50Ms,
+    seen: `${gateway.seen("firstByteP50Ms").toFixed(3)} ms; raw ${
+      raw.seen("firstByteP50Ms").toFixed(3)
+    } ms`,
+    value: gateway.addedTo(raw, "firstByteP50Ms"),
     bar: { firstStep: 0.1, goal: 0, better: "less", unit: " ms" },
   };
 }
