@@ -13,7 +13,7 @@ interface TellerLine {
 
 export async function tellerRows(effort: Effort): Promise<Row[]> {
   const text = await output({
-    command: denoCommand("teller.ts", String(effort.seconds)),
+    command: denoCommand("teller.ts", String(2 * effort.seconds)),
     core: cores.measured,
   });
   const lines: TellerLine[] = text.trim().split("\n").map((line) => JSON.parse(line));
