@@ -175,12 +175,13 @@ export async function attemptStream(
   deadlines: Deadlines,
 ): Promise<StartedStream> {
   const { exchange } = handlers;
+  // Made while the provider works: nothing but its answer should stand between it and the client.
+  const pipe = handlers.createPipe();
   const response = await answered(handlers, deadlines);
   const contentType = response.header("content-type") ?? "text/event-stream";
   if (!/^text\/event-stream\b/i.test(contentType.trim())) {
     throw await notAStream(response, handlers);
   }
-  const pipe = handlers.createPipe();
   const { reading } = pipe;
   const held: Uint8Array[] = [];
   let heldBytes = 0;

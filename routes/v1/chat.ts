@@ -81,9 +81,6 @@ export async function serveChat(
     },
   });
   try {
-    // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
-    // Asking for the signal makes the server watch the connection, which costs as much as parsing the body.
-    if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
     const call: ChatCall = {
       request,
       body,
@@ -93,7 +90,13 @@ export async function serveChat(
       clientHeader: (name) => headers.get(name) ?? undefined,
       strict: headers.get("x-gateway-strict") === "true",
     };
-    return await answer({ gateway, call, settlement, control });
+    // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
+    // Asking for the signal makes the server watch the connection, which costs as much as parsing the body: it is done
+    // while the provider works.
+    const onSent = () => {
+      if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
+    };
+    return await answer({ gateway, call, settlement, control }, onSent);
   } catch (error) {
     settlement.abandon();
     throw error;
@@ -108,7 +111,8 @@ function watchClient(signal: AbortSignal, control: CallControl): () => void {
   return () => signal.removeEventListener("abort", onGone);
 }
 
-async function answer(delivery: Delivery): Promise<Response> {
+/** `onSent` is called when the first route has its request, or cannot have it. */
+async function answer(delivery: Delivery, onSent: () => void): Promise<Response> {
   if (!delivery.call.request.stream) {
     const found = await find(delivery, () => undefined);
     invariant(found.result.kind === "answer", "no stream was asked for");
@@ -116,6 +120,7 @@ async function answer(delivery: Delivery): Promise<Response> {
   }
   let statusSent: number | undefined;
   const finding = find(delivery, () => statusSent);
+  onSent();
   if (await isLate(delivery, finding)) {
     statusSent = 200;
     return deliverEarly(delivery, finding);
