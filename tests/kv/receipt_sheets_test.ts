@@ -5,10 +5,10 @@ import { newId, type RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { encodeReceipt } from "../../kv/receipt_codec.ts";
-import { decodeSheet, readSheets, SheetLayout } from "../../kv/receipt_sheets.ts";
+import { decodeSheet, readSheets } from "../../kv/receipt_sheets.ts";
 import { readReceipt, readReceipts } from "../../kv/receipts.ts";
 import { verifyStore } from "../../kv/verify.ts";
-import { draftOf, newAccount } from "../support/money_world.ts";
+import { newAccount, receiptOf, storeReceipts } from "../support/money_world.ts";
 
 const account = newAccount();
 
@@ -16,22 +16,7 @@ const account = newAccount();
 function receiptAt(atMs: number, some: Partial<Receipt> = {}): Receipt {
   const time = atMs.toString(36).padStart(9, "0");
   const tail = newId("request", 0).slice("req_".length + time.length);
-  const { priceMicroVnd, ...draft } = draftOf(7n, { requestId: `req_${time}${tail}` as RequestId });
-  return {
-    ...draft,
-    accountId: account,
-    costMicroVnd: priceMicroVnd,
-    shortfallMicroVnd: 0n,
-    ...some,
-  };
-}
-
-async function commit(kv: Deno.Kv, receipts: readonly Receipt[]): Promise<void> {
-  const sheets = new SheetLayout();
-  for (const receipt of receipts) sheets.add(receipt);
-  const op = kv.atomic();
-  sheets.write(op);
-  await op.commit();
+  return receiptOf(account, { requestId: `req_${time}${tail}` as RequestId, ...some });
 }
 
 const sheetsOf = async (kv: Deno.Kv) =>
@@ -47,7 +32,7 @@ Deno.test("every receipt is found by its id, however calls and commits were mixe
         const all: Receipt[] = [];
         for (const moments of commits) {
           const receipts = moments.map((atMs) => receiptAt(atMs));
-          await commit(kv, receipts);
+          await storeReceipts(kv, receipts);
           all.push(...receipts);
         }
         for (const receipt of all) {
@@ -66,7 +51,7 @@ Deno.test("every receipt is found by its id, however calls and commits were mixe
 Deno.test("calls of the same moment share a row, others do not", async () => {
   using kv = await Deno.openKv(":memory:");
   // 36 ms is one digit of the time in base 36.
-  await commit(kv, [receiptAt(72), receiptAt(107), receiptAt(108), receiptAt(72)]);
+  await storeReceipts(kv, [receiptAt(72), receiptAt(107), receiptAt(108), receiptAt(72)]);
   const rows = await sheetsOf(kv);
   assertEquals(rows.map((row) => decodeSheet(row).length), [3, 1]);
 });
@@ -75,7 +60,7 @@ Deno.test("a sheet stays inside the store's bound, also in letters of two bytes"
   using kv = await Deno.openKv(":memory:");
   const model = "mô hình ".repeat(32);
   const receipts = Array.from({ length: 250 }, () => receiptAt(0, { model }));
-  await commit(kv, receipts);
+  await storeReceipts(kv, receipts);
   const rows = await sheetsOf(kv);
   assert(rows.length > 1);
   for (const { value } of rows) {
@@ -88,7 +73,7 @@ Deno.test("a row of the first form, one bare receipt, is still read", async () =
   using kv = await Deno.openKv(":memory:");
   const receipt = receiptAt(5);
   await kv.set(["receipt", receipt.requestId], encodeReceipt(receipt));
-  await commit(kv, [receiptAt(5), receiptAt(5)]);
+  await storeReceipts(kv, [receiptAt(5), receiptAt(5)]);
   assertEquals(await readReceipt(kv, receipt.requestId), receipt);
 });
 
@@ -105,8 +90,8 @@ Deno.test("a receipt on the wrong sheet would not be found, so it is no receipt"
 Deno.test("verification tells of a call with two receipts", async () => {
   using kv = await Deno.openKv(":memory:");
   const [one, two] = [receiptAt(1), receiptAt(3)];
-  await commit(kv, [one]);
-  await commit(kv, [one, two]);
+  await storeReceipts(kv, [one]);
+  await storeReceipts(kv, [one, two]);
   const { problems } = await verifyStore(kv);
   assertEquals(
     problems.filter(({ kind }) => kind === "twice"),

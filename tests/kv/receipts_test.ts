@@ -7,12 +7,11 @@ import { encodeBatch } from "../../kv/batches.ts";
 import { writeIndex } from "../../kv/index_write.ts";
 import { batchKey } from "../../kv/keys.ts";
 import { boundReceipt, decodeReceipt, encodeReceipt } from "../../kv/receipt_codec.ts";
-import { SheetLayout } from "../../kv/receipt_sheets.ts";
 import { listReceipts } from "../../kv/receipts.ts";
 import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";
 import { addReceipts, noUsage, vietnamDay } from "../../kv/rollups.ts";
 import { readUsage, readUsageTotal, rebuildRollups } from "../../kv/usage.ts";
-import { draftOf, newAccount, testKeyId } from "../support/money_world.ts";
+import { newAccount, receiptOf, storeReceipts, testKeyId } from "../support/money_world.ts";
 
 const count = fc.nat({ max: 1_000_000 });
 const money = fc.bigInt({ min: 0n, max: 10n ** 18n });
@@ -109,24 +108,12 @@ Deno.test("rows that are no receipts are bugs, not receipts", () => {
 
 const account = newAccount();
 
-function plain(requestId: RequestId, some: Partial<Receipt> = {}): Receipt {
-  const { priceMicroVnd, ...draft } = draftOf(7n, { requestId });
-  return {
-    ...draft,
-    accountId: account,
-    costMicroVnd: priceMicroVnd,
-    shortfallMicroVnd: 0n,
-    ...some,
-  };
-}
+const plain = (requestId: RequestId, some: Partial<Receipt> = {}) =>
+  receiptOf(account, { requestId, ...some });
 
 /** Stores receipts as settlements do: some indexed, some still in a batch, some in both. */
 async function store(kv: Deno.Kv, receipts: readonly Receipt[], indexed: number, batched: number) {
-  const sheets = new SheetLayout();
-  for (const receipt of receipts) sheets.add(receipt);
-  const op = kv.atomic();
-  sheets.write(op);
-  await op.commit();
+  await storeReceipts(kv, receipts);
   for (const chunk of chunkGroups(groupReceipts(receipts.slice(0, indexed)))) {
     assertEquals(await writeIndex(kv, chunk, { bounded: (call) => call }), "written");
   }

@@ -2,23 +2,17 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
-import type { Receipt } from "../../core/receipt.ts";
 import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";
 import { addReceipts, addUsage, noUsage } from "../../kv/rollups.ts";
-import { draftOf, newAccount } from "../support/money_world.ts";
+import { newAccount, receiptOf } from "../support/money_world.ts";
 
 const accounts = [newAccount(), newAccount(), newAccount()] as const;
 
-function receipt(account: number, model: number): Receipt {
-  const { priceMicroVnd, ...draft } = draftOf(7n, { requestId: newId("request", 0) });
-  return {
-    ...draft,
-    accountId: accounts[account] ?? accounts[0],
+const receipt = (account: number, model: number) =>
+  receiptOf(accounts[account] ?? accounts[0], {
+    requestId: newId("request", 0),
     model: `model-${model}`,
-    costMicroVnd: priceMicroVnd,
-    shortfallMicroVnd: 0n,
-  };
-}
+  });
 
 Deno.test("chunks hold every receipt once, fit a commit, and name no day sum twice", () => {
   const cell = fc.tuple(fc.nat({ max: 2 }), fc.nat({ max: 6 }), fc.nat({ max: 700 }));

@@ -1,6 +1,8 @@
 /** Drafts and small stores for tests about money. */
 import { type AccountId, type ApiKeyId, newId, type RequestId } from "../../core/ids.ts";
+import type { Receipt } from "../../core/receipt.ts";
 import { credit } from "../../kv/ledger.ts";
+import { SheetLayout } from "../../kv/receipt_sheets.ts";
 import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/teller/mod.ts";
 
 const startMs = Date.UTC(2026, 10, 20);
@@ -32,6 +34,21 @@ export function draftOf(
     attempts: [],
     ...some,
   };
+}
+
+/** The receipt of such a call: 7 µVND, all of them paid. */
+export function receiptOf(accountId: AccountId, some: Partial<Receipt> = {}): Receipt {
+  const { priceMicroVnd, ...draft } = draftOf(7n);
+  return { ...draft, accountId, costMicroVnd: priceMicroVnd, shortfallMicroVnd: 0n, ...some };
+}
+
+/** Puts receipts into the store as a settlement does. */
+export async function storeReceipts(kv: Deno.Kv, receipts: readonly Receipt[]): Promise<void> {
+  const sheets = new SheetLayout();
+  for (const receipt of receipts) sheets.add(receipt);
+  const op = kv.atomic();
+  sheets.write(op);
+  await op.commit();
 }
 
 export function newAccount(): AccountId {

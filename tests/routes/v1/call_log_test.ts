@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
-import { newId } from "../../../core/ids.ts";
 import { formatVnd } from "../../../core/money/micro_vnd.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { createCallLog } from "../../../routes/v1/call_log.ts";
-import { draftOf, newAccount } from "../../support/money_world.ts";
+import { newAccount, receiptOf } from "../../support/money_world.ts";
 
 function lineOf(receipt: Receipt): string {
   const lines: string[] = [];
@@ -14,11 +13,6 @@ function lineOf(receipt: Receipt): string {
 }
 
 const accountId = newAccount();
-
-function receiptWith(some: Partial<Receipt>): Receipt {
-  const { priceMicroVnd, ...draft } = draftOf(7n, { requestId: newId("request", 0) });
-  return { ...draft, accountId, costMicroVnd: priceMicroVnd, shortfallMicroVnd: 0n, ...some };
-}
 
 Deno.test("the line of a call is JSON with every member in its place, whatever names hold", () => {
   const text = fc.string({ unit: "binary" });
@@ -45,7 +39,7 @@ Deno.test("the line of a call is JSON with every member in its place, whatever n
       attempts: fc.array(fc.record({ route: text, outcome: text, ms: count })),
     }, { requiredKeys: [] }),
     (some) => {
-      const receipt = receiptWith(some);
+      const receipt = receiptOf(accountId, some);
       const { usage } = receipt;
       assertEquals(
         lineOf(receipt),
