@@ -36,6 +36,10 @@ export class SseFrame {
     // A byte order mark may open the stream; it is no part of the first field's name.
     if (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3;
     while (at < end) {
+      if (bytes[at] === 0x0a) {
+        at++;
+        continue;
+      }
       let lineEnd = mayHaveCr ? endOfLine(bytes, at, end) : bytes.indexOf(0x0a, at);
       if (lineEnd < 0 || lineEnd > end) lineEnd = end;
       if (lineEnd > at) this.#field(at, lineEnd);

@@ -77,8 +77,9 @@ export class SseSplitter {
   #pushLfLines(chunk: Uint8Array, visit: FrameVisitor): number {
     let from = 0;
     let at = 0;
-    for (;;) {
-      const lf = chunk.indexOf(0x0a, at);
+    while (at < chunk.length) {
+      // A search is a call into the engine; the blank line that follows most lines is seen without one.
+      const lf = chunk[at] === 0x0a ? at : chunk.indexOf(0x0a, at);
       if (lf < 0) break;
       if (lf === at && this.#lineEmpty) {
         this.#complete(chunk, from, lf + 1, visit);

@@ -1,7 +1,6 @@
 /** One request and its answer over a link. */
 import { invariant } from "../../assert.ts";
-import type { Deadlines } from "../../deadlines.ts";
-import type { Connect, Connection } from "../connection.ts";
+import type { Connection } from "../connection.ts";
 import {
   type ByteReader,
   type UpstreamExchange,
@@ -9,35 +8,11 @@ import {
   type UpstreamRequest,
   type UpstreamResponse,
 } from "../transport.ts";
-import { ChunkedDecoder, type ChunkedLimits } from "./chunked.ts";
+import { ChunkedDecoder } from "./chunked.ts";
 import { Link, type LinkOwner } from "./link.ts";
-import type { Pool } from "./pool.ts";
 import { type Destination, encodeRequest, type RequestMessage } from "./request_head.ts";
 import { findHeadEnd, parseResponseHead, type ResponseHead } from "./response_head.ts";
-
-/** The bounds of the driver; see `core/limits.ts` for the values and their reasons. */
-export interface Http1Bounds extends ChunkedLimits {
-  readonly connectMs: number;
-  /** Silence between the request and the head of the answer. */
-  readonly headMs: number;
-  /** Silence between two pieces of a body. */
-  readonly idleMs: number;
-  readonly headBytes: number;
-  readonly readBytes: number;
-  readonly readMaxBytes: number;
-  readonly singleWriteBytes: number;
-  readonly interimResponses: number;
-}
-
-/** What all exchanges of a transport share. */
-export interface ExchangeSetting {
-  readonly connect: Connect;
-  readonly deadlines: Deadlines;
-  readonly bounds: Http1Bounds;
-  readonly pool: Pool;
-  readonly destination: (url: string) => Destination;
-  readonly counts: { opened: number; reused: number; retried: number };
-}
+import type { ExchangeSetting } from "./setting.ts";
 
 const cut = (why: string, cause?: unknown) =>
   new UpstreamFailure("cut", `The answer was cut: ${why}`, cause === undefined ? {} : { cause });

@@ -3,9 +3,10 @@ import type { Deadlines } from "../../deadlines.ts";
 import { limits } from "../../limits.ts";
 import type { Connect } from "../connection.ts";
 import type { Transport, UpstreamRequest } from "../transport.ts";
-import { type ExchangeSetting, type Http1Bounds, Http1Exchange } from "./exchange.ts";
+import { Http1Exchange } from "./exchange.ts";
 import { Pool, type PoolOptions } from "./pool.ts";
 import { type Destination, parseDestination } from "./request_head.ts";
+import type { ExchangeSetting, Http1Bounds } from "./setting.ts";
 
 export interface Http1TransportOptions extends Partial<Http1Bounds>, Partial<PoolOptions> {
   readonly connect: Connect;
