@@ -4,7 +4,6 @@ import { invariant } from "../../core/assert.ts";
 import type { AccountId, RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import type { Writable } from "../../core/writable.ts";
 import { type BatchPart, encodeBatch } from "../batches.ts";
 import { batchKey } from "../keys.ts";
 import { boundReceipt } from "../receipt_codec.ts";
@@ -66,32 +65,10 @@ export function attachedRows(attach: Attachment | undefined): AttachedRow[] {
 }
 
 function receiptOf({ accountId, draft, chargeMicroVnd }: Finished): Receipt {
-  const shortfallMicroVnd = draft.priceMicroVnd - chargeMicroVnd;
+  const { priceMicroVnd, ...rest } = draft;
+  const shortfallMicroVnd = priceMicroVnd - chargeMicroVnd;
   invariant(chargeMicroVnd >= 0n && shortfallMicroVnd >= 0n, "a charge is between 0 and the price");
-  const receipt: Writable<Receipt> = {
-    requestId: draft.requestId,
-    accountId,
-    keyId: draft.keyId,
-    kind: draft.kind,
-    model: draft.model,
-    style: draft.style,
-    startedAtMs: draft.startedAtMs,
-    latencyMs: draft.latencyMs,
-    status: draft.status,
-    stream: draft.stream,
-    outcome: draft.outcome,
-    estimated: draft.estimated,
-    units: draft.units,
-    price: draft.price,
-    costMicroVnd: chargeMicroVnd,
-    shortfallMicroVnd,
-    attempts: draft.attempts,
-  };
-  if (draft.mappedFrom !== undefined) receipt.mappedFrom = draft.mappedFrom;
-  if (draft.route !== undefined) receipt.route = draft.route;
-  if (draft.firstOutputMs !== undefined) receipt.firstOutputMs = draft.firstOutputMs;
-  if (draft.usage !== undefined) receipt.usage = draft.usage;
-  return boundReceipt(receipt);
+  return boundReceipt({ ...rest, accountId, costMicroVnd: chargeMicroVnd, shortfallMicroVnd });
 }
 
 /** Latin-1 text takes one byte per character, everything else two. */

@@ -13,6 +13,7 @@ import { Housekeeping } from "./housekeeping.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import { Patience } from "./patience.ts";
 import { Pipeline } from "./pipeline.ts";
+import { unavailable } from "./refusals.ts";
 import { attachedRows, type Finished } from "./settlements.ts";
 import type { Granted, Waiter } from "./transfers.ts";
 import type {
@@ -339,14 +340,4 @@ function fenceDeps(kv: Deno.Kv, { clock, ttlMs }: TellerOptions, patience: Patie
 function isLow(lease: Lease): boolean {
   return freeMicroVnd(lease) < lease.typicalMicroVnd * lowRoomFactor &&
     lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
-}
-
-function unavailable(neededMicroVnd: bigint): ReserveResult {
-  return {
-    ok: false,
-    reason: "unavailable",
-    neededMicroVnd,
-    availableMicroVnd: 0n,
-    onHoldMicroVnd: 0n,
-  };
 }

@@ -11,87 +11,18 @@ import { listReceipts } from "../../kv/receipts.ts";
 import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";
 import { addReceipts, noUsage, vietnamDay } from "../../kv/rollups.ts";
 import { readUsage, readUsageTotal, rebuildRollups } from "../../kv/usage.ts";
-import { newAccount, receiptOf, storeReceipts, testKeyId } from "../support/money_world.ts";
-
-const count = fc.nat({ max: 1_000_000 });
-const money = fc.bigInt({ min: 0n, max: 10n ** 18n });
-
-/** Objects as everyone writes them. */
-const plainly = { noNullPrototype: true } as const;
-
-/** Absent keys stay absent: the types allow no `undefined`. */
-const receipt: fc.Arbitrary<Receipt> = fc.record({
-  requestId: fc.nat().map((n) => newId("request", n)),
-  accountId: fc.constant(newAccount()),
-  keyId: fc.constant(testKeyId),
-  kind: fc.constantFrom("chat", "image", "speech", "video"),
-  model: fc.string(),
-  mappedFrom: fc.string({ unit: "grapheme" }),
-  style: fc.constantFrom("messages", "chat", "responses"),
-  route: fc.string(),
-  startedAtMs: count,
-  latencyMs: count,
-  firstOutputMs: count,
-  status: fc.integer({ min: 200, max: 599 }),
-  stream: fc.boolean(),
-  outcome: fc.constantFrom("completed", "empty", "failed", "broken", "client_gone"),
-  usage: fc.record({
-    input: count,
-    cacheRead: count,
-    cacheWrite: count,
-    output: count,
-    reasoning: count,
-  }, plainly),
-  estimated: fc.boolean(),
-  units: count,
-  price: fc.oneof(
-    fc.record({
-      unit: fc.constant("token" as const),
-      inputMicroVnd: money,
-      outputMicroVnd: money,
-      cacheReadMicroVnd: money,
-      cacheWriteMicroVnd: money,
-    }, plainly),
-    fc.record(
-      { unit: fc.constantFrom("request", "image", "video"), perUnitMicroVnd: money },
-      plainly,
-    ),
-  ),
-  costMicroVnd: money,
-  shortfallMicroVnd: money,
-  attempts: fc.array(fc.record({ route: fc.string(), outcome: fc.string(), ms: count }, plainly)),
-}, {
-  ...plainly,
-  requiredKeys: [
-    "requestId",
-    "accountId",
-    "keyId",
-    "kind",
-    "model",
-    "style",
-    "startedAtMs",
-    "latencyMs",
-    "status",
-    "stream",
-    "outcome",
-    "estimated",
-    "units",
-    "price",
-    "costMicroVnd",
-    "shortfallMicroVnd",
-    "attempts",
-  ],
-});
+import { newAccount, receiptOf, storeReceipts } from "../support/money_world.ts";
+import { anyReceipt } from "../support/receipt_arbitrary.ts";
 
 Deno.test("a receipt comes out of the store as it went in", () => {
-  fc.assert(fc.property(receipt, (receipt) => {
+  fc.assert(fc.property(anyReceipt, (receipt) => {
     const stored = JSON.parse(encodeReceipt(receipt));
     assertEquals(decodeReceipt(receipt.requestId, stored), receipt);
   }));
 });
 
 Deno.test("a bounded receipt always fits into a row, and a usual one is not touched", () => {
-  fc.assert(fc.property(receipt, (receipt) => {
+  fc.assert(fc.property(anyReceipt, (receipt) => {
     const long = { ...receipt, model: "mô hình".repeat(50_000), attempts: [] };
     assertEquals(encodeReceipt(boundReceipt(long)).length < 16_384, true);
     assertEquals(boundReceipt(receipt), { ...receipt, attempts: receipt.attempts.slice(0, 16) });
@@ -169,7 +100,7 @@ const allDays = { fromDay: "0000-01-01", toDay: "9999-12-31" };
 Deno.test("usage is the sum of the receipts, wherever they are", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(receipt, { maxLength: 20 }),
+      fc.array(anyReceipt, { maxLength: 20 }),
       fc.nat({ max: 20 }),
       async (some, at) => {
         using kv = await Deno.openKv(":memory:");

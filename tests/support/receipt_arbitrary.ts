@@ -1,0 +1,76 @@
+/** Receipts for property tests. */
+import fc from "fast-check";
+import { newId } from "../../core/ids.ts";
+import type { Receipt } from "../../core/receipt.ts";
+import { newAccount, testKeyId } from "./money_world.ts";
+
+const count = fc.nat({ max: 1_000_000 });
+const text = fc.string({ unit: "binary" });
+const money = fc.bigInt({ min: 0n, max: 10n ** 18n });
+
+/** Objects as everyone writes them. */
+const plainly = { noNullPrototype: true } as const;
+
+/** Any receipt, whatever its names hold. Absent keys stay absent: the types allow no `undefined`. */
+export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
+  requestId: fc.nat().map((n) => newId("request", n)),
+  accountId: fc.constant(newAccount()),
+  keyId: fc.constant(testKeyId),
+  kind: fc.constantFrom("chat", "image", "speech", "video"),
+  model: text,
+  mappedFrom: text,
+  style: fc.constantFrom("messages", "chat", "responses"),
+  route: text,
+  startedAtMs: fc.nat({ max: 4_000_000_000_000 }),
+  latencyMs: count,
+  firstOutputMs: count,
+  status: fc.integer({ min: 200, max: 599 }),
+  stream: fc.boolean(),
+  outcome: fc.constantFrom("completed", "empty", "failed", "broken", "client_gone"),
+  usage: fc.record({
+    input: count,
+    cacheRead: count,
+    cacheWrite: count,
+    output: count,
+    reasoning: count,
+  }, plainly),
+  estimated: fc.boolean(),
+  units: count,
+  price: fc.oneof(
+    fc.record({
+      unit: fc.constant("token" as const),
+      inputMicroVnd: money,
+      outputMicroVnd: money,
+      cacheReadMicroVnd: money,
+      cacheWriteMicroVnd: money,
+    }, plainly),
+    fc.record(
+      { unit: fc.constantFrom("request", "image", "video"), perUnitMicroVnd: money },
+      plainly,
+    ),
+  ),
+  costMicroVnd: money,
+  shortfallMicroVnd: money,
+  attempts: fc.array(fc.record({ route: text, outcome: text, ms: count }, plainly)),
+}, {
+  ...plainly,
+  requiredKeys: [
+    "requestId",
+    "accountId",
+    "keyId",
+    "kind",
+    "model",
+    "style",
+    "startedAtMs",
+    "latencyMs",
+    "status",
+    "stream",
+    "outcome",
+    "estimated",
+    "units",
+    "price",
+    "costMicroVnd",
+    "shortfallMicroVnd",
+    "attempts",
+  ],
+});
