@@ -40,6 +40,8 @@ interface Spending {
   dayMicroVnd: bigint;
   monthMicroVnd: bigint;
   heldMicroVnd: bigint;
+  /** What calls cost that ended while the store is read: the reading may have come too early to see them. */
+  endedMeanwhileMicroVnd: bigint;
   readAtMs: number;
   reading: Promise<void> | undefined;
 }
@@ -69,6 +71,7 @@ class KeyLimits {
         dayMicroVnd: 0n,
         monthMicroVnd: 0n,
         heldMicroVnd: 0n,
+        endedMeanwhileMicroVnd: 0n,
         readAtMs: -Infinity,
         reading: undefined,
       };
@@ -86,6 +89,7 @@ class KeyLimits {
   async #read(key: ApiKeyRecord, spending: Spending): Promise<void> {
     const day = vietnamDay(this.#clock.nowMs());
     const askedAtMs = this.#clock.monotonicMs();
+    spending.endedMeanwhileMicroVnd = 0n;
     const rows = await readUsage(this.#kv, key.accountId, {
       fromDay: `${monthOf(day)}-01`,
       toDay: day,
@@ -98,8 +102,9 @@ class KeyLimits {
       if (row.day === day) dayMicroVnd += row.usage.costMicroVnd;
     }
     spending.day = day;
-    spending.dayMicroVnd = dayMicroVnd;
-    spending.monthMicroVnd = monthMicroVnd;
+    // What the reading has seen already counts twice until the next one: too much is a late call, too little is money.
+    spending.dayMicroVnd = dayMicroVnd + spending.endedMeanwhileMicroVnd;
+    spending.monthMicroVnd = monthMicroVnd + spending.endedMeanwhileMicroVnd;
     spending.readAtMs = askedAtMs;
   }
 
@@ -151,6 +156,7 @@ class KeyLimits {
     this.unhold(hold.spending, hold.amountMicroVnd);
     hold.spending.dayMicroVnd += costMicroVnd;
     hold.spending.monthMicroVnd += costMicroVnd;
+    hold.spending.endedMeanwhileMicroVnd += costMicroVnd;
   }
 }
 

@@ -47,10 +47,8 @@ async function inWorld(options: Omit<ApiKeyOptions, "name">, run: (world: World)
   }
 }
 
-async function spend({ teller, clock, key }: World, vnd: number): Promise<boolean> {
-  const result = await teller.reserveFor(key, fromVnd(vnd));
-  if (!result.ok) return false;
-  await teller.settle(result.reservation, {
+function draft({ clock, key }: World, vnd: number): Parameters<KeyedTeller["settle"]>[1] {
+  return {
     requestId: newId("request", clock.ms),
     keyId: key.id,
     kind: "chat",
@@ -66,8 +64,31 @@ async function spend({ teller, clock, key }: World, vnd: number): Promise<boolea
     price: { unit: "request", perUnitMicroVnd: fromVnd(vnd) },
     priceMicroVnd: fromVnd(vnd),
     attempts: [],
-  });
+  };
+}
+
+async function spend(world: World, vnd: number): Promise<boolean> {
+  const result = await world.teller.reserveFor(world.key, fromVnd(vnd));
+  if (!result.ok) return false;
+  await world.teller.settle(result.reservation, draft(world, vnd));
   return true;
+}
+
+/** A store whose lists, once `gate` is set, are read at once but handed over only when it opens. */
+function slowLists(kv: Deno.Kv, gate: () => Promise<void> | undefined): Deno.Kv {
+  return new Proxy(kv, {
+    get(target, property) {
+      if (property === "list") {
+        return async function* (...args: Parameters<Deno.Kv["list"]>) {
+          const rows = await Array.fromAsync(target.list(...args));
+          await gate();
+          yield* rows;
+        };
+      }
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }
 
 Deno.test("a daily limit lets calls through up to it, and again the next day in Vietnam", async () => {
@@ -121,5 +142,31 @@ Deno.test("what another instance spent is known after a few seconds", async () =
   } finally {
     await one.close();
     await other.close();
+  }
+});
+
+Deno.test("a call that ends while the store is read is not forgotten by what was read", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = new TestClock();
+  let gate: Promise<void> | undefined;
+  const teller = withKeyLimits(
+    await openTeller(kv, { clock }),
+    slowLists(kv, () => gate),
+    clock,
+  );
+  try {
+    const world = { teller, clock, key: await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) }) };
+    const first = await teller.reserveFor(world.key, fromVnd(100));
+    assert(first.ok);
+    clock.ms += 6_000;
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    const second = teller.reserveFor(world.key, fromVnd(100));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await teller.settle(first.reservation, draft(world, 100));
+    opened.resolve();
+    assertEquals((await second).ok, false);
+  } finally {
+    await teller.close();
   }
 });
