@@ -341,7 +341,7 @@ export const limits = {
   videoSweepRows: 10_000,
   /** How long past its deadline an open task must be before the sweep thinks that its poll was lost. */
   videoSweepGraceMs: 10 * 60_000,
-  /** Ledger lines of one account read for a statement: one top-up a day for fifty years. */
+  /** Ledger lines of one period in a statement; older ones are only added up: one top-up every four minutes of a quarter. */
   statementLines: 20_000,
   /** Days of usage read at once: a year would be a thousand rows per key and model. */
   usageDays: 92,

@@ -2,9 +2,10 @@
  * The statement of a wallet: every line of the ledger, and what calls cost per day, so that the lines add up to the
  * balance. Days are Vietnam's.
  */
-import type { AccountId, LedgerId } from "../core/ids.ts";
+import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
-import { type LedgerEntry, listLedger } from "./ledger.ts";
+import { ledgerPrefix } from "./keys.ts";
+import type { LedgerEntry } from "./ledger.ts";
 import { vietnamDay } from "./rollups.ts";
 import { readUsage } from "./usage.ts";
 
@@ -25,14 +26,18 @@ export type StatementLine =
     readonly balanceMicroVnd: bigint;
   };
 
-/** A period of the statement, oldest line first. */
-export interface Statement {
+/** Days as `YYYY-MM-DD`, both included. */
+export interface Period {
   readonly fromDay: string;
   readonly toDay: string;
+}
+
+/** A period of the statement, oldest line first. */
+export interface Statement extends Period {
   readonly openingMicroVnd: bigint;
   readonly lines: readonly StatementLine[];
   readonly closingMicroVnd: bigint;
-  /** There is more in the period than is read at once: choose a shorter one. */
+  /** There is more in the period than is shown: its oldest lines are in the opening balance. Choose a shorter one. */
   readonly truncated: boolean;
 }
 
@@ -46,25 +51,58 @@ type Move =
     readonly costMicroVnd: bigint;
   };
 
+/**
+ * The ledger up to the end of a period: lines of the period, at most `limits.statementLines` of the newest, and the sum
+ * of all that come before them. However long an account lives, only lines of the period stay in memory.
+ */
 async function readLedger(
   kv: Deno.Kv,
   accountId: AccountId,
-): Promise<{ entries: LedgerEntry[]; truncated: boolean }> {
-  const entries: LedgerEntry[] = [];
-  let before: LedgerId | undefined;
-  do {
-    const page = await listLedger(kv, accountId, {
-      limit: limits.moneyListRows,
-      ...(before !== undefined && { before }),
-    });
-    entries.push(...page.entries);
-    before = page.next;
-  } while (before !== undefined && entries.length < limits.statementLines);
-  return { entries: entries.reverse(), truncated: before !== undefined };
+  { fromDay, toDay }: Period,
+): Promise<{ entries: LedgerEntry[]; earlierMicroVnd: bigint; truncated: boolean }> {
+  let entries: LedgerEntry[] = [];
+  let earlierMicroVnd = 0n;
+  let truncated = false;
+  const addEarlier = (some: readonly LedgerEntry[]) => {
+    for (const { amountMicroVnd } of some) earlierMicroVnd += amountMicroVnd;
+  };
+  const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, { batchSize: 500 });
+  for await (const { value } of rows) {
+    const day = vietnamDay(value.atMs);
+    if (day > toDay) continue;
+    if (day < fromDay) addEarlier([value]);
+    else entries.push(value);
+    // Twice as many before half of them go: to shift line by line would copy the list again and again.
+    if (entries.length === 2 * limits.statementLines) {
+      addEarlier(entries.slice(0, limits.statementLines));
+      entries = entries.slice(limits.statementLines);
+      truncated = true;
+    }
+  }
+  const surplus = Math.max(0, entries.length - limits.statementLines);
+  addEarlier(entries.slice(0, surplus));
+  return {
+    entries: entries.slice(surplus),
+    earlierMicroVnd,
+    truncated: truncated || surplus > 0,
+  };
 }
 
 function amountOf(move: Move): bigint {
   return move.kind === "ledger" ? move.entry.amountMicroVnd : -move.costMicroVnd;
+}
+
+/** What calls cost, by day. */
+async function readUsageMoves(kv: Deno.Kv, accountId: AccountId, toDay: string): Promise<Move[]> {
+  const perDay = new Map<string, { calls: number; costMicroVnd: bigint }>();
+  for (const row of await readUsage(kv, accountId, { fromDay: "2000-01-01", toDay })) {
+    const known = perDay.get(row.day) ?? { calls: 0, costMicroVnd: 0n };
+    perDay.set(row.day, {
+      calls: known.calls + row.usage.calls,
+      costMicroVnd: known.costMicroVnd + row.usage.costMicroVnd,
+    });
+  }
+  return [...perDay].map(([day, sum]): Move => ({ kind: "usage", day, ...sum }));
 }
 
 /**
@@ -74,31 +112,25 @@ function amountOf(move: Move): bigint {
 export async function readStatement(
   kv: Deno.Kv,
   accountId: AccountId,
-  period: { readonly fromDay: string; readonly toDay: string },
+  period: Period,
 ): Promise<Statement> {
-  const { entries, truncated } = await readLedger(kv, accountId);
-  const usage = await readUsage(kv, accountId, { fromDay: "2000-01-01", toDay: period.toDay });
-  const perDay = new Map<string, { calls: number; costMicroVnd: bigint }>();
-  for (const row of usage) {
-    const known = perDay.get(row.day) ?? { calls: 0, costMicroVnd: 0n };
-    perDay.set(row.day, {
-      calls: known.calls + row.usage.calls,
-      costMicroVnd: known.costMicroVnd + row.usage.costMicroVnd,
-    });
-  }
-  const moves: Move[] = [
+  const { entries, earlierMicroVnd, truncated } = await readLedger(kv, accountId, period);
+  const usage = await readUsageMoves(kv, accountId, period.toDay);
+  const oldest = entries[0];
+  const shownFrom = truncated && oldest ? vietnamDay(oldest.atMs) : period.fromDay;
+  const openingMicroVnd = usage
+    .filter(({ day }) => day < shownFrom)
+    .reduce((sum, move) => sum + amountOf(move), earlierMicroVnd);
+  const moves = [
     ...entries.map((entry): Move => ({ kind: "ledger", day: vietnamDay(entry.atMs), entry })),
-    ...[...perDay].map(([day, sum]): Move => ({ kind: "usage", day, ...sum })),
-  ].filter((move) => move.day <= period.toDay && amountOf(move) !== 0n);
+    ...usage.filter(({ day }) => day >= shownFrom),
+  ].filter((move) => amountOf(move) !== 0n);
   // The sort is stable: within a day ledger lines keep their order and stand before the calls.
   moves.sort((left, right) => left.day < right.day ? -1 : left.day > right.day ? 1 : 0);
-  let balanceMicroVnd = 0n;
-  let openingMicroVnd = 0n;
-  const lines: StatementLine[] = [];
-  for (const move of moves) {
+  let balanceMicroVnd = openingMicroVnd;
+  const lines = moves.map((move): StatementLine => {
     balanceMicroVnd += amountOf(move);
-    if (move.day < period.fromDay) openingMicroVnd = balanceMicroVnd;
-    else lines.push({ ...move, balanceMicroVnd });
-  }
+    return { ...move, balanceMicroVnd };
+  });
   return { ...period, openingMicroVnd, lines, closingMicroVnd: balanceMicroVnd, truncated };
 }
