@@ -2,7 +2,7 @@
 import { type AccountId, type ApprovalId, newId } from "../core/ids.ts";
 import { invariant } from "../core/assert.ts";
 import { assignBankEvent, type Assignment, type ResolutionContext } from "./bank_resolution.ts";
-import { approvalKey, approvalsPrefix } from "./keys.ts";
+import { approvalKey, approvalOfFormKey, approvalsPrefix } from "./keys.ts";
 import { credit, debit } from "./ledger.ts";
 import { addAuditLine, type Operator } from "./operator_audit.ts";
 
@@ -29,27 +29,50 @@ export interface Approval {
   readonly decidedAtMs?: number;
 }
 
-/** Asks for a second operator. */
+/**
+ * Asks for a second operator. Returns nothing where the form has asked for something else before.
+ *
+ * @param context.formId the form that was sent: sent twice it asks once. An assignment needs none, since a notice is
+ * credited once, however often it is approved
+ */
 export async function requestApproval(
   kv: Deno.Kv,
   act: PendingAct,
-  requestedBy: Operator,
-  nowMs: number,
-): Promise<Approval> {
+  context: { readonly operator: Operator; readonly nowMs: number; readonly formId?: string },
+): Promise<Approval | undefined> {
+  const { operator, nowMs, formId } = context;
   const id = newId("approval", nowMs);
-  const approval: Approval = { id, act, requestedBy, requestedAtMs: nowMs, state: "pending" };
+  const approval: Approval = {
+    id,
+    act,
+    requestedBy: operator,
+    requestedAtMs: nowMs,
+    state: "pending",
+  };
   const operation = kv.atomic()
     .check({ key: approvalKey(id), versionstamp: null })
     .set(approvalKey(id), approval);
-  addAuditLine(operation, requestedBy, {
+  if (formId !== undefined) {
+    const key = approvalOfFormKey(formId);
+    operation.check({ key, versionstamp: null }).set(key, id);
+  }
+  addAuditLine(operation, operator, {
     act: act.kind === "adjust" ? "adjustment_requested" : "assignment_requested",
     subject: subjectOf(act),
     detail: `${id}: ${act.reason}`,
     atMs: nowMs,
   });
-  const result = await operation.commit();
-  invariant(result.ok, "a fresh approval id is free");
-  return approval;
+  if ((await operation.commit()).ok) return approval;
+  invariant(formId !== undefined, "a fresh approval id is free");
+  const earlierId = (await kv.get<ApprovalId>(approvalOfFormKey(formId))).value;
+  invariant(earlierId !== null, "a form that has asked has asked for something");
+  const earlier = (await kv.get<Approval>(approvalKey(earlierId))).value;
+  return earlier !== null && isSameAct(earlier.act, act) ? earlier : undefined;
+}
+
+function isSameAct(one: PendingAct, other: PendingAct): boolean {
+  return one.kind === "adjust" && other.kind === "adjust" && one.accountId === other.accountId &&
+    one.amountMicroVnd === other.amountMicroVnd && one.reason === other.reason;
 }
 
 function subjectOf(act: PendingAct): string {

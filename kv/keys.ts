@@ -409,6 +409,11 @@ export function approvalKey(approvalId: ApprovalId): Deno.KvKey {
   return ["approval", approvalId];
 }
 
+/** The approval that a form asked for. */
+export function approvalOfFormKey(formId: string): Deno.KvKey {
+  return ["approval_of_form", formId];
+}
+
 export function secondFactorKey(accountId: AccountId): Deno.KvKey {
   return ["second_factor", accountId];
 }

@@ -49,7 +49,9 @@ export async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const nowMs = deps.clock.nowMs();
   const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
   if (magnitude > deps.topup.approvalAboveMicroVnd) {
-    await requestApproval(deps.kv, { kind: "adjust", ...adjustment }, operator, nowMs);
+    const act = { kind: "adjust", ...adjustment } as const;
+    const asked = await requestApproval(deps.kv, act, { operator, nowMs, formId: caseId });
+    if (asked === undefined) return await accountPage(c, deps, account, t.problems.state);
     return doneAt(c, "/operator/approvals", "asked");
   }
   const result = await adjustWallet(deps.kv, adjustment, { operator, nowMs, caseId });

@@ -147,12 +147,8 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
   const assignment = { ref, target, reason };
   const { amountMicroVnd } = row.event;
   if (amountMicroVnd > deps.topup.approvalAboveMicroVnd) {
-    await requestApproval(
-      deps.kv,
-      { kind: "assign", amountMicroVnd, ...assignment },
-      operator,
-      nowMs,
-    );
+    const act = { kind: "assign", amountMicroVnd, ...assignment } as const;
+    await requestApproval(deps.kv, act, { operator, nowMs });
     return doneAt(c, "/operator/approvals", "asked");
   }
   const onCredited = mailCredited;

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import type { AccountId } from "../../core/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { updateAccount } from "../../kv/accounts.ts";
 import {
@@ -148,9 +149,9 @@ Deno.test("what needs two operators cannot be done by one, and is done once", as
       amountMicroVnd: event.amountMicroVnd,
       reason: "big one",
     },
-    staff,
-    world.nowMs,
+    { operator: staff, nowMs: world.nowMs },
   );
+  assert(approval !== undefined);
   assertEquals(await decideApproval(kv, approval.id, "approve", context), {
     ok: false,
     why: "self",
@@ -164,21 +165,34 @@ Deno.test("what needs two operators cannot be done by one, and is done once", as
   assertEquals(await world.findings(), []);
 });
 
+async function askedGift(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  context: Parameters<typeof requestApproval>[2],
+) {
+  const amountMicroVnd = fromVnd(9_000_000);
+  const act = { kind: "adjust", accountId, amountMicroVnd, reason: "gift" } as const;
+  const approval = await requestApproval(kv, act, context);
+  assert(approval !== undefined);
+  return approval.id;
+}
+
+Deno.test("a form sent twice asks once, and asks for one thing only", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, staff } = await reviewed(kv);
+  const context = { operator: staff, nowMs: world.nowMs, formId: "0-1" };
+  const ids = await Promise.all([0, 1, 2].map(() => askedGift(kv, ann.id, context)));
+  assertEquals(new Set(ids).size, 1);
+  assertEquals((await listApprovals(kv, 10)).length, 1);
+  const other = { kind: "adjust", accountId: ann.id, amountMicroVnd: 1n, reason: "gift" } as const;
+  assertEquals(await requestApproval(kv, other, context), undefined);
+});
+
 Deno.test("a refused request can no longer be approved", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, ann, staff, context } = await reviewed(kv);
   const second = { ...context, operator: await operator(world, "second") };
-  const { id } = await requestApproval(
-    kv,
-    {
-      kind: "adjust",
-      accountId: ann.id,
-      amountMicroVnd: fromVnd(9_000_000),
-      reason: "gift",
-    },
-    staff,
-    world.nowMs,
-  );
+  const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
   assert((await decideApproval(kv, id, "refuse", second)).ok);
   assertEquals(await decideApproval(kv, id, "approve", second), { ok: false, why: "decided" });
   assertEquals(await world.balanceVnd(ann.id), 0);
@@ -189,17 +203,7 @@ Deno.test("approved by one and refused by another at the same moment: one of the
     using kv = await Deno.openKv(":memory:");
     const { world, ann, staff, context } = await reviewed(kv);
     const [second, third] = [await operator(world, "second"), await operator(world, "third")];
-    const { id } = await requestApproval(
-      kv,
-      {
-        kind: "adjust",
-        accountId: ann.id,
-        amountMicroVnd: fromVnd(9_000_000),
-        reason: "gift",
-      },
-      staff,
-      world.nowMs,
-    );
+    const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
     const results = await Promise.all([
       decideApproval(kv, id, "approve", { ...context, operator: second }),
       decideApproval(kv, id, "refuse", { ...context, operator: third }),
