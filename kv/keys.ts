@@ -234,6 +234,10 @@ export function ledgerKey(accountId: AccountId, ledgerId: LedgerId): Deno.KvKey 
   return ["ledger", accountId, ledgerId];
 }
 
+export function ledgerOperationsPrefix(): Deno.KvKey {
+  return ["ledger_operation"];
+}
+
 export function ledgerOperationKey(operationId: string): Deno.KvKey {
   return ["ledger_operation", operationId];
 }

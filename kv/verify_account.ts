@@ -15,12 +15,13 @@ import {
   type UsageSum,
   usageSum,
 } from "./rollups.ts";
+import { ledgerDisagreements } from "./verify_ledger.ts";
 import { readWallet } from "./wallets.ts";
 
 /** Something that must not be. */
 export interface Problem {
   readonly accountId?: AccountId;
-  readonly kind: "balance" | "index" | "rollup" | "row" | "twice" | "video";
+  readonly kind: "balance" | "index" | "ledger" | "rollup" | "row" | "twice" | "video";
   readonly detail: string;
 }
 
@@ -112,6 +113,7 @@ export async function verifyAccount(
     for await (const { value } of kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) })) {
       movedMicroVnd += value.amountMicroVnd;
     }
+    const disagreements = await ledgerDisagreements(kv, accountId);
     const ids: RequestId[] = [];
     for await (const page of kv.list<unknown>({ prefix: receiptPagesPrefix(accountId) })) {
       ids.push(...pageIds(page));
@@ -127,6 +129,7 @@ export async function verifyAccount(
     const missing = ids.length + open.length - indexed.found - unindexed.found;
     return [
       ...balanceProblems(accountId, after, movedMicroVnd, chargedMicroVnd),
+      ...disagreements.map((detail) => ({ accountId, kind: "ledger" as const, detail })),
       ...(missing > 0
         ? [{ accountId, kind: "index" as const, detail: `${missing} receipts are missing` }]
         : []),

@@ -9,6 +9,7 @@ import {
   allReceiptPagesPrefix,
   batchesPrefix,
   leasesPrefix,
+  ledgerOperationsPrefix,
   ledgersPrefix,
   receiptsPrefix,
   rollupsPrefix,
@@ -28,6 +29,7 @@ import {
   usageSum,
 } from "./rollups.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
+import { ledgerFingerprint } from "./verify_ledger.ts";
 import { walletRow } from "./wallets.ts";
 
 /** What a scan adds up for one account. */
@@ -36,6 +38,8 @@ export interface Tally {
   leasedMicroVnd: bigint;
   ledgerMicroVnd: bigint;
   chargedMicroVnd: bigint;
+  /** Ledger lines less the rows of their operations, as a sum of hashes that does not depend on the order: 0. */
+  ledgerPrint: number;
   /** Receipts by a sum of hashes that does not depend on the order: of the receipts themselves … */
   receiptsPrint: number;
   /** … and of the index rows and unindexed batches. */
@@ -81,6 +85,7 @@ export class Scan {
         leasedMicroVnd: 0n,
         ledgerMicroVnd: 0n,
         chargedMicroVnd: 0n,
+        ledgerPrint: 0,
         receiptsPrint: 0,
         indexPrint: 0,
       };
@@ -125,9 +130,7 @@ export class Scan {
       const accountId = second(entry.key);
       this.tally(accountId).availableMicroVnd = walletRow(accountId, entry).availableMicroVnd;
     });
-    await this.#each(ledgersPrefix(), second, ({ key, value }) => {
-      this.tally(second(key)).ledgerMicroVnd += (value as LedgerEntry).amountMicroVnd;
-    });
+    await this.#addLedger();
     await this.#each(allReceiptPagesPrefix(), second, (entry) => {
       const tally = this.tally(second(entry.key));
       for (const requestId of pageIds(entry)) {
@@ -144,6 +147,21 @@ export class Scan {
       this.sums.delete(id);
     });
     this.#conclude();
+  }
+
+  async #addLedger(): Promise<void> {
+    await this.#each(ledgersPrefix(), (key) => key[1] as AccountId, ({ key, value }) => {
+      const line = value as LedgerEntry;
+      const tally = this.tally(key[1] as AccountId);
+      tally.ledgerMicroVnd += line.amountMicroVnd;
+      tally.ledgerPrint = (tally.ledgerPrint + hash(ledgerFingerprint(line))) >>> 0;
+    });
+    await this.#each(ledgerOperationsPrefix(), () => undefined, ({ value }) => {
+      const operation = value as LedgerEntry;
+      if (!this.#isOurs(operation.accountId)) return;
+      const tally = this.tally(operation.accountId);
+      tally.ledgerPrint = (tally.ledgerPrint - hash(ledgerFingerprint(operation))) >>> 0;
+    });
   }
 
   #addBatch(entry: Deno.KvEntry<unknown>): void {
@@ -194,7 +212,7 @@ export class Scan {
     for (const [accountId, tally] of this.tallies) {
       const worth = tally.availableMicroVnd + tally.leasedMicroVnd;
       if (
-        worth !== tally.ledgerMicroVnd - tally.chargedMicroVnd ||
+        worth !== tally.ledgerMicroVnd - tally.chargedMicroVnd || tally.ledgerPrint !== 0 ||
         tally.receiptsPrint !== tally.indexPrint
       ) {
         this.suspects.add(accountId);

@@ -34,7 +34,7 @@ export const videoPolls: OutboxQueue<VideoPoll> = {
 };
 
 /** The row of the index of tasks that have not ended. */
-interface OpenVideo {
+export interface OpenVideo {
   readonly accountId: AccountId;
   readonly deadlineAtMs: number;
 }

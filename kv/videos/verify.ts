@@ -1,11 +1,17 @@
 /** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId, VideoId } from "../../core/ids.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { isFinal, type VideoTask } from "../../core/video/task.ts";
-import { allVideosPrefix, ledgerOperationKey, openVideoKey, videoKey } from "../keys.ts";
+import {
+  allVideosPrefix,
+  ledgerOperationKey,
+  openVideoKey,
+  openVideosPrefix,
+  videoKey,
+} from "../keys.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { readReceipt } from "../receipts.ts";
-import { isVideoTask } from "./tasks.ts";
+import { isVideoTask, type OpenVideo } from "./tasks.ts";
 import { refundOperationId } from "./transitions.ts";
 
 /** Something that is not as it must be. */
@@ -28,6 +34,19 @@ export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
     }
     for (const detail of await problemsOf(kv, value)) {
       yield { accountId, kind: "video", detail: `${value.id}: ${detail}` };
+    }
+  }
+  yield* openWithoutTask(kv);
+}
+
+/** Tasks that were paid and have not ended cannot be removed: one that is open but not there was lost. */
+async function* openWithoutTask(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
+  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, { batchSize: 500 });
+  for await (const { key, value: { accountId } } of rows) {
+    const id = key[1] as VideoId;
+    const [task, open] = await kv.getMany([videoKey(accountId, id), openVideoKey(id)]);
+    if (task.versionstamp === null && open.versionstamp !== null) {
+      yield { accountId, kind: "video", detail: `${id}: open, but the task is missing` };
     }
   }
 }

@@ -1,8 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { AccountId } from "../../core/ids.ts";
+import { type AccountId, newId } from "../../core/ids.ts";
 import { exportRecords } from "../../kv/export.ts";
+import type { LedgerEntry } from "../../kv/ledger.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
+import { readWallet } from "../../kv/wallets.ts";
 import { ManualTime } from "../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
 
@@ -60,6 +62,46 @@ const damages: readonly (readonly [
   ["a batch that vanished", "index", async (kv) => kv.delete(await firstKey(kv, "settled"))],
   ["a ledger line that vanished", "balance", (kv, account) => deleteLedger(kv, account)],
   [
+    "a ledger line that vanished with its money",
+    "ledger",
+    async (kv, account) => {
+      const { ledgerId } = await firstLine(kv, account);
+      await topUp(kv, account, 1_000n);
+      await kv.delete(["ledger", account, ledgerId]);
+      await addToWallet(kv, account, -1_000n);
+    },
+  ],
+  [
+    "an operation that was carried out twice",
+    "ledger",
+    async (kv, account) => {
+      const line = await firstLine(kv, account);
+      const ledgerId = newId("ledger", line.atMs);
+      await kv.set(["ledger", account, ledgerId], { ...line, ledgerId });
+      await addToWallet(kv, account, 1_000n);
+    },
+  ],
+  [
+    "a line that has become larger",
+    "ledger",
+    async (kv, account) => {
+      const line = await firstLine(kv, account);
+      await kv.set(["ledger", account, line.ledgerId], { ...line, amountMicroVnd: 2_000n });
+      await addToWallet(kv, account, 1_000n);
+    },
+  ],
+  [
+    "a line whose operation could be carried out again",
+    "ledger",
+    async (kv, account) =>
+      kv.delete(["ledger_operation", (await firstLine(kv, account)).operationId]),
+  ],
+  [
+    "an open video whose task is gone",
+    "video",
+    (kv, account) => kv.set(["video_open", "video_1"], { accountId: account, deadlineAtMs: 1 }),
+  ],
+  [
     "an index page that vanished",
     "index",
     async (kv) => kv.delete(await firstKey(kv, "receipts_of")),
@@ -86,12 +128,23 @@ for (const [name, kind, damage] of damages) {
   });
 }
 
+async function firstLine(kv: Deno.Kv, account: AccountId): Promise<LedgerEntry> {
+  for await (const { value } of kv.list<LedgerEntry>({ prefix: ["ledger", account] })) return value;
+  throw new Error("no line");
+}
+
+async function addToWallet(kv: Deno.Kv, account: AccountId, amountMicroVnd: bigint) {
+  const { availableMicroVnd } = await readWallet(kv, account);
+  await kv.set(["wallet", account], { availableMicroVnd: availableMicroVnd + amountMicroVnd });
+}
+
 async function deleteLedger(kv: Deno.Kv, account: AccountId): Promise<void> {
   for await (const { key } of kv.list({ prefix: ["ledger", account] })) await kv.delete(key);
 }
 
 Deno.test("verification beside a busy teller finds no problem", async () => {
   using store = await usedStore();
+  await topUp(store.kv, store.account, 1_000_000n);
   let busy = true;
   const work = async () => {
     while (busy) {
@@ -101,9 +154,13 @@ Deno.test("verification beside a busy teller finds no problem", async () => {
     }
   };
   const working = work();
+  const pauses: number[] = [];
+  const pause = (durationMs: number) => Promise.resolve(void pauses.push(durationMs));
   for (let round = 0; round < 5; round++) {
-    assertEquals((await verifyStore(store.kv)).problems, []);
+    const report = await verifyStore(store.kv, { pause });
+    assertEquals([report.ok, report.problems], [true, []]);
   }
+  assertEquals(pauses.length > 0, true, "it was looked at while it stood still");
   busy = false;
   await working;
   assertEquals((await verifyStore(store.kv)).ok, true);

@@ -1,0 +1,45 @@
+/**
+ * Each line of the ledger has the row of the operation that caused it, and each such row its line, with the same words
+ * and figures: otherwise a cause could have moved money twice, or could do so again.
+ */
+import type { AccountId, LedgerId } from "../core/ids.ts";
+import { ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
+import type { LedgerEntry } from "./ledger.ts";
+
+/** Equal for a line and the row of its operation. */
+export function ledgerFingerprint(entry: LedgerEntry): string {
+  const { ledgerId, accountId, amountMicroVnd, kind, operationId } = entry;
+  return [ledgerId, accountId, amountMicroVnd, kind, operationId].join(" ");
+}
+
+/**
+ * What is wrong between the lines of one account and their operations. Reads every operation of the store, since these
+ * rows are found by their cause alone; memory is bounded by the lines of the account.
+ */
+export async function ledgerDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
+  const found: string[] = [];
+  const lines = new Map<LedgerId, LedgerEntry>();
+  const page = { batchSize: 500 };
+  for await (const { value } of kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, page)) {
+    if (value.accountId === accountId) lines.set(value.ledgerId, value);
+    else found.push(`the line ${value.ledgerId} names another account`);
+  }
+  for await (const row of kv.list<LedgerEntry>({ prefix: ledgerOperationsPrefix() }, page)) {
+    const operation = row.value;
+    const cause = String(row.key[1]);
+    if (operation.accountId !== accountId) continue;
+    const line = lines.get(operation.ledgerId);
+    lines.delete(operation.ledgerId);
+    if (line === undefined) {
+      found.push(`${cause} has moved money, but its line is missing`);
+    } else if (
+      ledgerFingerprint(line) !== ledgerFingerprint(operation) || cause !== line.operationId
+    ) {
+      found.push(`${cause} and its line ${line.ledgerId} disagree`);
+    }
+  }
+  for (const { ledgerId, operationId } of lines.values()) {
+    found.push(`the line ${ledgerId} is not the one that ${operationId} wrote`);
+  }
+  return found;
+}
