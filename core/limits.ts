@@ -154,6 +154,10 @@ export const limits = {
   outboxClaims: 32,
   /** Tries of a check-and-set on one account's row: only that person's own clicks compete for it. */
   accountWriteAttempts: 8,
+  /** … and on its list of keys: two keys made in the same moment collide; more tries than keys means that something is wrong. */
+  apiKeyWriteAttempts: 12,
+  /** … and on the operator's switches: only operators compete. */
+  switchesWriteAttempts: 10,
   /** Rows one run of a queue handles at most, so that a cron run ends even if rows come faster than they go. */
   outboxRunRows: 10_000,
   /** Longest sleep of an outbox worker: rows written by other processes are seen after this. One list is 50 µs. */

@@ -1,6 +1,6 @@
 /** Blocking an account: its sign-in and its keys stop everywhere within two seconds; its money stays. */
 import type { AccountId } from "../core/ids.ts";
-import { limits } from "../core/limits.ts";
+import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
 import { bumpKeysEpoch } from "./control.ts";
 import { accountKey } from "./keys.ts";
@@ -10,6 +10,7 @@ import { addAuditLine, type Operator } from "./operator_audit.ts";
  * Blocks an account, or lets it go on.
  *
  * @returns the account as it is now; `undefined` if there is none or it was deleted
+ * @throws {GatewayError} `overloaded` if others kept changing it at the same time
  */
 export async function setBlocked(
   kv: Deno.Kv,
@@ -17,9 +18,9 @@ export async function setBlocked(
   change: { readonly blocked: boolean; readonly reason: string },
   act: { readonly operator: Operator; readonly nowMs: number },
 ): Promise<Account | undefined> {
-  for (let attempt = 0; attempt < limits.topupWriteAttempts; attempt++) {
+  return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return undefined;
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
     const { blockedAtMs, blockedReason: _, ...rest } = entry.value;
     const account: Account = change.blocked
       ? { ...rest, blockedAtMs: blockedAtMs ?? act.nowMs, blockedReason: change.reason }
@@ -31,7 +32,6 @@ export async function setBlocked(
       detail: change.reason,
       atMs: act.nowMs,
     });
-    if ((await operation.commit()).ok) return account;
-  }
-  return undefined;
+    return (await operation.commit()).ok ? { done: account } : "again";
+  });
 }

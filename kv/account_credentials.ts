@@ -2,8 +2,8 @@
 import { normaliseEmail } from "../core/accounts/email_address.ts";
 import { invariant } from "../core/assert.ts";
 import type { AccountId } from "../core/ids.ts";
-import { limits } from "../core/limits.ts";
-import { type Account, accountBusy, type Identity } from "./accounts.ts";
+import { writeAccount } from "./account_writes.ts";
+import type { Account, Identity } from "./accounts.ts";
 import { accountByEmailKey, accountByIdentityKey, accountKey, accountPasswordKey } from "./keys.ts";
 
 /** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
@@ -12,23 +12,22 @@ export async function addIdentity(
   accountId: AccountId,
   identity: Identity,
 ): Promise<boolean> {
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+  return await writeAccount(async () => {
     const indexKey = accountByIdentityKey(identity.issuer, identity.subject);
     const [entry, index] = await kv.getMany<[Account, AccountId]>([
       accountKey(accountId),
       indexKey,
     ]);
-    if (entry.value === null) return false;
-    if (index.value !== null) return index.value === accountId;
+    if (entry.value === null) return { done: false };
+    if (index.value !== null) return { done: index.value === accountId };
     const account = {
       ...entry.value,
       identities: [...entry.value.identities ?? [], identity],
     };
     const result = await kv.atomic().check(entry).check(index)
       .set(entry.key, account).set(indexKey, accountId).commit();
-    if (result.ok) return true;
-  }
-  throw accountBusy();
+    return result.ok ? { done: true } : "again";
+  });
 }
 
 /**
@@ -42,23 +41,22 @@ export async function changeEmail(
   change: { readonly from: string | undefined; readonly to: string },
 ): Promise<"changed" | "taken" | "changed_meanwhile"> {
   invariant(normaliseEmail(change.to) === change.to, "An e-mail address is stored normalised");
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+  return await writeAccount<"changed" | "taken" | "changed_meanwhile">(async () => {
     const [entry, index] = await kv.getMany<[Account, AccountId]>([
       accountKey(accountId),
       accountByEmailKey(change.to),
     ]);
     const account = entry.value;
     if (account === null || account.deletedAtMs !== undefined || account.email !== change.from) {
-      return "changed_meanwhile";
+      return { done: "changed_meanwhile" };
     }
-    if (index.value !== null) return index.value === accountId ? "changed" : "taken";
+    if (index.value !== null) return { done: index.value === accountId ? "changed" : "taken" };
     const atomic = kv.atomic().check(entry).check(index)
       .set(entry.key, { ...account, email: change.to })
       .set(index.key, accountId);
     if (change.from !== undefined) atomic.delete(accountByEmailKey(change.from));
-    if ((await atomic.commit()).ok) return "changed";
-  }
-  throw accountBusy();
+    return (await atomic.commit()).ok ? { done: "changed" } : "again";
+  });
 }
 
 /** The encoded password hash, if the account has a password. */
@@ -75,12 +73,11 @@ export async function setPasswordHash(
   accountId: AccountId,
   passwordHash: string,
 ): Promise<boolean> {
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+  return await writeAccount(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
-    if (entry.value === null || entry.value.deletedAtMs !== undefined) return false;
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: false };
     const result = await kv.atomic().check(entry)
       .set(accountPasswordKey(accountId), passwordHash).commit();
-    if (result.ok) return true;
-  }
-  throw accountBusy();
+    return result.ok ? { done: true } : "again";
+  });
 }

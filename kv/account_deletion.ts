@@ -1,7 +1,7 @@
 /** Deleting an account. */
 import type { AccountId } from "../core/ids.ts";
-import { limits } from "../core/limits.ts";
-import { type Account, accountBusy } from "./accounts.ts";
+import { writeAccount } from "./account_writes.ts";
+import type { Account } from "./accounts.ts";
 import { bumpKeysEpoch } from "./control.ts";
 import {
   accountByEmailKey,
@@ -22,10 +22,10 @@ export async function forgetPerson(
   accountId: AccountId,
   nowMs: number,
 ): Promise<void> {
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+  await writeAccount<void>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
     const account = entry.value;
-    if (account === null || account.deletedAtMs !== undefined) return;
+    if (account === null || account.deletedAtMs !== undefined) return { done: undefined };
     const rest: Account = {
       id: account.id,
       createdAtMs: account.createdAtMs,
@@ -41,7 +41,6 @@ export async function forgetPerson(
     for (const { issuer, subject } of account.identities ?? []) {
       atomic.delete(accountByIdentityKey(issuer, subject));
     }
-    if ((await atomic.commit()).ok) return;
-  }
-  throw accountBusy();
+    return (await atomic.commit()).ok ? { done: undefined } : "again";
+  });
 }

@@ -6,9 +6,8 @@ import type { Locale } from "../core/accounts/locale.ts";
 import { type AccountId, newId } from "../core/ids.ts";
 import { GatewayError } from "../core/errors.ts";
 import { invariant } from "../core/assert.ts";
-import { limits } from "../core/limits.ts";
 import { normaliseEmail } from "../core/accounts/email_address.ts";
-import { bumpKeysEpoch } from "./control.ts";
+import { writeAccount } from "./account_writes.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,
@@ -145,15 +144,10 @@ export async function listAccounts(
   return { accounts, cursor };
 }
 
-/** The fields that may change after creation. `undefined` as a value clears the field. */
+/** The fields that their owner changes. `undefined` as a value clears the field. */
 export type AccountChange = {
   readonly [
-    Field in
-      | "locale"
-      | "blockedAtMs"
-      | "blockedReason"
-      | "lowBalanceMicroVnd"
-      | "lowBalanceMailedAtMs"
+    Field in "locale" | "lowBalanceMicroVnd" | "lowBalanceMailedAtMs"
   ]?: Account[Field] | undefined;
 };
 
@@ -167,9 +161,9 @@ export async function updateAccount(
   accountId: AccountId,
   change: AccountChange,
 ): Promise<Account | undefined> {
-  for (let attempt = 0; attempt < limits.accountWriteAttempts; attempt++) {
+  return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));
-    if (entry.value === null) return undefined;
+    if (entry.value === null) return { done: undefined };
     const merged = { ...entry.value, ...change };
     const account = withoutUndefined(merged);
     const operation = kv.atomic().check(entry).set(entry.key, account);
@@ -177,17 +171,8 @@ export async function updateAccount(
       if (account.lowBalanceMicroVnd === undefined) operation.delete(lowBalanceWatchKey(accountId));
       else operation.set(lowBalanceWatchKey(accountId), account.lowBalanceMicroVnd);
     }
-    // Keys of a blocked account must stop everywhere.
-    if ("blockedAtMs" in change) bumpKeysEpoch(operation);
-    const result = await operation.commit();
-    if (result.ok) return account;
-  }
-  throw accountBusy();
-}
-
-/** Others kept changing the account: the caller may try again later. */
-export function accountBusy(): GatewayError {
-  return new GatewayError("overloaded", "The account is being changed by others; try again");
+    return (await operation.commit()).ok ? { done: account } : "again";
+  });
 }
 
 function withoutUndefined(account: { [F in keyof Account]: Account[F] | undefined }): Account {

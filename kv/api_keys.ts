@@ -3,10 +3,12 @@
  *
  * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
  */
+import { GatewayError } from "../core/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
 import { hashApiKey, maskApiKey, newApiKey } from "../core/keys/api_key.ts";
 import { type MasterKeys, open, seal } from "../core/keys/seal.ts";
 import { limits } from "../core/limits.ts";
+import { compareAndSet } from "./cas.ts";
 import { bumpKeysEpoch } from "./control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./keys.ts";
 
@@ -46,9 +48,6 @@ export type CreateApiKeyResult =
   /** `limit`: all places are taken by active keys. `conflict`: others kept changing the list; try again. */
   | { readonly ok: false; readonly reason: "limit" | "conflict" };
 
-/** Two keys of one account made in the same moment collide; more tries than keys means something is wrong. */
-const maxTries = 12;
-
 function owner(accountId: AccountId, keyId: ApiKeyId): string {
   return `${accountId}/${keyId}`;
 }
@@ -78,19 +77,21 @@ export async function createApiKey(
     hash: await hashApiKey(secret),
     sealed: await seal(masterKeys, secret, owner(accountId, id)),
   };
-  for (let attempt = 0; attempt < maxTries; attempt++) {
+  const outcome = await compareAndSet<CreateApiKeyResult>(async () => {
     const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
     const active = await stillActive(kv, accountId, entry.value ?? [], nowMs);
-    if (active.length >= limits.activeKeysPerAccount) return { ok: false, reason: "limit" };
+    if (active.length >= limits.activeKeysPerAccount) {
+      return { done: { ok: false, reason: "limit" } };
+    }
     const operation = kv.atomic()
       .check(entry)
       .check({ key: apiKeyByHashKey(record.hash), versionstamp: null })
       .set(activeApiKeysKey(accountId), [...active, id])
       .set(apiKeyKey(accountId, id), record)
       .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
-    if ((await operation.commit()).ok) return { ok: true, record, secret };
-  }
-  return { ok: false, reason: "conflict" };
+    return (await operation.commit()).ok ? { done: { ok: true, record, secret } } : "again";
+  }, { attempts: limits.apiKeyWriteAttempts });
+  return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
 }
 
 async function stillActive(
@@ -156,23 +157,24 @@ async function changeApiKey(
   keyId: ApiKeyId,
   change: (record: ApiKeyRecord, operation: Deno.AtomicOperation) => ApiKeyRecord | undefined,
 ): Promise<ApiKeyRecord | undefined> {
-  for (let attempt = 0; attempt < maxTries; attempt++) {
+  const outcome = await compareAndSet<ApiKeyRecord | undefined>(async () => {
     const [entry, active] = await kv.getMany<[ApiKeyRecord, ApiKeyId[]]>([
       apiKeyKey(accountId, keyId),
       activeApiKeysKey(accountId),
     ]);
-    if (entry.value === null) return undefined;
+    if (entry.value === null) return { done: undefined };
     const operation = kv.atomic().check(entry).check(active);
     const changed = change(entry.value, operation);
-    if (changed === undefined) return entry.value;
+    if (changed === undefined) return { done: entry.value };
     operation.set(entry.key, changed);
     if (changed.revokedAtMs !== undefined) {
       operation.set(active.key, (active.value ?? []).filter((id) => id !== keyId));
     }
     bumpKeysEpoch(operation);
-    if ((await operation.commit()).ok) return changed;
-  }
-  throw new Error("Cannot change the API key: others kept changing it");
+    return (await operation.commit()).ok ? { done: changed } : "again";
+  }, { attempts: limits.apiKeyWriteAttempts });
+  if (outcome !== "conflict") return outcome.done;
+  throw new GatewayError("overloaded", "The key is being changed by others; try again");
 }
 
 /** Revokes a key for good. Idempotent; `undefined` if there is no such key. */

@@ -5,7 +5,9 @@
  * silently on a remote store. A poll that succeeded proves what is known; without one the state counts as stale.
  */
 import type { Clock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
+import { compareAndSet } from "./cas.ts";
 import { keysEpochKey, switchesKey } from "./keys.ts";
 
 export interface Switches {
@@ -84,13 +86,16 @@ export async function openControl(kv: Deno.Kv, clock: Clock): Promise<Control> {
     },
     refresh,
     async update(change) {
-      for (let attempt = 0; attempt < 10; attempt++) {
+      const outcome = await compareAndSet<void>(async () => {
         const entry = await kv.get<Switches>(switchesKey());
         const result = await kv.atomic().check(entry)
           .set(switchesKey(), change(entry.value ?? noSwitches)).commit();
-        if (result.ok) return await refresh();
+        return result.ok ? { done: undefined } : "again";
+      }, { attempts: limits.switchesWriteAttempts });
+      if (outcome === "conflict") {
+        throw new GatewayError("overloaded", "The switches are being changed by others; try again");
       }
-      throw new Error("Cannot change the switches: others kept changing them");
+      await refresh();
     },
     close() {
       closed = true;

@@ -1,6 +1,7 @@
 /** Counters that slow guessing down, shared by all instances. For people's clicks, never for API calls. */
 import { hashSecret } from "../core/accounts/secret_token.ts";
 import { limits } from "../core/limits.ts";
+import { compareAndSet } from "./cas.ts";
 import { rateLimitKey } from "./keys.ts";
 
 /** `count` tries per window of `windowMs`. */
@@ -44,16 +45,16 @@ export async function countTry(
     retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
   };
   const key = rateLimitKey(rule.name, await hashSecret("rate", subject), window);
-  for (let attempt = 0; attempt < limits.rateLimitWriteAttempts; attempt++) {
+  const outcome = await compareAndSet<RateVerdict>(async () => {
     const entry = await kv.get<number>(key);
     const used = entry.value ?? 0;
-    if (used >= rule.count) return refused;
+    if (used >= rule.count) return { done: refused };
     const result = await kv.atomic().check(entry)
       .set(key, used + 1, { expireIn: Math.ceil(leftMs) })
       .commit();
-    if (result.ok) return { allowed: true };
-  }
-  return refused;
+    return result.ok ? { done: { allowed: true } } : "again";
+  }, { attempts: limits.rateLimitWriteAttempts });
+  return outcome === "conflict" ? refused : outcome.done;
 }
 
 /**

@@ -9,6 +9,7 @@ import { microVndPerVnd } from "../core/money/micro_vnd.ts";
 import type { BankSource } from "../core/topup/bank_event.ts";
 import { newOrderCode, type OrderCode } from "../core/topup/order_code.ts";
 import { orderMemo, type ReceivingAccount } from "../core/topup/receiving_account.ts";
+import { compareAndSet } from "./cas.ts";
 import {
   accountTopupKey,
   accountTopupsPrefix,
@@ -148,11 +149,11 @@ export async function cancelTopupOrder(
   kv: Deno.Kv,
   input: { readonly code: OrderCode; readonly accountId: AccountId; readonly nowMs: number },
 ): Promise<TopupOrder | undefined> {
-  for (let attempt = 0; attempt < limits.topupWriteAttempts; attempt++) {
+  const outcome = await compareAndSet<TopupOrder | undefined>(async () => {
     const entry = await getTopupOrder(kv, input.code);
     const order = entry.value;
-    if (order === null || order.accountId !== input.accountId) return undefined;
-    if (order.state !== "pending") return order;
+    if (order === null || order.accountId !== input.accountId) return { done: undefined };
+    if (order.state !== "pending") return { done: order };
     const cancelled: TopupOrder = {
       ...order,
       state: "cancelled",
@@ -162,8 +163,9 @@ export async function cancelTopupOrder(
       .set(entry.key, cancelled)
       .delete(openTopupKey(order.createdAtMs, order.code))
       .commit();
-    if (result.ok) return cancelled;
-  }
+    return result.ok ? { done: cancelled } : "again";
+  }, { attempts: limits.topupWriteAttempts });
+  if (outcome !== "conflict") return outcome.done;
   return (await getTopupOrder(kv, input.code)).value ?? undefined;
 }
 

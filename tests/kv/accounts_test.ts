@@ -13,6 +13,7 @@ import {
   tryCreateAccount,
   updateAccount,
 } from "../../kv/accounts.ts";
+import { block } from "../support/blocked_account.ts";
 
 const email = "ann@example.com";
 
@@ -45,9 +46,10 @@ Deno.test("reading an account never carries the password hash", async () => {
 Deno.test("a change sets and clears fields and leaves the others alone", async () => {
   using kv = await Deno.openKv(":memory:");
   const account = await createAccount(kv, { nowMs: 1, email, locale: "vi" });
-  await updateAccount(kv, account.id, { blockedAtMs: 5, blockedReason: "fraud" });
-  assertEquals((await getAccount(kv, account.id))?.blockedReason, "fraud");
-  await updateAccount(kv, account.id, { blockedAtMs: undefined, blockedReason: undefined });
+  await updateAccount(kv, account.id, { lowBalanceMicroVnd: 5n, lowBalanceMailedAtMs: 6 });
+  assertEquals((await getAccount(kv, account.id))?.lowBalanceMicroVnd, 5n);
+  const cleared = { lowBalanceMicroVnd: undefined, lowBalanceMailedAtMs: undefined };
+  await updateAccount(kv, account.id, cleared);
   assertEquals(await getAccount(kv, account.id), account);
 });
 
@@ -57,12 +59,22 @@ Deno.test("concurrent changes of different fields all survive", async () => {
   await Promise.all([
     updateAccount(kv, id, { locale: "en" }),
     updateAccount(kv, id, { lowBalanceMicroVnd: 7n }),
-    updateAccount(kv, id, { blockedAtMs: 9 }),
+    block(kv, id),
   ]);
   const account = await getAccount(kv, id);
   assertEquals(account?.locale, "en");
   assertEquals(account?.lowBalanceMicroVnd, 7n);
   assertEquals(account?.blockedAtMs, 9);
+});
+
+Deno.test("a block and its end keep everything else; a deleted account cannot be blocked", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const account = await createAccount(kv, { nowMs: 1, email, locale: "vi" });
+  const blocked = await block(kv, account.id);
+  assertEquals([blocked?.blockedAtMs, blocked?.blockedReason], [9, "test"]);
+  assertEquals(await block(kv, account.id, false), account);
+  await forgetPerson(kv, account.id, 50);
+  assertEquals(await block(kv, account.id), undefined);
 });
 
 Deno.test("an identity belongs to one account only", async () => {

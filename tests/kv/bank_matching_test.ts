@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
-import { updateAccount } from "../../kv/accounts.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
 import { getBankEvent, listReviews, listUnreadable } from "../../kv/bank_events.ts";
 import { findMovement } from "../../kv/ledger.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../kv/topups.ts";
 import { notice, topupWorld, withoutReference } from "../support/topup_world.ts";
+import { block } from "../support/blocked_account.ts";
 
 Deno.test("the exact sum in time is credited, the order paid", async () => {
   using kv = await Deno.openKv(":memory:");
@@ -108,7 +108,7 @@ Deno.test("everything that does not name one open customer goes to review, uncre
   );
   await cancelTopupOrder(kv, { code: cancelled!.code, accountId: ann!.id, nowMs: world.nowMs });
   await forgetPerson(kv, closed!.id, world.nowMs);
-  await updateAccount(kv, blocked!.id, { blockedAtMs: world.nowMs });
+  await block(kv, blocked!.id);
   const cases = [
     [notice("NGUYEN VAN A chuyen tien"), "no_code"],
     [notice("ST7K2M9QXJ"), "unknown_code"],

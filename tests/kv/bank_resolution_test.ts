@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AccountId } from "../../core/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
-import { updateAccount } from "../../kv/accounts.ts";
 import {
   adjustWallet,
   decideApproval,
@@ -14,6 +13,7 @@ import { listAuditLines } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
 import { notice, operator, topupWorld } from "../support/topup_world.ts";
+import { block } from "../support/blocked_account.ts";
 
 async function reviewed(kv: Deno.Kv) {
   const world = topupWorld(kv);
@@ -86,7 +86,7 @@ Deno.test("a blocked account may be given its money, a deleted or unknown one ma
     ok: false,
     why: "target",
   });
-  await updateAccount(kv, ann.id, { blockedAtMs: 1 });
+  await block(kv, ann.id);
   const target = { kind: "account", accountId: ann.id } as const;
   assert((await assignBankEvent(kv, { ref: event, target, reason: "r" }, context)).ok);
   assertEquals(await world.balanceVnd(ann.id), 200_000);

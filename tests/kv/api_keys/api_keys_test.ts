@@ -3,7 +3,7 @@ import type { AccountId } from "../../../core/ids.ts";
 import { hashApiKey, newApiKey } from "../../../core/keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { limits } from "../../../core/limits.ts";
-import { createAccount, updateAccount } from "../../../kv/accounts.ts";
+import { createAccount } from "../../../kv/accounts.ts";
 import {
   createApiKey,
   findApiKeyByHash,
@@ -15,6 +15,7 @@ import {
 } from "../../../kv/api_keys.ts";
 import { openControl } from "../../../kv/control.ts";
 import { openKeyDirectory } from "../../../kv/key_directory.ts";
+import { block } from "../../support/blocked_account.ts";
 
 const masterKeys = await readMasterKeys(newMasterKey());
 
@@ -147,7 +148,7 @@ Deno.test("keys of a blocked account are refused within the same bound", async (
     const account = await createAccount(kv, { nowMs: 1 });
     const { secret } = await make(kv, account.id);
     await directory.lookup(secret);
-    await updateAccount(kv, account.id, { blockedAtMs: clock.ms });
+    await block(kv, account.id);
     await control.refresh();
     assertEquals(await directory.lookup(secret), undefined);
   } finally {

@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { findAccountByEmail, getAccount, updateAccount } from "../../../kv/accounts.ts";
+import { findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
 import { createOpenIdClient } from "../../../routes/auth/openid.ts";
 import { type DashboardWorld, openDashboardWorld } from "../../support/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { type OpenIdIssuer, openOpenIdIssuer } from "../../support/openid_issuer.ts";
 import type { TestBrowser } from "../../support/test_browser.ts";
+import { block } from "../../support/blocked_account.ts";
 
 const baseUrl = "https://gw.example";
 const callback = `${baseUrl}/auth/openid/callback`;
@@ -140,7 +141,7 @@ openIdTest("next leads only to pages of this site, also from afar", async () => 
 openIdTest("a blocked account stays out", async () => {
   await using all = await openWorld();
   const { account } = await all.world.signIn("ann@example.com");
-  await updateAccount(all.world.kv, account.id, { blockedAtMs: 1 });
+  await block(all.world.kv, account.id);
   const browser = all.world.browser();
   const { answer } = await signIn(all, browser);
   assertEquals(answer.status, 422);

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { updateAccount } from "../../../kv/accounts.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../routes/auth/password_hash.ts";
 import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
 import { formsOf } from "../../support/test_browser.ts";
+import { block } from "../../support/blocked_account.ts";
 
 const email = "ann@example.com";
 
@@ -163,7 +163,7 @@ Deno.test("guessing is slowed down by machine, also over many addresses", async 
 Deno.test("a blocked account cannot sign in, and its sessions end", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn(email);
-  await updateAccount(world.kv, account.id, { blockedAtMs: 1 });
+  await block(world.kv, account.id);
   assertEquals((await browser.get("/account")).status, 303);
   assert(!browser.cookies.has("__Host-session"));
   const answer = await trySignIn(world);
