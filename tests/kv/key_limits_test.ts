@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
@@ -125,6 +125,35 @@ Deno.test("calls in flight count in full: a limit of ten calls admits ten of fif
     }
     for (const { reservation } of admitted) world.teller.release(reservation);
     assertEquals(await spend(world, 100), true);
+  });
+});
+
+Deno.test("what was spent counts at once for the month too, and the day turns between two looks", async () => {
+  const options = { dailyLimitMicroVnd: fromVnd(60), monthlyLimitMicroVnd: fromVnd(100) };
+  await inWorld(options, async (world) => {
+    world.clock.ms = Date.UTC(2026, 10, 20, 16, 59, 59);
+    assertEquals(await spend(world, 60), true);
+    world.clock.ms += 1_000; // midnight in Hà Nội; the figures are a second old
+    assertEquals(await spend(world, 40), true);
+    const refused = await world.teller.reserveFor(world.key, fromVnd(1));
+    assertEquals(refused.ok ? undefined : refused.reason, "key_limit");
+  });
+  await inWorld({ monthlyLimitMicroVnd: fromVnd(100) }, async (world) => {
+    assertEquals(await spend(world, 70), true);
+    assertEquals(await spend(world, 40), false);
+  });
+});
+
+Deno.test("a call whose settlement fails gives back what it held", async () => {
+  await inWorld({ dailyLimitMicroVnd: fromVnd(100) }, async (world) => {
+    const first = draft(world, 1);
+    const done = await world.teller.reserveFor(world.key, fromVnd(1));
+    assert(done.ok);
+    await world.teller.settle(done.reservation, first);
+    const held = await world.teller.reserveFor(world.key, fromVnd(90));
+    assert(held.ok);
+    await assertRejects(() => world.teller.settle(held.reservation, first));
+    assertEquals(await spend(world, 90), true);
   });
 });
 

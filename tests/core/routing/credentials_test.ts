@@ -1,0 +1,37 @@
+import { assertEquals } from "@std/assert";
+import { limits } from "../../../core/limits.ts";
+import { Credentials } from "../../../core/routing/credentials.ts";
+
+Deno.test("a limit never shortens the rest of a key that was refused", () => {
+  const credentials = new Credentials(["one"]);
+  credentials.refused("one", 0);
+  credentials.limited("one", 0, 1_000);
+  assertEquals(credentials.hasFresh(limits.credentialRestMs - 1), false);
+  assertEquals(credentials.hasFresh(limits.credentialRestMs), true);
+});
+
+Deno.test("a key that is refused again and again rests longer each time, up to a bound", () => {
+  const credentials = new Credentials(["one"]);
+  let nowMs = 0;
+  let lastRestMs = 0;
+  for (let time = 0; time < 40; time++) {
+    credentials.refused("one", nowMs);
+    let restMs = Math.max(lastRestMs, limits.credentialRestMs);
+    while (!credentials.hasFresh(nowMs + restMs)) restMs *= 2;
+    assertEquals(restMs >= lastRestMs && restMs <= limits.credentialRestMaxMs * 2, true);
+    lastRestMs = restMs;
+    nowMs += restMs;
+  }
+  credentials.worked("one");
+  credentials.refused("one", nowMs);
+  assertEquals(credentials.hasFresh(nowMs + limits.credentialRestMs), true);
+});
+
+Deno.test("keys take turns, and one that rests is passed over", () => {
+  const credentials = new Credentials(["one", "two", "three"]);
+  credentials.limited("two", 0, 5_000);
+  assertEquals([0, 1, 2, 3].map((at) => credentials.take(at)), ["one", "three", "one", "three"]);
+  assertEquals(credentials.resting(0), 1);
+  assertEquals(credentials.take(5_000), "one");
+  assertEquals(credentials.take(5_000), "two");
+});
