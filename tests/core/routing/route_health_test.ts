@@ -137,3 +137,12 @@ Deno.test("a beaten probe has failed; a beaten call only shows how slow the rout
   assertEquals(health.nextProbeMs, probeMs + 2_000 + 2 * limits.breakerPauseMs);
   assertEquals(health.inFlight, 0);
 });
+
+Deno.test("a probe whose start is known in whole milliseconds still closes the breaker", () => {
+  const health = new RouteHealth();
+  fail(health, limits.breakerConsecutiveFailures, 0);
+  const beganAtMs = limits.breakerPauseMs + 0.9;
+  assertEquals(health.availability(beganAtMs), "probe");
+  health.begin(beganAtMs);
+  assertEquals(health.end(success, beganAtMs + 5, middle, Math.floor(beganAtMs)), "closed");
+});
