@@ -14,7 +14,7 @@ const texts = defineTexts({
     notFoundText: "The address may be mistyped, or the page has moved.",
     forbidden: "This form is no longer valid",
     forbiddenText:
-      "You were signed out meanwhile, or the page was open for too long. Go back, reload it and try again.",
+      "You signed in or out in another window, or the page was open for too long. Go back, reload it and try again.",
     tooLarge: "That is too large",
     tooLargeText: "The form you sent is larger than we accept.",
     failed: "Something went wrong",
@@ -28,7 +28,7 @@ const texts = defineTexts({
     notFoundText: "Có thể địa chỉ bị gõ sai, hoặc trang đã được chuyển đi.",
     forbidden: "Biểu mẫu này không còn hiệu lực",
     forbiddenText:
-      "Bạn đã bị đăng xuất, hoặc trang được mở quá lâu. Hãy quay lại, tải lại trang và thử lại.",
+      "Bạn đã đăng nhập hoặc đăng xuất ở cửa sổ khác, hoặc trang được mở quá lâu. Hãy quay lại, tải lại trang và thử lại.",
     tooLarge: "Quá lớn",
     tooLargeText: "Biểu mẫu bạn gửi lớn hơn mức chúng tôi nhận.",
     failed: "Đã có lỗi xảy ra",

@@ -40,6 +40,16 @@ function visitorSecret(c: Context, cookies: Cookies): string {
   return fresh;
 }
 
+/**
+ * The page to come back to: this one, or for a form that was sent the one it stands on, as the browser tells. Never
+ * another site's: only path and query are taken.
+ */
+function pagePath(c: Context): string {
+  const isPage = c.req.method === "GET" || c.req.method === "HEAD";
+  const page = isPage ? new URL(c.req.url) : URL.parse(c.req.header("referer") ?? "");
+  return page === null ? "/" : page.pathname + page.search;
+}
+
 /** Puts `visitor` (and `signedIn`) into the context. */
 export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
@@ -50,13 +60,12 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
     const secret = signedIn === undefined || token === undefined
       ? visitorSecret(c, cookies)
       : token;
-    const url = new URL(c.req.url);
     c.set("visitor", {
       locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.account.locale ??
         acceptedLocale(c.req.header("accept-language")),
       theme: parseTheme(readPreference(c, "theme")),
       csrfToken: await hashSecret("csrf", secret),
-      path: url.pathname + url.search,
+      path: pagePath(c),
       signedIn,
       sandbox: deps.sandbox,
     });

@@ -20,7 +20,7 @@ export interface Visitor {
   readonly theme: Theme;
   /** Goes into every form ({@linkcode CsrfField}) and into the header `x-csrf-token` of scripted requests. */
   readonly csrfToken: string;
-  /** Path and query of this request, to come back to. */
+  /** Path and query of the page, to come back to; for a form that was sent, of the page it stands on. */
   readonly path: string;
   readonly signedIn: SignedIn | undefined;
   /** The gateway runs on the built-in provider and play money. */

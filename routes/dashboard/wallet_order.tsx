@@ -79,6 +79,9 @@ function OrderNotice({ view, status, locale }: {
           <p>
             {t.waiting} {t.validUntil(formatDateTime(order.expiresAtMs, locale))}
           </p>
+          <noscript>
+            <p>{t.reloadToSee}</p>
+          </noscript>
         </Notice>
       );
     case "paid":

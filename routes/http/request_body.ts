@@ -4,8 +4,9 @@ import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 
 function tooLarge(maxBytes: number): GatewayError {
-  const megabytes = Math.round(maxBytes / (1024 * 1024));
-  return new GatewayError("request_too_large", `The request body has more than ${megabytes} MB`);
+  const kilobytes = Math.floor(maxBytes / 1024);
+  const size = kilobytes < 1024 ? `${kilobytes} KB` : `${Math.floor(kilobytes / 1024)} MB`;
+  return new GatewayError("request_too_large", `The request body has more than ${size}`);
 }
 
 function tooSlow(): GatewayError {

@@ -17,7 +17,7 @@ export function shiftDay(day: string, count: number): string {
 
 /** Reads a day that came from outside: a real date in the form of an `<input type="date">`. */
 export function parseDay(text: string | undefined): string | undefined {
-  if (text === undefined || !/^20\d{2}-\d{2}-\d{2}$/.test(text)) return undefined;
+  if (text === undefined || !/^[2-9]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
   const atMs = Date.parse(`${text}T00:00:00Z`);
   return Number.isNaN(atMs) || shiftDay(text, 0) !== text ? undefined : text;
 }

@@ -220,6 +220,32 @@ await browserTest("from sign-up to the exported invoice", async (browser) => {
   });
 });
 
+await browserTest(
+  "a refused form keeps its page, and a session that has ended is said so",
+  async (browser) => {
+    await withGateway(browser, async (journey) => {
+      const page = await signUp(journey, customerEmail);
+      await page.goto(`${journey.address}/wallet`);
+      const amount = page.locator('input[name="amount"]');
+      await amount.fill("1");
+      await amount.press("Enter");
+      await page.waitForURL(`${journey.address}/wallet/orders`);
+      await page.getByRole("button", { name: "Tiếng Việt" }).click();
+      await page.waitForURL(`${journey.address}/wallet`);
+      assertEquals(await page.locator("html").getAttribute("lang"), "vi");
+      await page.getByRole("button", { name: "English" }).click();
+
+      await makeKey(page);
+      await page.getByRole("link", { name: "Playground", exact: true }).click();
+      await page.getByLabel("Your message").fill("Say something.");
+      await page.context().clearCookies();
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.locator("#playground-answer").getByText("You are signed out").waitFor();
+      assertEquals(await page.locator("main").count(), 1);
+    });
+  },
+);
+
 await browserTest("a keyboard is enough, and dangerous things are asked twice", async (browser) => {
   await withGateway(browser, async (journey) => {
     const page = await signUp(journey, customerEmail);

@@ -34,6 +34,7 @@ const texts = defineTexts({
     waiting: "The answer appears here.",
     receipt: "Receipt",
     failed: "The call failed",
+    signedOut: "You are signed out. Load this page again to sign in.",
     noKey: "You need a key first",
     noKeyHint: "Calls are counted by key, those from here too.",
     makeKey: "Make a key",
@@ -52,6 +53,7 @@ const texts = defineTexts({
     waiting: "Câu trả lời hiện ở đây.",
     receipt: "Biên nhận",
     failed: "Lệnh gọi không thành công",
+    signedOut: "Bạn đã đăng xuất. Hãy tải lại trang này để đăng nhập.",
     noKey: "Bạn cần một khoá trước",
     noKeyHint: "Lệnh gọi được tính theo khoá, kể cả từ đây.",
     makeKey: "Tạo khoá",
@@ -102,7 +104,7 @@ async function playgroundPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     <>
       <noscript>{t.needsScript}</noscript>
       <Card>
-        <form id="playground" data-failed={t.failed}>
+        <form id="playground" data-failed={t.failed} data-signed-out={t.signedOut}>
           <div class="fields">
             <SelectField
               name="model"

@@ -31,6 +31,13 @@ function showFailure(message) {
   answer.textContent = `${form.dataset.failed}: ${message}`;
 }
 
+/* Failures of the gateway are JSON; a page comes from the sign-in, or from a token that is no longer valid. */
+async function showRefusal(response) {
+  const isJson = response.headers.get("content-type")?.startsWith("application/json");
+  if (!isJson) return showFailure(form.dataset.signedOut);
+  showFailure((await response.json()).error?.message ?? String(response.status));
+}
+
 async function readAnswer(response) {
   for await (const data of events(response.body)) {
     if (data === "[DONE]") return;
@@ -44,7 +51,7 @@ async function showReceipt(requestId) {
   const response = await fetch(`/receipts/${encodeURIComponent(requestId)}?fragment`, {
     headers: { accept: "text/html" },
   });
-  if (!response.ok) return;
+  if (!response.ok || response.redirected) return;
   receipt.innerHTML = await response.text();
   receipt.hidden = false;
 }
@@ -68,8 +75,8 @@ async function run() {
       signal: running.signal,
     });
     requestId = response.headers.get("x-request-id");
-    if (response.ok) await readAnswer(response);
-    else showFailure((await response.json()).error?.message ?? String(response.status));
+    if (response.ok && !response.redirected) await readAnswer(response);
+    else await showRefusal(response);
   } catch (error) {
     if (error.name !== "AbortError") showFailure(error.message);
   } finally {
