@@ -99,7 +99,7 @@ export const bankTexts = defineTexts({
     journal: "Journal",
     import: "Import a statement",
     importText:
-      "A CSV export of your bank. What a webhook has told of already is recognised; import it as often as you like.",
+      "A CSV export of your bank. What a webhook has told of already is recognised; import it as often as you like, but do not save it in a spreadsheet before: its rows would wait for you again.",
     receivingAccount: "Statement of account",
     file: "CSV file",
     importButton: "Import",
@@ -181,7 +181,7 @@ export const bankTexts = defineTexts({
     journal: "Nhật ký",
     import: "Nhập sao kê",
     importText:
-      "Tệp CSV xuất từ ngân hàng. Giao dịch đã có từ webhook sẽ được nhận ra; nhập lại bao nhiêu lần cũng được.",
+      "Tệp CSV xuất từ ngân hàng. Giao dịch đã có từ webhook sẽ được nhận ra; nhập lại bao nhiêu lần cũng được, nhưng đừng lưu lại bằng bảng tính trước khi nhập: các dòng sẽ phải đối soát lần nữa.",
     receivingAccount: "Sao kê của tài khoản",
     file: "Tệp CSV",
     importButton: "Nhập",
