@@ -37,6 +37,8 @@ export type ReviewReason =
   | "amount_over_limit"
   /** Another notice may speak of the same movement: see `about`. */
   | "possible_duplicate"
+  /** The payer's account has a number of ours, but the memo names an order. */
+  | "payer_number_of_ours"
   /** An operator put it back into the queue. */
   | "returned";
 

@@ -124,3 +124,41 @@ export function joinMovement(
     .set(search.guard.key, (search.guard.value ?? 0) + 1)
     .set(known.entry.key, movement);
 }
+
+/**
+ * Prepares for an atomic: a notice that was joined to a movement, or set aside, stands for one of its own after all, so
+ * that other sources of it are recognised. Changes nothing if it does already.
+ *
+ * @param account the receiving account under its one name
+ * @param joinedTo the notice whose movement it was taken for
+ */
+export async function separateMovement(
+  kv: Deno.Kv,
+  event: BankEvent,
+  account: string,
+  joinedTo: BankEvent | undefined,
+): Promise<(operation: Deno.AtomicOperation) => void> {
+  // Reads the guard before the rows: both change under it only.
+  const search = await searchMovement(kv, event, account);
+  const rowOf = (one: BankEvent) => {
+    const { direction, amountMicroVnd, time, source, id } = one;
+    const key = bankMovementKey(account, direction, amountMicroVnd, time.atMs, source, id);
+    return kv.get<KnownMovement>(key);
+  };
+  if ((await rowOf(event)).value !== null) return () => {};
+  const former = joinedTo === undefined ? undefined : await rowOf(joinedTo);
+  return (operation) => {
+    addMovement(operation, search);
+    if (former === undefined || former.value === null) return;
+    const { toldBy, imports = [], ...traits } = former.value;
+    const told = importsOf(search.traits);
+    operation.set(
+      former.key,
+      {
+        ...traits,
+        toldBy: toldBy.filter((source) => source !== event.source),
+        imports: imports.filter((one) => !told.includes(one)),
+      } satisfies KnownMovement,
+    );
+  };
+}

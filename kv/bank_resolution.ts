@@ -5,6 +5,7 @@
 import type { AccountId } from "../core/ids.ts";
 import { creditOperationId } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
+import type { ReceivingAccount } from "../core/topup/receiving_account.ts";
 import type { Account } from "./accounts.ts";
 import {
   type BankEventRef,
@@ -13,10 +14,11 @@ import {
   changeBankEvent,
   getBankEvent,
 } from "./bank_events.ts";
-import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
+import { type CreditedTransfer, movementAccount, paymentOf } from "./bank_matching.ts";
+import { separateMovement } from "./bank_movements.ts";
 import { accountKey } from "./keys.ts";
 import { credit } from "./ledger.ts";
-import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
+import { type Actor, addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 
 /** Whose money it is: an order (which is marked paid), or an account without one. */
@@ -130,7 +132,7 @@ export type Verdict =
   /** Staff sends it back by bank. */
   | { readonly kind: "start_refund"; readonly note: string }
   | { readonly kind: "finish_refund"; readonly bankReference: string }
-  /** Back to the queue: a refund that was not sent, or a decision that was wrong. */
+  /** Back to the queue: a refund that was not sent, or a decision that was wrong, the machine's included. */
   | { readonly kind: "return" };
 
 const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
@@ -140,6 +142,12 @@ const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
   finish_refund: "notice_refunded",
   return: "notice_returned",
 };
+
+/** Whether a notice may go back to the queue: what it decided moved no money, and there is money to decide about. */
+export function mayReturn(state: BankEventState): boolean {
+  return state.kind === "refund_pending" || state.kind === "duplicate" ||
+    (state.kind === "ignored" && (state.reason === "operator" || state.reason === "own_transfer"));
+}
 
 /** The state that a verdict leads to; `undefined` if it is not allowed from the present one. */
 function nextState(
@@ -165,12 +173,17 @@ function nextState(
         ? { kind: "refunded", by, bankReference: verdict.bankReference, atMs }
         : undefined;
     case "return": {
-      const mayReturn = state.kind === "refund_pending" ||
-        (state.kind === "ignored" && state.reason === "operator") ||
-        (state.kind === "duplicate" && state.by !== "auto");
-      return mayReturn ? { kind: "review", reason: "returned", atMs } : undefined;
+      const about = state.kind === "duplicate" ? { about: state.of } : {};
+      return mayReturn(state) ? { kind: "review", reason: "returned", ...about, atMs } : undefined;
     }
   }
+}
+
+/** Who decides, when, and which receiving accounts there are. */
+export interface VerdictContext {
+  readonly operator: Actor;
+  readonly nowMs: number;
+  readonly receivingAccounts: readonly ReceivingAccount[];
 }
 
 /** Carries out a decision that moves no money. */
@@ -178,7 +191,7 @@ export async function resolveBankEvent(
   kv: Deno.Kv,
   ref: BankEventRef,
   verdict: Verdict,
-  context: Pick<ResolutionContext, "operator" | "nowMs">,
+  context: VerdictContext,
 ): Promise<ResolutionResult> {
   const entry = await getBankEvent(kv, ref);
   if (entry.value === null) return { ok: false, why: "missing" };
@@ -191,8 +204,12 @@ export async function resolveBankEvent(
   const { operator, nowMs } = context;
   const state = nextState(entry.value, verdict, operator.email, nowMs);
   if (state === undefined) return { ok: false, why: "state" };
+  const separate = verdict.kind === "return"
+    ? await separated(kv, entry.value, context.receivingAccounts)
+    : undefined;
   const operation = kv.atomic();
   changeBankEvent(operation, entry, state);
+  separate?.(operation);
   addAuditLine(operation, operator, {
     act: acts[verdict.kind],
     subject: creditOperationId(ref),
@@ -200,6 +217,17 @@ export async function resolveBankEvent(
     atMs: nowMs,
   });
   return (await operation.commit()).ok ? { ok: true, state } : { ok: false, why: "busy" };
+}
+
+/** What the machine took for no movement, or for part of another, becomes one of its own. */
+async function separated(
+  kv: Deno.Kv,
+  { event, state }: BankEventRow,
+  receivingAccounts: readonly ReceivingAccount[],
+): Promise<(operation: Deno.AtomicOperation) => void> {
+  const joined = state.kind === "duplicate" ? (await getBankEvent(kv, state.of)).value : null;
+  const { name } = movementAccount(event, receivingAccounts);
+  return await separateMovement(kv, event, name, joined?.event);
 }
 
 function detailOf(verdict: Verdict): string {

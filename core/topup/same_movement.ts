@@ -2,11 +2,12 @@
  * Tells whether a notice speaks of a movement that another notice has told of already.
  *
  * Sources use unrelated ids (SePay's webhook and its own list differ too), so the movement itself is compared:
- * account, direction, amount, time and bank reference. Only an equal reference from a different source is proof
- * enough to act alone. Everything that is merely likely goes to people: never a silent credit, never a silent drop.
+ * account, direction, amount, time and bank reference. Only an equal reference from a different source, at a time that
+ * fits and with no other order code, is proof enough to act alone. Everything that is merely likely goes to people:
+ * never a silent credit, never a silent drop.
  */
 import { type BankSource, referenceFamily } from "./bank_event.ts";
-import { type BankTime, sameBankTime } from "./bank_time.ts";
+import { type BankTime, sameBankTime, vietnamDaysApart } from "./bank_time.ts";
 import type { OrderCode } from "./order_code.ts";
 import { referencesDiffer } from "./statement_reference.ts";
 
@@ -39,8 +40,10 @@ export type MovementVerdict<Known extends KnownMovement = KnownMovement> =
   | { readonly kind: "doubtful"; readonly known: Known };
 
 const dayMs = 86_400_000;
-/** An equal reference within this time is the same movement; later it may be a reference used again. */
-const sameReferenceMs = 3 * dayMs;
+/** Where days only are told, a movement is booked on the day after it happened … */
+const bookedLateDays = 1;
+/** … or after a weekend; with a common order code too, that is no reference used again. */
+const bookedLateDaysWithCode = 3;
 /** Clocks and booking times of two sources differ by less than this, unless one of them tells days only. */
 const clockSkewMs = 10 * 60_000;
 /** Same code and amount from two sources within this time are suspicious whatever their clocks say. */
@@ -76,6 +79,15 @@ function sameSourceTwin(left: MovementTraits, right: MovementTraits): boolean {
     (shareCode(left, right) || sameMemo(left.memo, right.memo));
 }
 
+/** Whether an equal reference at these times can be one movement: banks use short references again, on other days. */
+function timesFit(left: MovementTraits, right: MovementTraits): boolean {
+  if (left.time.precision !== "day" && right.time.precision !== "day") {
+    return Math.abs(left.time.atMs - right.time.atMs) <= clockSkewMs;
+  }
+  const allowedDays = shareCode(left, right) ? bookedLateDaysWithCode : bookedLateDays;
+  return vietnamDaysApart(left.time, right.time) <= allowedDays;
+}
+
 function likelySame(newcomer: MovementTraits, known: KnownMovement): boolean {
   const differ = referencesDiffer(newcomer.reference, known.reference);
   // Two different references of one numbering are two movements.
@@ -108,8 +120,8 @@ export function compareMovement<Known extends KnownMovement>(
     newcomer.reference !== "" && one.reference === newcomer.reference
   );
   const proven = equalReference.find((one) =>
-    !one.toldBy.includes(newcomer.source) &&
-    Math.abs(one.time.atMs - newcomer.time.atMs) <= sameReferenceMs
+    !one.toldBy.includes(newcomer.source) && !codesDiffer(newcomer, one) &&
+    timesFit(newcomer, one)
   );
   if (proven !== undefined) return { kind: "same", known: proven };
   const doubtful = equalReference[0] ?? others.find((one) => likelySame(newcomer, one));

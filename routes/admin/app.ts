@@ -10,6 +10,7 @@ import { type AccountId, type ApiKeyId, parseId } from "../../core/ids.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { formatVnd, parseVnd } from "../../core/money/micro_vnd.ts";
 import { inVnd } from "../../core/money/vnd_json.ts";
+import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
 import { createAccount, findAccountByEmail, getAccount, listAccounts } from "../../kv/accounts.ts";
 import { createApiKey, isActive, listApiKeys, revokeApiKey } from "../../kv/api_keys.ts";
 import type { Control } from "../../kv/control.ts";
@@ -19,6 +20,7 @@ import { checkTopups } from "../../kv/topup_checks.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { forgetSecondFactor } from "../../kv/second_factor.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
+import { addNoticeRoutes } from "./notices.ts";
 
 export interface AdminDeps {
   readonly kv: Deno.Kv;
@@ -26,6 +28,7 @@ export interface AdminDeps {
   readonly masterKeys: MasterKeys;
   readonly control: Control;
   readonly teller: Teller;
+  readonly receivingAccounts: readonly ReceivingAccount[];
 }
 
 const accountBody = z.strictObject({ email: z.email().optional() });
@@ -159,6 +162,8 @@ export function createAdminApp(deps: AdminDeps): Hono {
     await forgetSecondFactor(kv, id);
     return context.json({ id, secondFactor: "forgotten" });
   });
+
+  addNoticeRoutes(app, deps);
 
   app.get("/verify", async () => {
     const wallets = await verifyStore(kv);

@@ -194,6 +194,7 @@ async function resolve(c: OperatorContext, deps: OperatorDeps) {
   const result = await resolveBankEvent(deps.kv, ref, verdict, {
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
+    receivingAccounts: deps.topup.receivingAccounts,
   });
   if (!result.ok) return await noticePage(c, deps, t.problems[result.why]);
   return doneAt(c, noticePath(ref), "resolved");

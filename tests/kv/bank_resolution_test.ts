@@ -12,7 +12,7 @@ import { assignBankEvent, resolveBankEvent } from "../../kv/bank_resolution.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
-import { notice, operator, topupWorld } from "../support/topup_world.ts";
+import { notice, operator, topupWorld, withoutReference } from "../support/topup_world.ts";
 
 async function reviewed(kv: Deno.Kv) {
   const world = topupWorld(kv);
@@ -21,7 +21,11 @@ async function reviewed(kv: Deno.Kv) {
   const staff = await operator(world, "staff");
   const event = notice("khong ro");
   await world.intake.take(event, "{}");
-  const context = { operator: staff, nowMs: world.nowMs };
+  const context = {
+    operator: staff,
+    nowMs: world.nowMs,
+    receivingAccounts: world.settings.receivingAccounts,
+  };
   return { world, ann, order, staff, event, context };
 }
 
@@ -132,6 +136,64 @@ Deno.test("a notice is a duplicate only of another one that exists", async () =>
   const other = notice("khac");
   await world.intake.take(other, "{}");
   assert((await mark({ source: "sepay", id: other.id })).ok);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("what the machine took for a duplicate is put back, credited, and known to further sources", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, event: first, context } = await reviewed(kv);
+  const bob = await world.customer("bob");
+  const { code } = await world.order(bob);
+  const reference = first.reference!;
+  const taken = notice(code, { source: "casso", reference, at: "2026-11-20 14:04:00" });
+  await world.intake.take(taken, "{}");
+  assertEquals((await world.state(taken))?.kind, "duplicate");
+  assertEquals(await resolveBankEvent(kv, taken, { kind: "return" }, context), {
+    ok: true,
+    state: {
+      kind: "review",
+      reason: "returned",
+      about: { source: first.source, id: first.id },
+      atMs: world.nowMs,
+    },
+  });
+  const target = { kind: "order", code } as const;
+  assert((await assignBankEvent(kv, { ref: taken, target, reason: "his own" }, context)).ok);
+  assertEquals(await world.balanceVnd(bob.id), 200_000);
+  // The statement's row of Bob's movement: without a movement of its own it would be credited again.
+  const row = withoutReference(notice(code, { source: "csv", at: "2026-11-20 14:04:00" }));
+  await world.intake.take(row, "{}");
+  assertEquals((await world.state(row))?.kind, "review");
+  assertEquals(await world.balanceVnd(bob.id), 200_000);
+  // Casso may tell of the first movement now: nothing of it was told yet.
+  const late = notice("khong ro", { source: "casso", reference });
+  await world.intake.take(late, "{}");
+  const state = await world.state(late);
+  assertEquals(state?.kind === "duplicate" && state.of.id, first.id);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("what was set aside as an own transfer is put back; outgoing money is not", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, context } = await reviewed(kv);
+  const own = notice("chuyen", { payer: { account: "0123456789" }, at: "2026-11-20 18:00:00" });
+  const out = notice("chuyen", { direction: "out" });
+  for (const event of [own, out]) await world.intake.take(event, "{}");
+  assertEquals(await resolveBankEvent(kv, out, { kind: "return" }, context), {
+    ok: false,
+    why: "state",
+  });
+  assert((await resolveBankEvent(kv, own, { kind: "return" }, context)).ok);
+  const target = { kind: "account", accountId: ann.id } as const;
+  assert((await assignBankEvent(kv, { ref: own, target, reason: "r" }, context)).ok);
+  const listed = notice("chuyen", {
+    source: "sepay-poll",
+    reference: own.reference!,
+    at: "2026-11-20 18:00:00",
+  });
+  await world.intake.take(listed, "{}");
+  assertEquals((await world.state(listed))?.kind, "duplicate");
+  assertEquals(await world.balanceVnd(ann.id), 200_000);
   assertEquals(await world.findings(), []);
 });
 

@@ -44,6 +44,27 @@ Deno.test("an equal reference days later is doubtful, not the same", () => {
   assertEquals(verdict(later, webhook), "doubtful 1");
 });
 
+Deno.test("an equal reference is no proof when order codes or times disagree", () => {
+  const other = [parseOrderCode("ST4HWN8RC9")!];
+  const casso = (at: string, codes = webhook.codes) =>
+    movement({ source: "casso", id: "k", time: parseBankTime(at)!, codes });
+  assertEquals(verdict(casso("2026-11-20 14:02:39"), webhook), "same 1");
+  assertEquals(verdict(casso("2026-11-20 14:02:39", []), webhook), "same 1");
+  assertEquals(verdict(casso("2026-11-20 14:02:39", other), webhook), "doubtful 1");
+  // Short references come again on other days.
+  assertEquals(verdict(casso("2026-11-20 14:13:00"), webhook), "doubtful 1");
+  assertEquals(verdict(casso("2026-11-22 14:02:37", []), webhook), "doubtful 1");
+});
+
+Deno.test("a statement that tells days books a day late, or with a common code after a weekend", () => {
+  const row = (at: string, codes = webhook.codes) =>
+    movement({ source: "csv", id: "c", time: parseBankTime(at)!, codes });
+  assertEquals(verdict(row("21/11/2026", []), webhook), "same 1");
+  assertEquals(verdict(row("22/11/2026", []), webhook), "doubtful 1");
+  assertEquals(verdict(row("23/11/2026"), webhook), "same 1");
+  assertEquals(verdict(row("24/11/2026"), webhook), "doubtful 1");
+});
+
 Deno.test("two references of one numbering are two movements", () => {
   assertEquals(verdict(movement({ source: "sepay", id: "2", reference: "REF2" }), webhook), "new");
   assertEquals(
