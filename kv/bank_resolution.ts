@@ -7,6 +7,7 @@ import { creditOperationId } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
 import type { ReceivingAccount } from "../core/topup/receiving_account.ts";
 import type { Account } from "./accounts.ts";
+import { mayBeDuplicateOf } from "./bank_duplicates.ts";
 import {
   type BankEventRef,
   type BankEventRow,
@@ -179,6 +180,9 @@ function nextState(
   }
 }
 
+/** `not_same`: it cannot be the same movement as the notice named (see `mayBeDuplicateOf`). */
+export type VerdictResult = ResolutionResult | { readonly ok: false; readonly why: "not_same" };
+
 /** Who decides, when, and which receiving accounts there are. */
 export interface VerdictContext {
   readonly operator: Actor;
@@ -192,23 +196,26 @@ export async function resolveBankEvent(
   ref: BankEventRef,
   verdict: Verdict,
   context: VerdictContext,
-): Promise<ResolutionResult> {
+): Promise<VerdictResult> {
+  const { operator, nowMs, receivingAccounts } = context;
   const entry = await getBankEvent(kv, ref);
   if (entry.value === null) return { ok: false, why: "missing" };
-  if (verdict.kind === "duplicate") {
-    const same = verdict.of.source === ref.source && verdict.of.id === ref.id;
-    if (same || (await getBankEvent(kv, verdict.of)).value === null) {
-      return { ok: false, why: "target" };
-    }
+  const of = verdict.kind === "duplicate" ? await getBankEvent(kv, verdict.of) : undefined;
+  if (of !== undefined) {
+    const isSelf = of.key.join() === entry.key.join();
+    const fits = !isSelf && of.value !== null &&
+      mayBeDuplicateOf(entry.value, of.value, receivingAccounts);
+    if (!fits) return { ok: false, why: "not_same" };
   }
-  const { operator, nowMs } = context;
   const state = nextState(entry.value, verdict, operator.email, nowMs);
   if (state === undefined) return { ok: false, why: "state" };
   const separate = verdict.kind === "return"
-    ? await separated(kv, entry.value, context.receivingAccounts)
+    ? await separated(kv, entry.value, receivingAccounts)
     : undefined;
   const operation = kv.atomic();
   changeBankEvent(operation, entry, state);
+  // Decided about in between, the other one might become a duplicate of this one.
+  if (of !== undefined) operation.check(of);
   separate?.(operation);
   addAuditLine(operation, operator, {
     act: acts[verdict.kind],

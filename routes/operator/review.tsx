@@ -163,7 +163,7 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** Reads a decision; the name of what is missing otherwise. */
-function verdictOf(form: PostedForm): Verdict | "reason" | "target" {
+function verdictOf(form: PostedForm): Verdict | "reason" | "not_same" {
   const note = form.text("note");
   switch (form.text("verdict")) {
     case "duplicate": {
@@ -171,7 +171,7 @@ function verdictOf(form: PostedForm): Verdict | "reason" | "target" {
       const id = rest.join(":");
       const parsed = parseSource(source);
       return parsed === undefined || !isEventId(id)
-        ? "target"
+        ? "not_same"
         : { kind: "duplicate", of: { source: parsed, id } };
     }
     case "ignore":

@@ -7,7 +7,14 @@ import {
   listApprovals,
   requestApproval,
 } from "../../kv/approvals.ts";
-import { listReviews } from "../../kv/bank_events.ts";
+import type { BankEvent } from "../../core/topup/bank_event.ts";
+import {
+  type BankEventRef,
+  changeBankEvent,
+  getBankEvent,
+  journalBankEvent,
+  listReviews,
+} from "../../kv/bank_events.ts";
 import { assignBankEvent, resolveBankEvent } from "../../kv/bank_resolution.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
@@ -126,17 +133,79 @@ Deno.test("verdicts move no money, keep the sums whole and can be taken back", a
   ]);
 });
 
-Deno.test("a notice is a duplicate only of another one that exists", async () => {
+Deno.test("a notice is a duplicate only of one that may be the same movement and stands for itself", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, event, context } = await reviewed(kv);
-  const mark = (of: { source: "sepay"; id: string }) =>
-    resolveBankEvent(kv, event, { kind: "duplicate", of }, context);
-  assertEquals(await mark({ source: "sepay", id: event.id }), { ok: false, why: "target" });
-  assertEquals(await mark({ source: "sepay", id: "1" }), { ok: false, why: "target" });
-  const other = notice("khac");
+  const mark = (of: BankEvent, one = event) =>
+    resolveBankEvent(kv, one, { kind: "duplicate", of }, context);
+  const refused = { ok: false, why: "not_same" } as const;
+  const others = [
+    notice("ra", { direction: "out" }),
+    notice("it hon", { amountVnd: 199_999 }),
+    notice("noi khac", { account: "555" }),
+  ];
+  for (const other of others) {
+    await world.intake.take(other, "{}");
+    assertEquals(await mark(other), refused, other.memo);
+  }
+  const waiting = notice("chua xu ly");
+  await journalBankEvent(kv, waiting, "{}", world.nowMs);
+  for (const other of [event, waiting, notice("khong co")]) {
+    assertEquals(await mark(other), refused, other.memo);
+  }
+  await world.intake.sweep();
+  // The virtual account and the one behind it are one.
+  const other = notice("khac", { account: "VA00001" });
   await world.intake.take(other, "{}");
-  assert((await mark({ source: "sepay", id: other.id })).ok);
-  assertEquals(await world.findings(), []);
+  assert((await mark(other)).ok);
+  assertEquals(await mark(event, other), refused);
+  const { totals, problems } = await checkTopups(kv, world.nowMs);
+  assertEquals([totals.movements, problems], [4, []]);
+});
+
+Deno.test("two notices that are marked as duplicates of each other at once stay one received movement", async () => {
+  for (let round = 0; round < 20; round++) {
+    using kv = await Deno.openKv(":memory:");
+    const { world, event, context } = await reviewed(kv);
+    const other = notice("khac");
+    await world.intake.take(other, "{}");
+    const results = await Promise.all([
+      resolveBankEvent(kv, event, { kind: "duplicate", of: other }, context),
+      resolveBankEvent(kv, other, { kind: "duplicate", of: event }, context),
+    ]);
+    assertEquals(results.filter(({ ok }) => ok).length, 1);
+    assertEquals((await checkTopups(kv, world.nowMs)).totals.receivedMicroVnd, fromVnd(200_000));
+    assertEquals(await world.findings(), []);
+  }
+});
+
+Deno.test("checkTopups() reports duplicates whose money is nowhere", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, event, context } = await reviewed(kv);
+  const [middle, small] = [notice("giua"), notice("nho", { amountVnd: 5 })];
+  for (const one of [middle, small]) await world.intake.take(one, "{}");
+  const says = async () =>
+    (await checkTopups(kv, world.nowMs)).problems.filter((line) => /duplicate/.test(line));
+  // As an older version allowed it.
+  const point = async (one: BankEvent, of: BankEventRef) => {
+    const entry = await getBankEvent(kv, one);
+    assert(entry.value !== null);
+    const operation = kv.atomic();
+    changeBankEvent(operation, entry, { kind: "duplicate", of, by: "staff", atMs: 1 });
+    assert((await operation.commit()).ok);
+  };
+  const about = (one: BankEvent, what: string) => `in:sepay:${one.id}: ${what}`;
+  assert((await resolveBankEvent(kv, event, { kind: "duplicate", of: middle }, context)).ok);
+  assertEquals(await says(), []);
+  await point(middle, event);
+  const circle = "duplicates in a circle: their money is nowhere";
+  assertEquals(await says(), [about(event, circle), about(middle, circle)]);
+  await point(middle, small);
+  const amount = "a duplicate of another amount or direction";
+  assertEquals(await says(), [about(event, amount), about(middle, amount)]);
+  await point(middle, { source: "sepay", id: "nothing" });
+  const missing = "a duplicate of a notice that is not there";
+  assertEquals(await says(), [about(event, missing), about(middle, missing)]);
 });
 
 Deno.test("what the machine took for a duplicate is put back, credited, and known to further sources", async () => {
