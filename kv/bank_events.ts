@@ -39,6 +39,8 @@ export type ReviewReason =
   | "possible_duplicate"
   /** The payer's account has a number of ours, but the memo names an order. */
   | "payer_number_of_ours"
+  /** Money has been moved by hand under the id that its credit would have. */
+  | "credited_by_hand"
   /** An operator put it back into the queue. */
   | "returned";
 

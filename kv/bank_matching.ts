@@ -245,8 +245,12 @@ async function creditOrder(
       });
     },
   });
-  // Anything else means that the rows changed meanwhile: look again.
-  return outcome.status === "applied" ? state : "again";
+  if (outcome.status === "applied") return state;
+  // The rows changed meanwhile: look again.
+  if (outcome.status === "conflict" || outcome.status === "insufficient") return "again";
+  // Its operation id is in the ledger. If another process has just credited the notice, this write fails.
+  const taken = { kind: "review", reason: "credited_by_hand", atMs } as const;
+  return await write(settings.kv, entry, taken, (operation) => addMovement(operation, search));
 }
 
 /** The payment row of a notice. */

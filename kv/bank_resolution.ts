@@ -36,11 +36,12 @@ export interface Assignment {
 
 /**
  * What an act came to. `state`: the notice is in a state that does not allow it (decided meanwhile?). `target`: there is
- * no such order or account, or it is closed. `busy`: the rows changed; look again.
+ * no such order or account, or it is closed. `taken`: another sum, or another wallet, was credited by hand under the
+ * notice's id. `busy`: the rows changed; look again.
  */
 export type ResolutionResult =
   | { readonly ok: true; readonly state: BankEventState }
-  | { readonly ok: false; readonly why: "missing" | "state" | "target" | "busy" };
+  | { readonly ok: false; readonly why: "missing" | "state" | "target" | "taken" | "busy" };
 
 /** Who acts, when, and what else belongs into the same commit. */
 export interface ResolutionContext {
@@ -95,6 +96,18 @@ export async function assignBankEvent(
     by: operator.email,
     atMs: nowMs,
   };
+  const place = (operation: Deno.AtomicOperation, how: string) => {
+    changeBankEvent(operation, entry, state);
+    if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
+    operation.check(account);
+    addAuditLine(operation, operator, {
+      act: "notice_assigned",
+      subject: creditOperationId(event),
+      detail: `${order?.value.code ?? account.value.id}: ${assignment.reason}${how}`,
+      atMs: nowMs,
+    });
+    context.attach?.(operation);
+  };
   const outcome = await credit(kv, {
     accountId: account.value.id,
     amountMicroVnd: event.amountMicroVnd,
@@ -103,16 +116,7 @@ export async function assignBankEvent(
     reason: order?.value.code ?? assignment.reason,
     atMs: nowMs,
     attach(operation) {
-      changeBankEvent(operation, entry, state);
-      if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
-      operation.check(account);
-      addAuditLine(operation, operator, {
-        act: "notice_assigned",
-        subject: creditOperationId(event),
-        detail: `${order?.value.code ?? account.value.id}: ${assignment.reason}`,
-        atMs: nowMs,
-      });
-      context.attach?.(operation);
+      place(operation, "");
       context.onCredited?.(operation, {
         account: account.value,
         event,
@@ -121,7 +125,18 @@ export async function assignBankEvent(
       });
     },
   });
-  return outcome.status === "applied" ? { ok: true, state } : { ok: false, why: "busy" };
+  if (outcome.status === "applied") return { ok: true, state };
+  if (outcome.status === "conflict" || outcome.status === "insufficient") {
+    return { ok: false, why: "busy" };
+  }
+  // The money was moved by hand under this id: the same sum to the same wallet was this notice's, and is not moved again.
+  const { accountId, amountMicroVnd } = outcome.entry;
+  if (accountId !== account.value.id || amountMicroVnd !== event.amountMicroVnd) {
+    return { ok: false, why: "taken" };
+  }
+  const operation = kv.atomic();
+  place(operation, " (had been credited by hand)");
+  return (await operation.commit()).ok ? { ok: true, state } : { ok: false, why: "busy" };
 }
 
 /** Decisions that move no money. */

@@ -15,7 +15,7 @@ import { createAccount, findAccountByEmail, getAccount, listAccounts } from "../
 import { createApiKey, isActive, listApiKeys, revokeApiKey } from "../../kv/api_keys.ts";
 import type { Control } from "../../kv/control.ts";
 import { exportRecords } from "../../kv/export.ts";
-import { credit, debit } from "../../kv/ledger.ts";
+import { credit, debit, isOwnOperationId } from "../../kv/ledger.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { forgetSecondFactor } from "../../kv/second_factor.ts";
@@ -36,7 +36,10 @@ const keyBody = z.strictObject({ name: z.string().min(1).max(100).default("admin
 const creditBody = z.strictObject({
   vnd: z.string(),
   reason: z.string().min(3).max(500),
-  operationId: z.string().min(8).max(100),
+  operationId: z.string().min(8).max(100).refine(
+    (id) => !isOwnOperationId(id),
+    "is the gateway's own (a bank notice is credited on the operator's pages); use another",
+  ),
 });
 const maintenanceBody = z.strictObject({
   on: z.boolean(),

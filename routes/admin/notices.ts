@@ -22,6 +22,7 @@ const refusals = {
   missing: "there is no such notice",
   state: "it waits already, its money has been moved, or it never was money in",
   target: "its account is gone",
+  taken: "its id was used by hand",
   not_same: "it is another movement",
   busy: "it has just changed; try again",
 } as const;

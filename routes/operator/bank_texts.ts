@@ -12,6 +12,7 @@ const reasonsEn: Readonly<Record<ReviewReason, string>> = {
   wrong_account: "Not one of our receiving accounts",
   amount_over_limit: "Above the limit for automatic credit",
   possible_duplicate: "Maybe told already by another notice",
+  credited_by_hand: "Money was moved by hand under its id: name the account to join the two",
   payer_number_of_ours: "Paid for an order from an account with a number of ours",
   returned: "Put back by an operator",
 };
@@ -25,6 +26,7 @@ const reasonsVi: Readonly<Record<ReviewReason, string>> = {
   wrong_account: "Không phải tài khoản nhận tiền của ta",
   amount_over_limit: "Vượt mức tự động ghi có",
   possible_duplicate: "Có thể trùng với thông báo khác",
+  credited_by_hand: "Đã ghi sổ thủ công theo mã của thông báo: hãy nêu tài khoản để ghép lại",
   payer_number_of_ours: "Trả cho một lệnh từ tài khoản có số giống tài khoản của ta",
   returned: "Người vận hành đưa trở lại",
 };

@@ -15,7 +15,8 @@ import {
   journalBankEvent,
   listReviews,
 } from "../../kv/bank_events.ts";
-import { assignBankEvent, resolveBankEvent } from "../../kv/bank_resolution.ts";
+import { assignBankEvent, type AssignTarget, resolveBankEvent } from "../../kv/bank_resolution.ts";
+import { credit } from "../../kv/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
@@ -263,6 +264,33 @@ Deno.test("what was set aside as an own transfer is put back; outgoing money is 
   await world.intake.take(listed, "{}");
   assertEquals((await world.state(listed))?.kind, "duplicate");
   assertEquals(await world.balanceVnd(ann.id), 200_000);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("a notice whose id was credited by hand waits for a person, and is joined to that credit", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, order, context } = await reviewed(kv);
+  const bob = await world.customer("bob");
+  const event = notice(order.code, { at: "2026-11-20 18:00:00" });
+  const byHand = await credit(kv, {
+    accountId: ann.id,
+    amountMicroVnd: event.amountMicroVnd,
+    kind: "admin",
+    operationId: `in:sepay:${event.id}`,
+    reason: "the bank is late",
+    atMs: world.nowMs,
+  });
+  assertEquals(byHand.status, "applied");
+  await world.intake.take(event, "{}");
+  const state = await world.state(event);
+  assertEquals(state?.kind === "review" && state.reason, "credited_by_hand");
+  assertEquals([world.problems, await world.balanceVnd(ann.id)], [[], 200_000]);
+  const assign = (target: AssignTarget) =>
+    assignBankEvent(kv, { ref: event, target, reason: "r" }, context);
+  assertEquals(await assign({ kind: "account", accountId: bob.id }), { ok: false, why: "taken" });
+  assert((await assign({ kind: "order", code: order.code })).ok);
+  assertEquals([await world.balanceVnd(ann.id), await world.balanceVnd(bob.id)], [200_000, 0]);
+  assertEquals((await getTopupOrder(kv, order.code)).value?.state, "paid");
   assertEquals(await world.findings(), []);
 });
 

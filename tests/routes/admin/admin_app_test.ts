@@ -1,9 +1,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Hono } from "hono";
+import type { VideoId } from "../../../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
+import { creditOperationId } from "../../../core/topup/bank_event.ts";
 import { openControl } from "../../../kv/control.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { openTeller } from "../../../kv/teller/mod.ts";
+import { refundOperationId } from "../../../kv/videos/transitions.ts";
 import { createAdminApp } from "../../../routes/admin/app.ts";
 import {
   notice,
@@ -55,5 +58,29 @@ Deno.test("a notice that the machine took for a duplicate is put back by the com
       assertEquals(refused.status, 400);
       assertStringIncludes((await refused.json()).error, why);
     }
+    assertEquals(await world.findings(), []);
+  }));
+
+Deno.test("money is not moved by hand under an operation id of the gateway's own", () =>
+  administered(async (world, app) => {
+    const ann = await world.customer("ann");
+    const event = notice((await world.order(ann)).code);
+    const move = (operationId: string, vnd = "200000") =>
+      app.request(`/accounts/${ann.id}/credit`, {
+        method: "POST",
+        body: JSON.stringify({ vnd, reason: "bank is late", operationId }),
+      });
+    const task = { id: "video_1234" as VideoId };
+    const own = [creditOperationId(event), refundOperationId(task), "adj:form-1234", "demo:acc_1"];
+    for (const operationId of own) {
+      const refused = await move(operationId);
+      assertEquals(refused.status, 400, operationId);
+      assertStringIncludes((await refused.json()).error, "the gateway's own");
+      assertEquals((await move(operationId, "-5")).status, 400, operationId);
+    }
+    assertEquals(await world.balanceVnd(ann.id), 0);
+    assertEquals((await move("late-bank-1")).status, 200);
+    await world.intake.take(event, "{}");
+    assertEquals(await world.balanceVnd(ann.id), 400_000);
     assertEquals(await world.findings(), []);
   }));
