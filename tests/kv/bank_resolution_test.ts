@@ -7,39 +7,17 @@ import {
   listApprovals,
   requestApproval,
 } from "../../kv/approvals.ts";
-import type { BankEvent } from "../../core/topup/bank_event.ts";
-import {
-  type BankEventRef,
-  changeBankEvent,
-  getBankEvent,
-  journalBankEvent,
-  listReviews,
-} from "../../kv/bank_events.ts";
+import { listReviews } from "../../kv/bank_events.ts";
 import { assignBankEvent, type AssignTarget, resolveBankEvent } from "../../kv/bank_resolution.ts";
 import { credit } from "../../kv/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
-import { notice, operator, topupWorld, withoutReference } from "../support/topup_world.ts";
-
-async function reviewed(kv: Deno.Kv) {
-  const world = topupWorld(kv);
-  const ann = await world.customer("ann");
-  const order = await world.order(ann);
-  const staff = await operator(world, "staff");
-  const event = notice("khong ro");
-  await world.intake.take(event, "{}");
-  const context = {
-    operator: staff,
-    nowMs: world.nowMs,
-    receivingAccounts: world.settings.receivingAccounts,
-  };
-  return { world, ann, order, staff, event, context };
-}
+import { notice, operator, reviewedNotice } from "../support/topup_world.ts";
 
 Deno.test("assigning credits once, pays the order, and leaves an audit line", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, order, event, context } = await reviewed(kv);
+  const { world, ann, order, event, context } = await reviewedNotice(kv);
   const assignment = {
     ref: event,
     target: { kind: "order", code: order.code } as const,
@@ -66,7 +44,7 @@ Deno.test("assigning credits once, pays the order, and leaves an audit line", as
 Deno.test("of two operators who decide differently at the same moment one is told to look again", async () => {
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
-    const { world, ann, event, context } = await reviewed(kv);
+    const { world, ann, event, context } = await reviewedNotice(kv);
     const target = { kind: "account", accountId: ann.id } as const;
     const results = await Promise.all([
       assignBankEvent(kv, { ref: event, target, reason: "r" }, context),
@@ -80,7 +58,7 @@ Deno.test("of two operators who decide differently at the same moment one is tol
 
 Deno.test("a second source of an assigned movement is still a duplicate", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, event, context } = await reviewed(kv);
+  const { world, ann, event, context } = await reviewedNotice(kv);
   const target = { kind: "account", accountId: ann.id } as const;
   assert((await assignBankEvent(kv, { ref: event, target, reason: "r" }, context)).ok);
   const listed = notice("khong ro", { source: "sepay-poll", reference: event.reference! });
@@ -91,7 +69,7 @@ Deno.test("a second source of an assigned movement is still a duplicate", async 
 
 Deno.test("a blocked account may be given its money, a deleted or unknown one may not", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, event, context } = await reviewed(kv);
+  const { world, ann, event, context } = await reviewedNotice(kv);
   const nobody = { kind: "account", accountId: "acc_nobody" as typeof ann.id } as const;
   assertEquals(await assignBankEvent(kv, { ref: event, target: nobody, reason: "r" }, context), {
     ok: false,
@@ -105,7 +83,7 @@ Deno.test("a blocked account may be given its money, a deleted or unknown one ma
 
 Deno.test("verdicts move no money, keep the sums whole and can be taken back", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, event, context } = await reviewed(kv);
+  const { world, event, context } = await reviewedNotice(kv);
   const resolve = (verdict: Parameters<typeof resolveBankEvent>[2]) =>
     resolveBankEvent(kv, event, verdict, context);
   const state = async () => (await world.state(event))?.kind;
@@ -134,142 +112,9 @@ Deno.test("verdicts move no money, keep the sums whole and can be taken back", a
   ]);
 });
 
-Deno.test("a notice is a duplicate only of one that may be the same movement and stands for itself", async () => {
-  using kv = await Deno.openKv(":memory:");
-  const { world, event, context } = await reviewed(kv);
-  const mark = (of: BankEvent, one = event) =>
-    resolveBankEvent(kv, one, { kind: "duplicate", of }, context);
-  const refused = { ok: false, why: "not_same" } as const;
-  const others = [
-    notice("ra", { direction: "out" }),
-    notice("it hon", { amountVnd: 199_999 }),
-    notice("noi khac", { account: "555" }),
-  ];
-  for (const other of others) {
-    await world.intake.take(other, "{}");
-    assertEquals(await mark(other), refused, other.memo);
-  }
-  const waiting = notice("chua xu ly");
-  await journalBankEvent(kv, waiting, "{}", world.nowMs);
-  for (const other of [event, waiting, notice("khong co")]) {
-    assertEquals(await mark(other), refused, other.memo);
-  }
-  await world.intake.sweep();
-  // The virtual account and the one behind it are one.
-  const other = notice("khac", { account: "VA00001" });
-  await world.intake.take(other, "{}");
-  assert((await mark(other)).ok);
-  assertEquals(await mark(event, other), refused);
-  const { totals, problems } = await checkTopups(kv, world.nowMs);
-  assertEquals([totals.movements, problems], [4, []]);
-});
-
-Deno.test("two notices that are marked as duplicates of each other at once stay one received movement", async () => {
-  for (let round = 0; round < 20; round++) {
-    using kv = await Deno.openKv(":memory:");
-    const { world, event, context } = await reviewed(kv);
-    const other = notice("khac");
-    await world.intake.take(other, "{}");
-    const results = await Promise.all([
-      resolveBankEvent(kv, event, { kind: "duplicate", of: other }, context),
-      resolveBankEvent(kv, other, { kind: "duplicate", of: event }, context),
-    ]);
-    assertEquals(results.filter(({ ok }) => ok).length, 1);
-    assertEquals((await checkTopups(kv, world.nowMs)).totals.receivedMicroVnd, fromVnd(200_000));
-    assertEquals(await world.findings(), []);
-  }
-});
-
-Deno.test("checkTopups() reports duplicates whose money is nowhere", async () => {
-  using kv = await Deno.openKv(":memory:");
-  const { world, event, context } = await reviewed(kv);
-  const [middle, small] = [notice("giua"), notice("nho", { amountVnd: 5 })];
-  for (const one of [middle, small]) await world.intake.take(one, "{}");
-  const says = async () =>
-    (await checkTopups(kv, world.nowMs)).problems.filter((line) => /duplicate/.test(line));
-  // As an older version allowed it.
-  const point = async (one: BankEvent, of: BankEventRef) => {
-    const entry = await getBankEvent(kv, one);
-    assert(entry.value !== null);
-    const operation = kv.atomic();
-    changeBankEvent(operation, entry, { kind: "duplicate", of, by: "staff", atMs: 1 });
-    assert((await operation.commit()).ok);
-  };
-  const about = (one: BankEvent, what: string) => `in:sepay:${one.id}: ${what}`;
-  assert((await resolveBankEvent(kv, event, { kind: "duplicate", of: middle }, context)).ok);
-  assertEquals(await says(), []);
-  await point(middle, event);
-  const circle = "duplicates in a circle: their money is nowhere";
-  assertEquals(await says(), [about(event, circle), about(middle, circle)]);
-  await point(middle, small);
-  const amount = "a duplicate of another amount or direction";
-  assertEquals(await says(), [about(event, amount), about(middle, amount)]);
-  await point(middle, { source: "sepay", id: "nothing" });
-  const missing = "a duplicate of a notice that is not there";
-  assertEquals(await says(), [about(event, missing), about(middle, missing)]);
-});
-
-Deno.test("what the machine took for a duplicate is put back, credited, and known to further sources", async () => {
-  using kv = await Deno.openKv(":memory:");
-  const { world, event: first, context } = await reviewed(kv);
-  const bob = await world.customer("bob");
-  const { code } = await world.order(bob);
-  const reference = first.reference!;
-  const taken = notice(code, { source: "casso", reference, at: "2026-11-20 14:04:00" });
-  await world.intake.take(taken, "{}");
-  assertEquals((await world.state(taken))?.kind, "duplicate");
-  assertEquals(await resolveBankEvent(kv, taken, { kind: "return" }, context), {
-    ok: true,
-    state: {
-      kind: "review",
-      reason: "returned",
-      about: { source: first.source, id: first.id },
-      atMs: world.nowMs,
-    },
-  });
-  const target = { kind: "order", code } as const;
-  assert((await assignBankEvent(kv, { ref: taken, target, reason: "his own" }, context)).ok);
-  assertEquals(await world.balanceVnd(bob.id), 200_000);
-  // The statement's row of Bob's movement: without a movement of its own it would be credited again.
-  const row = withoutReference(notice(code, { source: "csv", at: "2026-11-20 14:04:00" }));
-  await world.intake.take(row, "{}");
-  assertEquals((await world.state(row))?.kind, "review");
-  assertEquals(await world.balanceVnd(bob.id), 200_000);
-  // Casso may tell of the first movement now: nothing of it was told yet.
-  const late = notice("khong ro", { source: "casso", reference });
-  await world.intake.take(late, "{}");
-  const state = await world.state(late);
-  assertEquals(state?.kind === "duplicate" && state.of.id, first.id);
-  assertEquals(await world.findings(), []);
-});
-
-Deno.test("what was set aside as an own transfer is put back; outgoing money is not", async () => {
-  using kv = await Deno.openKv(":memory:");
-  const { world, ann, context } = await reviewed(kv);
-  const own = notice("chuyen", { payer: { account: "0123456789" }, at: "2026-11-20 18:00:00" });
-  const out = notice("chuyen", { direction: "out" });
-  for (const event of [own, out]) await world.intake.take(event, "{}");
-  assertEquals(await resolveBankEvent(kv, out, { kind: "return" }, context), {
-    ok: false,
-    why: "state",
-  });
-  assert((await resolveBankEvent(kv, own, { kind: "return" }, context)).ok);
-  const target = { kind: "account", accountId: ann.id } as const;
-  assert((await assignBankEvent(kv, { ref: own, target, reason: "r" }, context)).ok);
-  const listed = notice("chuyen", {
-    source: "sepay-poll",
-    reference: own.reference!,
-    at: "2026-11-20 18:00:00",
-  });
-  await world.intake.take(listed, "{}");
-  assertEquals((await world.state(listed))?.kind, "duplicate");
-  assertEquals(await world.balanceVnd(ann.id), 200_000);
-  assertEquals(await world.findings(), []);
-});
-
 Deno.test("a notice whose id was credited by hand waits for a person, and is joined to that credit", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, order, context } = await reviewed(kv);
+  const { world, ann, order, context } = await reviewedNotice(kv);
   const bob = await world.customer("bob");
   const event = notice(order.code, { at: "2026-11-20 18:00:00" });
   const byHand = await credit(kv, {
@@ -296,7 +141,7 @@ Deno.test("a notice whose id was credited by hand waits for a person, and is joi
 
 Deno.test("what needs two operators cannot be done by one, and is done once", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff, event, context } = await reviewed(kv);
+  const { world, ann, staff, event, context } = await reviewedNotice(kv);
   const second = await operator(world, "second");
   const approval = await requestApproval(
     kv,
@@ -325,7 +170,7 @@ Deno.test("what needs two operators cannot be done by one, and is done once", as
 
 Deno.test("a refused request can no longer be approved", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff, context } = await reviewed(kv);
+  const { world, ann, staff, context } = await reviewedNotice(kv);
   const second = { ...context, operator: await operator(world, "second") };
   const { id } = await requestApproval(
     kv,
@@ -346,7 +191,7 @@ Deno.test("a refused request can no longer be approved", async () => {
 Deno.test("approved by one and refused by another at the same moment: one of the two, and the money agrees", async () => {
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
-    const { world, ann, staff, context } = await reviewed(kv);
+    const { world, ann, staff, context } = await reviewedNotice(kv);
     const [second, third] = [await operator(world, "second"), await operator(world, "third")];
     const { id } = await requestApproval(
       kv,
@@ -371,7 +216,7 @@ Deno.test("approved by one and refused by another at the same moment: one of the
 
 Deno.test("an adjustment sent twice moves money once, and never below zero", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, context } = await reviewed(kv);
+  const { world, ann, context } = await reviewedNotice(kv);
   const adjust = (amountVnd: number, caseId: string) =>
     adjustWallet(kv, { accountId: ann.id, amountMicroVnd: fromVnd(amountVnd), reason: "r" }, {
       ...context,
