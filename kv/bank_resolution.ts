@@ -174,8 +174,12 @@ function nextState(
 ): BankEventState | undefined {
   const { state } = row;
   switch (verdict.kind) {
-    case "duplicate":
-      return state.kind === "review" ? { kind: "duplicate", of: verdict.of, by, atMs } : undefined;
+    case "duplicate": {
+      const { source, id } = verdict.of;
+      return state.kind === "review"
+        ? { kind: "duplicate", of: { source, id }, by, atMs }
+        : undefined;
+    }
     case "ignore":
       return state.kind === "review"
         ? { kind: "ignored", reason: "operator", by, note: verdict.note, atMs }
