@@ -87,13 +87,21 @@ export async function listApprovals(kv: Deno.Kv, count: number): Promise<Approva
 
 /**
  * What a decision or an adjustment came to. `self`: the one who asked cannot approve. `decided`: somebody was faster.
- * `insufficient`: the wallet has less than is to be taken.
+ * `insufficient`: the wallet has less than is to be taken. Others: as of assigning a notice.
  */
 export type ActResult =
   | { readonly ok: true }
   | {
     readonly ok: false;
-    readonly why: "missing" | "self" | "decided" | "insufficient" | "state" | "target" | "busy";
+    readonly why:
+      | "missing"
+      | "self"
+      | "decided"
+      | "insufficient"
+      | "state"
+      | "target"
+      | "taken"
+      | "busy";
   };
 
 /** Approves or refuses; approving carries the act out in the same commit. */

@@ -37,6 +37,10 @@ export type ReviewReason =
   | "amount_over_limit"
   /** Another notice may speak of the same movement: see `about`. */
   | "possible_duplicate"
+  /** The payer's account has a number of ours, but the memo names an order. */
+  | "payer_number_of_ours"
+  /** Money has been moved by hand under the id that its credit would have. */
+  | "credited_by_hand"
   /** An operator put it back into the queue. */
   | "returned";
 

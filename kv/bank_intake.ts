@@ -7,6 +7,7 @@ import { limits } from "../core/limits.ts";
 import {
   type BankEventRef,
   type BankEventState,
+  getBankEvent,
   journalBankEvent,
   type JournalResult,
   keepUnreadable,
@@ -26,10 +27,11 @@ export interface BankIntake {
   /**
    * Writes a notice down and matches it.
    *
+   * @param formerId an id under which older versions may have written down the same notice: it is known then
    * @returns as soon as it is safe to tell the provider "taken": matching that fails is left to the sweep
    * @throws whatever the store throws while the notice is being written down: answer with 5xx
    */
-  take(event: BankEvent, raw: string): Promise<JournalResult>;
+  take(event: BankEvent, raw: string, formerId?: string): Promise<JournalResult>;
   /** Keeps a genuine notice that could not be read. Throws like {@linkcode BankIntake.take}. */
   keepUnreadable(source: BankSource, reason: string, raw: string): Promise<void>;
   /** Matches what is written down but has no end state: after a crash, or a store that was away. */
@@ -68,9 +70,12 @@ export function createBankIntake(
   }
 
   return {
-    async take(event, raw) {
-      const ref = { source: event.source, id: event.id };
-      const result = await journalBankEvent(kv, event, raw, nowMs());
+    async take(event, raw, formerId) {
+      const { source } = event;
+      const isFormer = formerId !== undefined &&
+        (await getBankEvent(kv, { source, id: formerId })).value !== null;
+      const ref = { source, id: isFormer ? formerId : event.id };
+      const result = await journalBankEvent(kv, { ...event, id: ref.id }, raw, nowMs());
       if (result === "contradicts") report({ what: "contradiction", ...ref });
       // A known one too: its first delivery may have died before it was matched.
       else await matchOrReport(ref);

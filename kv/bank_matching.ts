@@ -7,6 +7,7 @@ import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { type BankEvent, creditOperationId } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
+import { payerNumberOfOurs } from "../core/topup/own_transfer.ts";
 import {
   findReceivingAccount,
   plainAccountNumber,
@@ -25,6 +26,7 @@ import {
   addMovement,
   joinMovement,
   type MovementSearch,
+  movementTraits,
   searchMovement,
 } from "./bank_movements.ts";
 import { compareAndSet } from "./cas.ts";
@@ -102,15 +104,19 @@ async function destinationOf(
   return { kind: "credit", order, account };
 }
 
-/** Movements that never reach a wallet: they are written down for the sum of the bank account only. */
+/**
+ * Movements that never reach a wallet: they are written down for the sum of the bank account only. A transfer between
+ * own accounts names no order; one that does is somebody's money, until a person has looked.
+ */
 function setAside(
   event: BankEvent,
   accounts: readonly ReceivingAccount[],
 ): "outgoing" | "zero" | "own_transfer" | undefined {
   if (event.direction === "out") return "outgoing";
   if (event.amountMicroVnd === 0n) return "zero";
-  const payer = event.payer?.account;
-  return findReceivingAccount(accounts, [payer]) === undefined ? undefined : "own_transfer";
+  const isOwn = payerNumberOfOurs(event.payer, accounts)?.sameBank === true &&
+    movementTraits(event).codes.length === 0;
+  return isOwn ? "own_transfer" : undefined;
 }
 
 /** The one name of the receiving account, under which movements are compared. */
@@ -180,6 +186,10 @@ async function decide(
     return await review("possible_duplicate", { source, id });
   }
   if (!isOurs) return await review("wrong_account");
+  const payer = payerNumberOfOurs(event.payer, settings.receivingAccounts);
+  if (payer !== undefined && search.traits.codes.length > 0) {
+    return await review("payer_number_of_ours");
+  }
   const destination = await destinationOf(settings, event, search.traits.codes);
   if (destination.kind === "review") return await review(destination.reason);
   return await creditOrder(settings, entry, search, destination);
@@ -235,8 +245,12 @@ async function creditOrder(
       });
     },
   });
-  // Anything else means that the rows changed meanwhile: look again.
-  return outcome.status === "applied" ? state : "again";
+  if (outcome.status === "applied") return state;
+  // The rows changed meanwhile: look again.
+  if (outcome.status === "conflict" || outcome.status === "insufficient") return "again";
+  // Its operation id is in the ledger. If another process has just credited the notice, this write fails.
+  const taken = { kind: "review", reason: "credited_by_hand", atMs } as const;
+  return await write(settings.kv, entry, taken, (operation) => addMovement(operation, search));
 }
 
 /** The payment row of a notice. */

@@ -3,7 +3,7 @@
  * guard, so two notices of one movement, handled at the same time, cannot both take it for new.
  */
 import { limits } from "../core/limits.ts";
-import { type BankEvent, plainReference } from "../core/topup/bank_event.ts";
+import type { BankEvent } from "../core/topup/bank_event.ts";
 import { foldVietnamese } from "../core/topup/fold_text.ts";
 import { codesOfTexts } from "../core/topup/memo_codes.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type MovementVerdict,
   movementWindowMs,
 } from "../core/topup/same_movement.ts";
+import { comparedReference } from "../core/topup/statement_reference.ts";
 import {
   bankMovementGuardKey,
   bankMovementKey,
@@ -44,9 +45,10 @@ export function movementTraits(event: BankEvent): MovementTraits {
     source: event.source,
     id: event.id,
     time: event.time,
-    reference: plainReference(event.reference),
+    reference: comparedReference(event.reference),
     codes: codesOfTexts([event.detectedCode, event.memo, event.fullText]),
     memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, 200),
+    ...(event.importId !== undefined && { importId: event.importId }),
   };
 }
 
@@ -89,12 +91,16 @@ function stored(entry: Deno.KvEntry<KnownMovement>): StoredMovement {
   return { ...entry.value, entry };
 }
 
+function importsOf({ importId }: MovementTraits): readonly string[] {
+  return importId === undefined ? [] : [importId];
+}
+
 /** Adds to an atomic: the notice stands for a movement of its own. Two checks at most. */
 export function addMovement(operation: Deno.AtomicOperation, search: MovementSearch): void {
   const { account, direction, amountMicroVnd, traits, guard } = search;
   const { source, id, time } = traits;
   const key = bankMovementKey(account, direction, amountMicroVnd, time.atMs, source, id);
-  const movement: KnownMovement = { ...traits, toldBy: [source] };
+  const movement: KnownMovement = { ...traits, toldBy: [source], imports: importsOf(traits) };
   operation.check(guard)
     .set(guard.key, (guard.value ?? 0) + 1)
     .set(key, movement);
@@ -112,8 +118,47 @@ export function joinMovement(
   const movement: KnownMovement = {
     ...known.entry.value,
     toldBy: [...known.entry.value.toldBy, search.traits.source],
+    imports: [...known.entry.value.imports ?? [], ...importsOf(search.traits)],
   };
   operation.check(search.guard)
     .set(search.guard.key, (search.guard.value ?? 0) + 1)
     .set(known.entry.key, movement);
+}
+
+/**
+ * Prepares for an atomic: a notice that was joined to a movement, or set aside, stands for one of its own after all, so
+ * that other sources of it are recognised. Changes nothing if it does already.
+ *
+ * @param account the receiving account under its one name
+ * @param joinedTo the notice whose movement it was taken for
+ */
+export async function separateMovement(
+  kv: Deno.Kv,
+  event: BankEvent,
+  account: string,
+  joinedTo: BankEvent | undefined,
+): Promise<(operation: Deno.AtomicOperation) => void> {
+  // Reads the guard before the rows: both change under it only.
+  const search = await searchMovement(kv, event, account);
+  const rowOf = (one: BankEvent) => {
+    const { direction, amountMicroVnd, time, source, id } = one;
+    const key = bankMovementKey(account, direction, amountMicroVnd, time.atMs, source, id);
+    return kv.get<KnownMovement>(key);
+  };
+  if ((await rowOf(event)).value !== null) return () => {};
+  const former = joinedTo === undefined ? undefined : await rowOf(joinedTo);
+  return (operation) => {
+    addMovement(operation, search);
+    if (former === undefined || former.value === null) return;
+    const { toldBy, imports = [], ...traits } = former.value;
+    const told = importsOf(search.traits);
+    operation.set(
+      former.key,
+      {
+        ...traits,
+        toldBy: toldBy.filter((source) => source !== event.source),
+        imports: imports.filter((one) => !told.includes(one)),
+      } satisfies KnownMovement,
+    );
+  };
 }

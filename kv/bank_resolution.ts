@@ -5,7 +5,9 @@
 import type { AccountId } from "../core/ids.ts";
 import { creditOperationId } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
+import type { ReceivingAccount } from "../core/topup/receiving_account.ts";
 import type { Account } from "./accounts.ts";
+import { mayBeDuplicateOf } from "./bank_duplicates.ts";
 import {
   type BankEventRef,
   type BankEventRow,
@@ -13,10 +15,11 @@ import {
   changeBankEvent,
   getBankEvent,
 } from "./bank_events.ts";
-import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
+import { type CreditedTransfer, movementAccount, paymentOf } from "./bank_matching.ts";
+import { separateMovement } from "./bank_movements.ts";
 import { accountKey } from "./keys.ts";
 import { credit } from "./ledger.ts";
-import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
+import { type Actor, addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 
 /** Whose money it is: an order (which is marked paid), or an account without one. */
@@ -33,11 +36,12 @@ export interface Assignment {
 
 /**
  * What an act came to. `state`: the notice is in a state that does not allow it (decided meanwhile?). `target`: there is
- * no such order or account, or it is closed. `busy`: the rows changed; look again.
+ * no such order or account, or it is closed. `taken`: another sum, or another wallet, was credited by hand under the
+ * notice's id. `busy`: the rows changed; look again.
  */
 export type ResolutionResult =
   | { readonly ok: true; readonly state: BankEventState }
-  | { readonly ok: false; readonly why: "missing" | "state" | "target" | "busy" };
+  | { readonly ok: false; readonly why: "missing" | "state" | "target" | "taken" | "busy" };
 
 /** Who acts, when, and what else belongs into the same commit. */
 export interface ResolutionContext {
@@ -92,6 +96,18 @@ export async function assignBankEvent(
     by: operator.email,
     atMs: nowMs,
   };
+  const place = (operation: Deno.AtomicOperation, how: string) => {
+    changeBankEvent(operation, entry, state);
+    if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
+    operation.check(account);
+    addAuditLine(operation, operator, {
+      act: "notice_assigned",
+      subject: creditOperationId(event),
+      detail: `${order?.value.code ?? account.value.id}: ${assignment.reason}${how}`,
+      atMs: nowMs,
+    });
+    context.attach?.(operation);
+  };
   const outcome = await credit(kv, {
     accountId: account.value.id,
     amountMicroVnd: event.amountMicroVnd,
@@ -100,16 +116,7 @@ export async function assignBankEvent(
     reason: order?.value.code ?? assignment.reason,
     atMs: nowMs,
     attach(operation) {
-      changeBankEvent(operation, entry, state);
-      if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
-      operation.check(account);
-      addAuditLine(operation, operator, {
-        act: "notice_assigned",
-        subject: creditOperationId(event),
-        detail: `${order?.value.code ?? account.value.id}: ${assignment.reason}`,
-        atMs: nowMs,
-      });
-      context.attach?.(operation);
+      place(operation, "");
       context.onCredited?.(operation, {
         account: account.value,
         event,
@@ -118,7 +125,18 @@ export async function assignBankEvent(
       });
     },
   });
-  return outcome.status === "applied" ? { ok: true, state } : { ok: false, why: "busy" };
+  if (outcome.status === "applied") return { ok: true, state };
+  if (outcome.status === "conflict" || outcome.status === "insufficient") {
+    return { ok: false, why: "busy" };
+  }
+  // The money was moved by hand under this id: the same sum to the same wallet was this notice's, and is not moved again.
+  const { accountId, amountMicroVnd } = outcome.entry;
+  if (accountId !== account.value.id || amountMicroVnd !== event.amountMicroVnd) {
+    return { ok: false, why: "taken" };
+  }
+  const operation = kv.atomic();
+  place(operation, " (had been credited by hand)");
+  return (await operation.commit()).ok ? { ok: true, state } : { ok: false, why: "busy" };
 }
 
 /** Decisions that move no money. */
@@ -130,7 +148,7 @@ export type Verdict =
   /** Staff sends it back by bank. */
   | { readonly kind: "start_refund"; readonly note: string }
   | { readonly kind: "finish_refund"; readonly bankReference: string }
-  /** Back to the queue: a refund that was not sent, or a decision that was wrong. */
+  /** Back to the queue: a refund that was not sent, or a decision that was wrong, the machine's included. */
   | { readonly kind: "return" };
 
 const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
@@ -141,6 +159,12 @@ const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
   return: "notice_returned",
 };
 
+/** Whether a notice may go back to the queue: what it decided moved no money, and there is money to decide about. */
+export function mayReturn(state: BankEventState): boolean {
+  return state.kind === "refund_pending" || state.kind === "duplicate" ||
+    (state.kind === "ignored" && (state.reason === "operator" || state.reason === "own_transfer"));
+}
+
 /** The state that a verdict leads to; `undefined` if it is not allowed from the present one. */
 function nextState(
   row: BankEventRow,
@@ -150,8 +174,12 @@ function nextState(
 ): BankEventState | undefined {
   const { state } = row;
   switch (verdict.kind) {
-    case "duplicate":
-      return state.kind === "review" ? { kind: "duplicate", of: verdict.of, by, atMs } : undefined;
+    case "duplicate": {
+      const { source, id } = verdict.of;
+      return state.kind === "review"
+        ? { kind: "duplicate", of: { source, id }, by, atMs }
+        : undefined;
+    }
     case "ignore":
       return state.kind === "review"
         ? { kind: "ignored", reason: "operator", by, note: verdict.note, atMs }
@@ -165,12 +193,20 @@ function nextState(
         ? { kind: "refunded", by, bankReference: verdict.bankReference, atMs }
         : undefined;
     case "return": {
-      const mayReturn = state.kind === "refund_pending" ||
-        (state.kind === "ignored" && state.reason === "operator") ||
-        (state.kind === "duplicate" && state.by !== "auto");
-      return mayReturn ? { kind: "review", reason: "returned", atMs } : undefined;
+      const about = state.kind === "duplicate" ? { about: state.of } : {};
+      return mayReturn(state) ? { kind: "review", reason: "returned", ...about, atMs } : undefined;
     }
   }
+}
+
+/** `not_same`: it cannot be the same movement as the notice named (see `mayBeDuplicateOf`). */
+export type VerdictResult = ResolutionResult | { readonly ok: false; readonly why: "not_same" };
+
+/** Who decides, when, and which receiving accounts there are. */
+export interface VerdictContext {
+  readonly operator: Actor;
+  readonly nowMs: number;
+  readonly receivingAccounts: readonly ReceivingAccount[];
 }
 
 /** Carries out a decision that moves no money. */
@@ -178,21 +214,28 @@ export async function resolveBankEvent(
   kv: Deno.Kv,
   ref: BankEventRef,
   verdict: Verdict,
-  context: Pick<ResolutionContext, "operator" | "nowMs">,
-): Promise<ResolutionResult> {
+  context: VerdictContext,
+): Promise<VerdictResult> {
+  const { operator, nowMs, receivingAccounts } = context;
   const entry = await getBankEvent(kv, ref);
   if (entry.value === null) return { ok: false, why: "missing" };
-  if (verdict.kind === "duplicate") {
-    const same = verdict.of.source === ref.source && verdict.of.id === ref.id;
-    if (same || (await getBankEvent(kv, verdict.of)).value === null) {
-      return { ok: false, why: "target" };
-    }
+  const of = verdict.kind === "duplicate" ? await getBankEvent(kv, verdict.of) : undefined;
+  if (of !== undefined) {
+    const isSelf = of.key.join() === entry.key.join();
+    const fits = !isSelf && of.value !== null &&
+      mayBeDuplicateOf(entry.value, of.value, receivingAccounts);
+    if (!fits) return { ok: false, why: "not_same" };
   }
-  const { operator, nowMs } = context;
   const state = nextState(entry.value, verdict, operator.email, nowMs);
   if (state === undefined) return { ok: false, why: "state" };
+  const separate = verdict.kind === "return"
+    ? await separated(kv, entry.value, receivingAccounts)
+    : undefined;
   const operation = kv.atomic();
   changeBankEvent(operation, entry, state);
+  // Decided about in between, the other one might become a duplicate of this one.
+  if (of !== undefined) operation.check(of);
+  separate?.(operation);
   addAuditLine(operation, operator, {
     act: acts[verdict.kind],
     subject: creditOperationId(ref),
@@ -200,6 +243,17 @@ export async function resolveBankEvent(
     atMs: nowMs,
   });
   return (await operation.commit()).ok ? { ok: true, state } : { ok: false, why: "busy" };
+}
+
+/** What the machine took for no movement, or for part of another, becomes one of its own. */
+async function separated(
+  kv: Deno.Kv,
+  { event, state }: BankEventRow,
+  receivingAccounts: readonly ReceivingAccount[],
+): Promise<(operation: Deno.AtomicOperation) => void> {
+  const joined = state.kind === "duplicate" ? (await getBankEvent(kv, state.of)).value : null;
+  const { name } = movementAccount(event, receivingAccounts);
+  return await separateMovement(kv, event, name, joined?.event);
 }
 
 function detailOf(verdict: Verdict): string {

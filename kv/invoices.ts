@@ -1,4 +1,7 @@
-/** Invoice requests. One invoice per order, held by check-and-set; an issued invoice is replaced, never edited. */
+/**
+ * Invoice requests. What was received under an order is on one invoice that counts, held by check-and-set; what arrives
+ * later is on a further one. An issued invoice is replaced, never edited.
+ */
 import { invariant } from "../core/assert.ts";
 import { type AccountId, type InvoiceId, newId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
@@ -6,6 +9,7 @@ import { microVndPerVnd } from "../core/money/micro_vnd.ts";
 import {
   type Invoice,
   type InvoiceBuyer,
+  type InvoicePart,
   type InvoiceState,
   invoiceSums,
   type IssuedInvoice,
@@ -13,24 +17,16 @@ import {
 } from "../core/topup/invoice.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
 import type { VatRate } from "../core/topup/vat.ts";
+import { releaseInvoiceParts, takeInvoicePart } from "./invoiced_orders.ts";
 import {
   accountInvoiceKey,
   accountInvoicesPrefix,
   invoiceKey,
-  invoiceOfOrderKey,
   invoiceProfileKey,
   invoicesPrefix,
 } from "./keys.ts";
 import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
 import { getTopupOrder } from "./topups.ts";
-
-/** Which invoice an order belongs to. `released`: it was rejected or replaced, so a new request may take the order. */
-export interface InvoiceOfOrder {
-  readonly invoiceId: InvoiceId;
-  readonly released: boolean;
-  /** The issued invoice that a new one would replace. */
-  readonly replaces?: InvoiceId;
-}
 
 /** What a new request holds. */
 export interface NewInvoice {
@@ -46,10 +42,13 @@ export interface NewInvoice {
 
 export type NewInvoiceResult =
   | { readonly ok: true; readonly invoice: Invoice }
-  /** `order`: not this account's, unpaid, or below one đồng. `taken`: has an invoice. `busy`: try again. */
+  /** `order`: not this account's, unpaid, or below one đồng. `taken`: all of it has an invoice. `busy`: try again. */
   | { readonly ok: false; readonly why: "order" | "taken" | "busy" };
 
-/** Requests an invoice for paid orders of one account; the sums are frozen at what has been received by now. */
+/**
+ * Requests an invoice for paid orders of one account; the sums are frozen at what has been received by now and is on no
+ * other invoice. While a replaced invoice waits for its successor, the request is about that one's part only.
+ */
 export async function requestInvoice(kv: Deno.Kv, input: NewInvoice): Promise<NewInvoiceResult> {
   const codes = [...new Set(input.codes)];
   if (codes.length === 0 || codes.length > limits.ordersPerInvoice) {
@@ -57,28 +56,27 @@ export async function requestInvoice(kv: Deno.Kv, input: NewInvoice): Promise<Ne
   }
   const id = newId("invoice", input.nowMs);
   const operation = kv.atomic();
-  let receivedMicroVnd = 0n;
-  let replaces: InvoiceId | undefined;
+  const parts: InvoicePart[] = [];
   for (const code of codes) {
     const order = await getTopupOrder(kv, code);
     const mine = order.value !== null && order.value.accountId === input.accountId;
     if (!mine || order.value.receivedMicroVnd < microVndPerVnd) return { ok: false, why: "order" };
-    const holder = await kv.get<InvoiceOfOrder>(invoiceOfOrderKey(code));
-    if (holder.value !== null && !holder.value.released) return { ok: false, why: "taken" };
-    receivedMicroVnd += order.value.receivedMicroVnd;
-    replaces ??= holder.value?.replaces;
-    const held: InvoiceOfOrder = { invoiceId: id, released: false };
-    operation.check(order).check(holder).set(holder.key, held);
+    operation.check(order);
+    const part = await takeInvoicePart(kv, operation, order.value);
+    if (part === undefined) return { ok: false, why: "taken" };
+    parts.push(part);
   }
+  const grossMicroVnd = parts.reduce((sum, { amountMicroVnd }) => sum + amountMicroVnd, 0n);
+  const replaces = parts.find((part) => part.replaces !== undefined)?.replaces;
   const invoice: Invoice = {
     id,
     accountId: input.accountId,
-    basis: { kind: "orders", codes },
+    basis: { kind: "orders", codes, parts },
     buyer: input.buyer,
     note: input.note,
     rate: input.rate,
     itemName: input.itemName,
-    ...invoiceSums(receivedMicroVnd, input.rate),
+    ...invoiceSums(grossMicroVnd, input.rate),
     requestedAtMs: input.nowMs,
     state: "requested",
     changedAtMs: input.nowMs,
@@ -115,14 +113,6 @@ export async function getInvoice(
   id: InvoiceId,
 ): Promise<Deno.KvEntryMaybe<Invoice>> {
   return await kv.get<Invoice>(invoiceKey(id));
-}
-
-/** Which invoice an order has, if any. */
-export async function invoiceOfOrder(
-  kv: Deno.Kv,
-  code: OrderCode,
-): Promise<InvoiceOfOrder | undefined> {
-  return (await kv.get<InvoiceOfOrder>(invoiceOfOrderKey(code))).value ?? undefined;
 }
 
 /** Requests of one account, newest first. */
@@ -173,7 +163,7 @@ export type InvoiceMoveResult =
   | { readonly ok: true; readonly invoice: Invoice }
   | { readonly ok: false; readonly why: "missing" | "refused" | "busy" };
 
-/** Moves a request on; a rejection or replacement frees its orders for a new request. */
+/** Moves a request on; a rejection or replacement frees its part of the orders for a new request. */
 export async function moveInvoice(
   kv: Deno.Kv,
   input: {
@@ -197,7 +187,7 @@ export async function moveInvoice(
   };
   const operation = kv.atomic().check(entry).set(entry.key, invoice);
   if (move.to === "rejected" || move.to === "replaced") {
-    releaseOrders(operation, invoice, move.to === "replaced");
+    await releaseInvoiceParts(kv, operation, invoice, move.to);
   }
   const detail = move.to === "issued"
     ? `${move.issued.series} ${move.issued.number}`
@@ -212,22 +202,6 @@ export async function moveInvoice(
   });
   input.attach?.(operation, invoice);
   return (await operation.commit()).ok ? { ok: true, invoice } : { ok: false, why: "busy" };
-}
-
-function releaseOrders(
-  operation: Deno.AtomicOperation,
-  invoice: Invoice,
-  isReplaced: boolean,
-): void {
-  if (invoice.basis.kind !== "orders") return;
-  // No check needed: only this invoice holds these orders, and its own row is checked.
-  const replaces = isReplaced ? invoice.id : invoice.replaces;
-  const released: InvoiceOfOrder = {
-    invoiceId: invoice.id,
-    released: true,
-    ...(replaces !== undefined && { replaces }),
-  };
-  for (const code of invoice.basis.codes) operation.set(invoiceOfOrderKey(code), released);
 }
 
 /** Puts a changed list of files into the row. Used by invoice_files.ts, after the bytes are in the store. */

@@ -68,6 +68,23 @@ export type MovementResult =
 
 const operationIdChars = 200;
 
+/** What the operation ids of the gateway's own movements begin with: notices, adjustments, refunds, demo money. */
+const ownOperationPrefixes = ["in:", "adj:", "refund:", "demo:"];
+
+/**
+ * Whether only the gateway itself may move money under this operation id. Taken by hand, the movement that it belongs
+ * to could never be carried out.
+ *
+ * @example
+ * ```ts
+ * import { isOwnOperationId } from "./ledger.ts";
+ * if (!isOwnOperationId("in:sepay:92704") || isOwnOperationId("invoice-17")) throw new Error("wrong");
+ * ```
+ */
+export function isOwnOperationId(operationId: string): boolean {
+  return ownOperationPrefixes.some((prefix) => operationId.startsWith(prefix));
+}
+
 /**
  * Puts money into a wallet, once per operation id.
  *

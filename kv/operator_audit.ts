@@ -34,8 +34,9 @@ export type OperatorAct =
 export interface AuditLine {
   readonly id: AuditId;
   readonly atMs: number;
-  /** The operator's account; its e-mail as it was then. */
-  readonly operatorId: AccountId;
+  /** The operator's account; absent for the command line. */
+  readonly operatorId?: AccountId;
+  /** As it was then. */
   readonly operatorEmail: string;
   readonly act: OperatorAct;
   /** What was acted on: an account, a notice, an invoice, a route. */
@@ -44,22 +45,28 @@ export interface AuditLine {
   readonly detail: string;
 }
 
-/** Who acts, when. */
+/** Who acts. */
 export interface Operator {
   readonly accountId: AccountId;
   readonly email: string;
 }
 
+/** Whoever owns the store's machine acts without an account. */
+export const commandLine = { email: "command line" } as const;
+
+/** Who may carry out an act that needs no second person. */
+export type Actor = Operator | typeof commandLine;
+
 /** Adds a line to an atomic that carries the act. */
 export function addAuditLine(
   operation: Deno.AtomicOperation,
-  operator: Operator,
+  operator: Actor,
   line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs">,
 ): void {
   const id = newId("audit", line.atMs);
   const row: AuditLine = {
     id,
-    operatorId: operator.accountId,
+    ...("accountId" in operator && { operatorId: operator.accountId }),
     operatorEmail: operator.email,
     atMs: line.atMs,
     act: line.act,

@@ -5,6 +5,7 @@
  */
 import { limits } from "../core/limits.ts";
 import { creditOperationId } from "../core/topup/bank_event.ts";
+import { duplicateFault } from "./bank_duplicates.ts";
 import type { BankEventRow } from "./bank_events.ts";
 import {
   bankEventKey,
@@ -123,6 +124,8 @@ async function checkEvent(
   }
   const waits = state.kind === "review" || state.kind === "refund_pending";
   if ((review.versionstamp !== null) !== waits) say("the review queue is wrong");
+  const fault = await duplicateFault(kv, row);
+  if (fault !== undefined) say(fault);
   if (state.kind === "received" && nowMs - receivedAtMs > limits.bankMatchLateMs) {
     say("not matched in time");
   }

@@ -42,6 +42,8 @@ export interface BankEvent {
   /** Balance of the bank account afterwards, where told. */
   readonly balanceAfterMicroVnd?: bigint;
   readonly payer?: { readonly account?: string; readonly name?: string; readonly bank?: string };
+  /** Rows of one statement file share it, the same file imported again has the same: its rows are different movements. */
+  readonly importId?: string;
 }
 
 /** The id under which the credit of a movement stands in the ledger: the same for machine and staff. */

@@ -87,3 +87,9 @@ export function sameBankTime(left: BankTime, right: BankTime): boolean {
   const slot = (time: BankTime) => Math.floor((time.atMs + vietnamOffsetMs) / step);
   return slot(left) === slot(right);
 }
+
+/** How many days of Vietnam's calendar lie between two times: 0 on the same day. */
+export function vietnamDaysApart(left: BankTime, right: BankTime): number {
+  const day = (time: BankTime) => Math.floor((time.atMs + vietnamOffsetMs) / stepMs.day);
+  return Math.abs(day(left) - day(right));
+}

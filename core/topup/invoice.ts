@@ -21,9 +21,22 @@ export interface InvoiceBuyer {
   readonly phone?: string;
 }
 
+/** How much of an order's money an invoice is about: an order that is paid again may have several. */
+export interface InvoicePart {
+  readonly code: OrderCode;
+  readonly amountMicroVnd: bigint;
+  /** The issued invoice whose place it takes. */
+  readonly replaces?: InvoiceId;
+}
+
 /** What the invoice is about: orders paid, or (for accountants who invoice by usage) a month. */
 export type InvoiceBasis =
-  | { readonly kind: "orders"; readonly codes: readonly OrderCode[] }
+  | {
+    readonly kind: "orders";
+    readonly codes: readonly OrderCode[];
+    /** One per code. Absent on requests made while an order could have one invoice only. */
+    readonly parts?: readonly InvoicePart[];
+  }
   /** `2026-11`, Vietnam time. */
   | { readonly kind: "month"; readonly month: string };
 

@@ -9,6 +9,8 @@ import { type StatementColumn, statementColumns } from "./statement_columns.ts";
 /** The rows of a statement, and those that could not be read. */
 export interface Statement {
   readonly events: readonly BankEvent[];
+  /** By id of an event: the id that the same row had when the balance was part of it. Only rows that tell a balance. */
+  readonly formerIds: ReadonlyMap<string, string>;
   /** `line` counts from 1, as a spreadsheet does. */
   readonly problems: readonly { readonly line: number; readonly what: string }[];
 }
@@ -47,32 +49,47 @@ function rowAmount(cells: Cells, hasCredit: boolean): bigint | undefined {
   return credit !== 0n && out !== 0n ? undefined : credit - out;
 }
 
-async function rowId(parts: readonly string[]): Promise<string> {
+async function hashOf(parts: readonly string[]): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(parts));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Numbers equal things, in the order in which they come: 0 for the first of its kind. */
+function counter(): (parts: readonly string[]) => string {
+  const seen = new Map<string, number>();
+  return (parts) => {
+    const kind = parts.join("\n");
+    const above = seen.get(kind) ?? 0;
+    seen.set(kind, above + 1);
+    return String(above);
+  };
 }
 
 /**
  * Reads a statement.
  *
  * The id of a row is a hash of its content and of how many equal rows stand above it, so that the same file, or one
- * that overlaps it by whole days, can be imported again without a second credit.
+ * that overlaps it by whole days, can be imported again without a second credit. The balance is no part of it: whether
+ * an export has that column says nothing about the movement.
  *
  * @param account the receiving account that the statement belongs to, used where the file does not tell
  */
 export async function parseStatement(text: string, account: string): Promise<Statement> {
   const rows = parseCsv(text);
+  const formerIds = new Map<string, string>();
   const head = rows.slice(0, headerRows).findIndex((row) => statementColumns(row) !== undefined);
-  if (head < 0) return { events: [], problems: [{ line: 1, what: "no header row was found" }] };
+  if (head < 0) {
+    return { events: [], formerIds, problems: [{ line: 1, what: "no header row was found" }] };
+  }
   const columns = statementColumns(rows[head]!)!;
-  const events: BankEvent[] = [];
+  const read: BankEvent[] = [];
   const problems: { line: number; what: string }[] = [];
-  const seen = new Map<string, number>();
+  const [above, formerlyAbove] = [counter(), counter()];
   for (let at = head + 1; at < rows.length; at++) {
     const row = rows[at]!;
     if (row.every((cell) => cell.trim() === "")) continue;
-    if (events.length >= limits.statementRows) {
+    if (read.length >= limits.statementRows) {
       problems.push({ line: at + 1, what: `more than ${limits.statementRows} movements` });
       break;
     }
@@ -82,15 +99,19 @@ export async function parseStatement(text: string, account: string): Promise<Sta
       if (event !== "") problems.push({ line: at + 1, what: event });
       continue;
     }
-    const parts = identity(event);
-    const above = seen.get(parts.join("\n")) ?? 0;
-    seen.set(parts.join("\n"), above + 1);
-    events.push({ ...event, id: await rowId([...parts, String(above)]) });
+    const parts = identity(event, "");
+    const id = await hashOf([...parts, above(parts)]);
+    const former = identity(event, event.balanceAfterMicroVnd?.toString() ?? "");
+    const formerId = await hashOf([...former, formerlyAbove(former)]);
+    if (formerId !== id) formerIds.set(id, formerId);
+    read.push({ ...event, id });
   }
-  return { events, problems };
+  const importId = await hashOf(read.map(({ id }) => id).sort());
+  return { events: read.map((event) => ({ ...event, importId })), formerIds, problems };
 }
 
-function identity(event: BankEvent): string[] {
+/** @param balance empty, but for rows that were imported when it still was a part of their id */
+function identity(event: BankEvent, balance: string): string[] {
   return [
     event.account,
     vietnamDateTime(event.time.atMs),
@@ -98,7 +119,7 @@ function identity(event: BankEvent): string[] {
     event.amountMicroVnd.toString(),
     event.reference ?? "",
     event.memo,
-    event.balanceAfterMicroVnd?.toString() ?? "",
+    balance,
   ];
 }
 

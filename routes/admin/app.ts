@@ -10,15 +10,17 @@ import { type AccountId, type ApiKeyId, parseId } from "../../core/ids.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { formatVnd, parseVnd } from "../../core/money/micro_vnd.ts";
 import { inVnd } from "../../core/money/vnd_json.ts";
+import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
 import { createAccount, findAccountByEmail, getAccount, listAccounts } from "../../kv/accounts.ts";
 import { createApiKey, isActive, listApiKeys, revokeApiKey } from "../../kv/api_keys.ts";
 import type { Control } from "../../kv/control.ts";
 import { exportRecords } from "../../kv/export.ts";
-import { credit, debit } from "../../kv/ledger.ts";
+import { credit, debit, isOwnOperationId } from "../../kv/ledger.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { forgetSecondFactor } from "../../kv/second_factor.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
+import { addNoticeRoutes } from "./notices.ts";
 
 export interface AdminDeps {
   readonly kv: Deno.Kv;
@@ -26,6 +28,7 @@ export interface AdminDeps {
   readonly masterKeys: MasterKeys;
   readonly control: Control;
   readonly teller: Teller;
+  readonly receivingAccounts: readonly ReceivingAccount[];
 }
 
 const accountBody = z.strictObject({ email: z.email().optional() });
@@ -33,7 +36,10 @@ const keyBody = z.strictObject({ name: z.string().min(1).max(100).default("admin
 const creditBody = z.strictObject({
   vnd: z.string(),
   reason: z.string().min(3).max(500),
-  operationId: z.string().min(8).max(100),
+  operationId: z.string().min(8).max(100).refine(
+    (id) => !isOwnOperationId(id),
+    "is the gateway's own (a bank notice is credited on the operator's pages); use another",
+  ),
 });
 const maintenanceBody = z.strictObject({
   on: z.boolean(),
@@ -159,6 +165,8 @@ export function createAdminApp(deps: AdminDeps): Hono {
     await forgetSecondFactor(kv, id);
     return context.json({ id, secondFactor: "forgotten" });
   });
+
+  addNoticeRoutes(app, deps);
 
   app.get("/verify", async () => {
     const wallets = await verifyStore(kv);

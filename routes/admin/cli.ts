@@ -20,6 +20,7 @@ const usage = `Usage: deno task admin <command>
   second-factor forget ACCOUNT   for an operator who lost the device: the next visit enrols anew
   credit ACCOUNT VND --reason R [--operation ID]
                                  credit (or, negative, debit) a wallet; the same operation id never counts twice
+  notice return SOURCE:ID        put a bank notice (marked duplicate, set aside, refund not sent) back under review
   verify                         check every money invariant of the store
   export                         write every record as JSON lines to standard output
   maintenance on|off [--message M]
@@ -94,6 +95,10 @@ function commandOf(args: readonly string[]): Command | undefined {
           },
         }
         : undefined;
+    case "notice":
+      return verb === "return" && third
+        ? { method: "POST", path: `/notices/${encodeURIComponent(third)}/return` }
+        : undefined;
     case "verify":
     case "export":
       return { method: "GET", path: `/${noun}` };
@@ -134,6 +139,7 @@ async function send(config: Config, command: Command): Promise<Response> {
       masterKeys: await loadMasterKeys(config),
       control,
       teller,
+      receivingAccounts: config.topup.receivingAccounts,
     });
     const response = await app.request(command.path, init);
     // The body is read before the store closes under it.

@@ -10,10 +10,10 @@ import {
 import { parseOrderCode } from "../../core/topup/order_code.ts";
 import type { TopupSettings } from "../../core/topup/settings.ts";
 import { vatRateAt } from "../../core/topup/vat.ts";
+import { openInvoicePart } from "../../kv/invoiced_orders.ts";
 import {
   getInvoice,
   getInvoiceProfile,
-  invoiceOfOrder,
   listAccountInvoices,
   requestInvoice,
 } from "../../kv/invoices.ts";
@@ -30,6 +30,7 @@ import {
   fileResponse,
   InvoiceFacts,
   InvoiceFiles,
+  type OpenOrder,
   OpenOrders,
   Requests,
 } from "./invoices_views.tsx";
@@ -43,16 +44,19 @@ export interface InvoiceDeps extends PageDeps {
 
 type PageContext = Context<DashboardEnv>;
 
-/** Paid orders looked at for ones without an invoice, and requests shown. */
+/** Paid orders looked at for money without an invoice, and requests shown. */
 const shownOrders = 50;
 const shownInvoices = 50;
 
-async function uninvoicedOrders(c: PageContext, deps: InvoiceDeps): Promise<TopupOrder[]> {
+async function uninvoicedOrders(c: PageContext, deps: InvoiceDeps): Promise<OpenOrder[]> {
   const { account } = c.get("signedIn");
   const orders = await listTopupOrders(deps.kv, account.id, { count: shownOrders });
   const paid = orders.filter(({ state }) => state === "paid");
-  const holders = await Promise.all(paid.map(({ code }) => invoiceOfOrder(deps.kv, code)));
-  return paid.filter((_, at) => holders[at] === undefined || holders[at].released);
+  const parts = await Promise.all(paid.map((order) => openInvoicePart(deps.kv, order)));
+  return paid.flatMap((order, at) => {
+    const part = parts[at];
+    return part === undefined ? [] : [{ order, amountMicroVnd: part.amountMicroVnd }];
+  });
 }
 
 async function listPage(c: PageContext, deps: InvoiceDeps) {
@@ -98,11 +102,12 @@ async function newPage(c: PageContext, deps: InvoiceDeps) {
   if (order === undefined || deps.topup.vatRates.length === 0) return await notFoundPage(c);
   const { account } = c.get("signedIn");
   const profile = await getInvoiceProfile(deps.kv, account.id);
-  return await formPage(c, order, { form: blankForm(profile, account.email) });
+  return await formPage(c, deps, order, { form: blankForm(profile, account.email) });
 }
 
 async function formPage(
   c: PageContext,
+  deps: InvoiceDeps,
   order: TopupOrder,
   state: {
     readonly form: BuyerForm;
@@ -114,7 +119,8 @@ async function formPage(
   const visitor = c.get("visitor");
   const t = invoiceTexts[visitor.locale];
   const failed = state.refused !== undefined || (state.problems?.length ?? 0) > 0;
-  const amount = formatMoney(order.receivedMicroVnd, visitor.locale);
+  const open = await openInvoicePart(deps.kv, order);
+  const amount = formatMoney(open?.amountMicroVnd ?? order.receivedMicroVnd, visitor.locale);
   return await renderPage(
     c,
     {
@@ -145,7 +151,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
   const form = postedBuyer(posted);
   const note = posted.text("note").slice(0, 500);
   const read = readBuyerForm(form);
-  if (!read.ok) return await formPage(c, order, { form, note, problems: read.problems });
+  if (!read.ok) return await formPage(c, deps, order, { form, note, problems: read.problems });
   const made = await requestInvoice(deps.kv, {
     accountId: order.accountId,
     codes: [order.code],
@@ -157,7 +163,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
   });
   if (made.ok) return c.redirect(`/invoices/${made.invoice.id}`, 303);
   const refused = invoiceTexts[c.get("visitor").locale].refused[made.why];
-  return await formPage(c, order, { form, note, refused });
+  return await formPage(c, deps, order, { form, note, refused });
 }
 
 /** The invoice of the path, if it is the visitor's own. */

@@ -36,8 +36,14 @@ function InvoiceBadge({ state, locale }: { state: InvoiceState; locale: Locale }
   return <Badge tone={tones[state]}>{invoiceTexts[locale].states[state]}</Badge>;
 }
 
+/** A paid order, and what the next invoice of it would be about. */
+export interface OpenOrder {
+  readonly order: TopupOrder;
+  readonly amountMicroVnd: bigint;
+}
+
 /** Paid orders that an invoice can be asked for. */
-export function OpenOrders({ orders, locale }: { orders: readonly TopupOrder[]; locale: Locale }) {
+export function OpenOrders({ orders, locale }: { orders: readonly OpenOrder[]; locale: Locale }) {
   const t = invoiceTexts[locale];
   return (
     <DataTable
@@ -49,23 +55,26 @@ export function OpenOrders({ orders, locale }: { orders: readonly TopupOrder[]; 
         </Empty>
       }
       columns={[
-        { head: t.code, cell: ({ code }) => <code>{code}</code> },
+        { head: t.code, cell: ({ order }) => <code>{order.code}</code> },
         {
           head: t.day,
-          cell: (order) => (
+          cell: ({ order }) => (
             <Time atMs={order.paidAtMs ?? order.createdAtMs} locale={locale} dateOnly />
           ),
         },
         {
-          head: t.received,
+          head: t.notInvoiced,
           kind: "number",
-          cell: (order) => <Money microVnd={order.receivedMicroVnd} locale={locale} />,
+          cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} />,
         },
         {
           head: t.request,
           hiddenHead: true,
-          cell: ({ code }) => (
-            <a href={`/invoices/new?order=${code}`} aria-label={`${t.request}: ${code}`}>
+          cell: ({ order }) => (
+            <a
+              href={`/invoices/new?order=${order.code}`}
+              aria-label={`${t.request}: ${order.code}`}
+            >
               {t.request}
             </a>
           ),

@@ -12,6 +12,8 @@ const reasonsEn: Readonly<Record<ReviewReason, string>> = {
   wrong_account: "Not one of our receiving accounts",
   amount_over_limit: "Above the limit for automatic credit",
   possible_duplicate: "Maybe told already by another notice",
+  credited_by_hand: "Money was moved by hand under its id: name the account to join the two",
+  payer_number_of_ours: "Paid for an order from an account with a number of ours",
   returned: "Put back by an operator",
 };
 const reasonsVi: Readonly<Record<ReviewReason, string>> = {
@@ -24,6 +26,8 @@ const reasonsVi: Readonly<Record<ReviewReason, string>> = {
   wrong_account: "Không phải tài khoản nhận tiền của ta",
   amount_over_limit: "Vượt mức tự động ghi có",
   possible_duplicate: "Có thể trùng với thông báo khác",
+  credited_by_hand: "Đã ghi sổ thủ công theo mã của thông báo: hãy nêu tài khoản để ghép lại",
+  payer_number_of_ours: "Trả cho một lệnh từ tài khoản có số giống tài khoản của ta",
   returned: "Người vận hành đưa trở lại",
 };
 type StateNames = Readonly<Record<BankEventState["kind"], string>>;
@@ -99,7 +103,7 @@ export const bankTexts = defineTexts({
     journal: "Journal",
     import: "Import a statement",
     importText:
-      "A CSV export of your bank. What a webhook has told of already is recognised; import it as often as you like.",
+      "A CSV export of your bank. What a webhook has told of already is recognised; import it as often as you like, but do not save it in a spreadsheet before: its rows would wait for you again.",
     receivingAccount: "Statement of account",
     file: "CSV file",
     importButton: "Import",
@@ -181,7 +185,7 @@ export const bankTexts = defineTexts({
     journal: "Nhật ký",
     import: "Nhập sao kê",
     importText:
-      "Tệp CSV xuất từ ngân hàng. Giao dịch đã có từ webhook sẽ được nhận ra; nhập lại bao nhiêu lần cũng được.",
+      "Tệp CSV xuất từ ngân hàng. Giao dịch đã có từ webhook sẽ được nhận ra; nhập lại bao nhiêu lần cũng được, nhưng đừng lưu lại bằng bảng tính trước khi nhập: các dòng sẽ phải đối soát lần nữa.",
     receivingAccount: "Sao kê của tài khoản",
     file: "Tệp CSV",
     importButton: "Nhập",

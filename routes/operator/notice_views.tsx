@@ -104,7 +104,11 @@ export function NoticeFacts({ row, title, locale }: {
   const t = bankTexts[locale];
   const { event, state } = row;
   const { payer } = event;
-  const about = state.kind === "review" ? state.about : undefined;
+  const about = state.kind === "review"
+    ? state.about
+    : state.kind === "duplicate"
+    ? state.of
+    : undefined;
   const facts: readonly { name: string; value: Child }[] = [
     { name: frameTexts[locale].amount, value: formatMoney(event.amountMicroVnd, locale) },
     { name: t.state, value: <StateBadge state={state} locale={locale} /> },

@@ -159,7 +159,7 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** Reads a decision; the name of what is missing otherwise. */
-function verdictOf(form: PostedForm): Verdict | "reason" | "target" {
+function verdictOf(form: PostedForm): Verdict | "reason" | "not_same" {
   const note = form.text("note");
   switch (form.text("verdict")) {
     case "duplicate": {
@@ -167,7 +167,7 @@ function verdictOf(form: PostedForm): Verdict | "reason" | "target" {
       const id = rest.join(":");
       const parsed = parseSource(source);
       return parsed === undefined || !isEventId(id)
-        ? "target"
+        ? "not_same"
         : { kind: "duplicate", of: { source: parsed, id } };
     }
     case "ignore":
@@ -190,6 +190,7 @@ async function resolve(c: OperatorContext, deps: OperatorDeps) {
   const result = await resolveBankEvent(deps.kv, ref, verdict, {
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
+    receivingAccounts: deps.topup.receivingAccounts,
   });
   if (!result.ok) return await noticePage(c, deps, t.problems[result.why]);
   return doneAt(c, noticePath(ref), "resolved");

@@ -1,6 +1,7 @@
 /** The forms of a notice: one click on a likely order, any order or account, and the decisions that move no money. */
 import type { Child } from "hono/jsx";
 import type { BankEventRow } from "../../kv/bank_events.ts";
+import { mayReturn } from "../../kv/bank_resolution.ts";
 import {
   Card,
   DataTable,
@@ -177,9 +178,7 @@ export function VerdictCard({ row, visitor, action }: FormProps) {
       </Card>
     );
   }
-  const mayReturn = (state.kind === "ignored" && state.reason === "operator") ||
-    (state.kind === "duplicate" && state.by !== "auto");
-  return mayReturn
+  return mayReturn(state)
     ? (
       <Card title={t.other}>
         <VerdictForm {...form} verdict="return" button={t.markBack}>

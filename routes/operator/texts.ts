@@ -32,6 +32,10 @@ export const frameTexts = defineTexts({
       missing: "It is not there any more.",
       state: "Somebody has decided about it meanwhile. Look again.",
       target: "There is no such open order or account.",
+      taken:
+        "Under the id of this notice another account was credited by hand (name that one, then move the money under Accounts), or another sum (set it aside with a note).",
+      not_same:
+        "It cannot be the same movement: name another notice of the same amount, in on the same account, that is no duplicate itself.",
       busy: "It has just changed. Please try again.",
       self: "The one who asked cannot approve. A second operator must.",
       decided: "Somebody has decided about it meanwhile.",
@@ -97,6 +101,10 @@ export const frameTexts = defineTexts({
       missing: "Mục này không còn nữa.",
       state: "Đã có người xử lý trong lúc đó. Hãy xem lại.",
       target: "Không có lệnh hoặc tài khoản đang mở như vậy.",
+      taken:
+        "Theo mã của thông báo này, một tài khoản khác đã được ghi có thủ công (hãy nêu tài khoản đó, rồi chuyển tiền ở mục Tài khoản), hoặc một số tiền khác (hãy bỏ qua kèm ghi chú).",
+      not_same:
+        "Không thể là cùng một giao dịch: hãy nêu một thông báo khác, tiền vào cùng số tiền, cùng tài khoản nhận, và bản thân không bị đánh dấu trùng.",
       busy: "Dữ liệu vừa thay đổi. Hãy thử lại.",
       self: "Người yêu cầu không được tự duyệt. Cần người vận hành thứ hai.",
       decided: "Đã có người quyết định trong lúc đó.",

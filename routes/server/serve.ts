@@ -100,7 +100,11 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   const admin = config.store.kind === "file"
     ? await serveAdminSocket(
       adminSocketPath(config),
-      createAdminApp({ ...gateway, masterKeys }).fetch,
+      createAdminApp({
+        ...gateway,
+        masterKeys,
+        receivingAccounts: config.topup.receivingAccounts,
+      }).fetch,
     )
     : undefined;
   const site = openSite(gateway, masterKeys, write);

@@ -22,7 +22,7 @@ export async function importStatement(
   text: string,
   account: string,
 ): Promise<ImportResult> {
-  const { events, problems } = await parseStatement(text, plainAccountNumber(account));
+  const { events, formerIds, problems } = await parseStatement(text, plainAccountNumber(account));
   let fresh = 0;
   for (const event of events) {
     const { amountMicroVnd, direction, memo, reference = "", time } = event;
@@ -31,7 +31,7 @@ export async function importStatement(
         new Date(time.atMs).toISOString()
       } ${direction} ${amountMicroVnd} ${reference} ${memo}`,
     });
-    if (await intake.take(event, raw) === "new") fresh++;
+    if (await intake.take(event, raw, formerIds.get(event.id)) === "new") fresh++;
   }
   return { rows: events.length, fresh, problems };
 }

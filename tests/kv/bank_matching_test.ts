@@ -138,7 +138,8 @@ Deno.test("money out, nothing, and transfers between own accounts are set aside"
   const cases = [
     [notice(order.code, { direction: "out" }), "outgoing"],
     [notice(order.code, { amountVnd: 0 }), "zero"],
-    [notice(order.code, { payer: { account: "VA00001" } }), "own_transfer"],
+    [notice("chuyen noi bo", { payer: { account: "VA00001" } }), "own_transfer"],
+    [notice("noi bo", { payer: { account: "0123456789", bank: "MBBank" } }), "own_transfer"],
   ] as const;
   for (const [event, reason] of cases) {
     await world.intake.take(event, "{}");

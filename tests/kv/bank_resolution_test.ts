@@ -8,27 +8,17 @@ import {
   requestApproval,
 } from "../../kv/approvals.ts";
 import { listReviews } from "../../kv/bank_events.ts";
-import { assignBankEvent, resolveBankEvent } from "../../kv/bank_resolution.ts";
+import { assignBankEvent, type AssignTarget, resolveBankEvent } from "../../kv/bank_resolution.ts";
+import { credit } from "../../kv/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
-import { notice, operator, topupWorld } from "../support/topup_world.ts";
 import { block } from "../support/blocked_account.ts";
-
-async function reviewed(kv: Deno.Kv) {
-  const world = topupWorld(kv);
-  const ann = await world.customer("ann");
-  const order = await world.order(ann);
-  const staff = await operator(world, "staff");
-  const event = notice("khong ro");
-  await world.intake.take(event, "{}");
-  const context = { operator: staff, nowMs: world.nowMs };
-  return { world, ann, order, staff, event, context };
-}
+import { notice, operator, reviewedNotice } from "../support/topup_world.ts";
 
 Deno.test("assigning credits once, pays the order, and leaves an audit line", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, order, event, context } = await reviewed(kv);
+  const { world, ann, order, event, context } = await reviewedNotice(kv);
   const assignment = {
     ref: event,
     target: { kind: "order", code: order.code } as const,
@@ -55,7 +45,7 @@ Deno.test("assigning credits once, pays the order, and leaves an audit line", as
 Deno.test("of two operators who decide differently at the same moment one is told to look again", async () => {
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
-    const { world, ann, event, context } = await reviewed(kv);
+    const { world, ann, event, context } = await reviewedNotice(kv);
     const target = { kind: "account", accountId: ann.id } as const;
     const results = await Promise.all([
       assignBankEvent(kv, { ref: event, target, reason: "r" }, context),
@@ -69,7 +59,7 @@ Deno.test("of two operators who decide differently at the same moment one is tol
 
 Deno.test("a second source of an assigned movement is still a duplicate", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, event, context } = await reviewed(kv);
+  const { world, ann, event, context } = await reviewedNotice(kv);
   const target = { kind: "account", accountId: ann.id } as const;
   assert((await assignBankEvent(kv, { ref: event, target, reason: "r" }, context)).ok);
   const listed = notice("khong ro", { source: "sepay-poll", reference: event.reference! });
@@ -80,7 +70,7 @@ Deno.test("a second source of an assigned movement is still a duplicate", async 
 
 Deno.test("a blocked account may be given its money, a deleted or unknown one may not", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, event, context } = await reviewed(kv);
+  const { world, ann, event, context } = await reviewedNotice(kv);
   const nobody = { kind: "account", accountId: "acc_nobody" as typeof ann.id } as const;
   assertEquals(await assignBankEvent(kv, { ref: event, target: nobody, reason: "r" }, context), {
     ok: false,
@@ -94,7 +84,7 @@ Deno.test("a blocked account may be given its money, a deleted or unknown one ma
 
 Deno.test("verdicts move no money, keep the sums whole and can be taken back", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, event, context } = await reviewed(kv);
+  const { world, event, context } = await reviewedNotice(kv);
   const resolve = (verdict: Parameters<typeof resolveBankEvent>[2]) =>
     resolveBankEvent(kv, event, verdict, context);
   const state = async () => (await world.state(event))?.kind;
@@ -123,22 +113,36 @@ Deno.test("verdicts move no money, keep the sums whole and can be taken back", a
   ]);
 });
 
-Deno.test("a notice is a duplicate only of another one that exists", async () => {
+Deno.test("a notice whose id was credited by hand waits for a person, and is joined to that credit", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, event, context } = await reviewed(kv);
-  const mark = (of: { source: "sepay"; id: string }) =>
-    resolveBankEvent(kv, event, { kind: "duplicate", of }, context);
-  assertEquals(await mark({ source: "sepay", id: event.id }), { ok: false, why: "target" });
-  assertEquals(await mark({ source: "sepay", id: "1" }), { ok: false, why: "target" });
-  const other = notice("khac");
-  await world.intake.take(other, "{}");
-  assert((await mark({ source: "sepay", id: other.id })).ok);
+  const { world, ann, order, context } = await reviewedNotice(kv);
+  const bob = await world.customer("bob");
+  const event = notice(order.code, { at: "2026-11-20 18:00:00" });
+  const byHand = await credit(kv, {
+    accountId: ann.id,
+    amountMicroVnd: event.amountMicroVnd,
+    kind: "admin",
+    operationId: `in:sepay:${event.id}`,
+    reason: "the bank is late",
+    atMs: world.nowMs,
+  });
+  assertEquals(byHand.status, "applied");
+  await world.intake.take(event, "{}");
+  const state = await world.state(event);
+  assertEquals(state?.kind === "review" && state.reason, "credited_by_hand");
+  assertEquals([world.problems, await world.balanceVnd(ann.id)], [[], 200_000]);
+  const assign = (target: AssignTarget) =>
+    assignBankEvent(kv, { ref: event, target, reason: "r" }, context);
+  assertEquals(await assign({ kind: "account", accountId: bob.id }), { ok: false, why: "taken" });
+  assert((await assign({ kind: "order", code: order.code })).ok);
+  assertEquals([await world.balanceVnd(ann.id), await world.balanceVnd(bob.id)], [200_000, 0]);
+  assertEquals((await getTopupOrder(kv, order.code)).value?.state, "paid");
   assertEquals(await world.findings(), []);
 });
 
 Deno.test("what needs two operators cannot be done by one, and is done once", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff, event, context } = await reviewed(kv);
+  const { world, ann, staff, event, context } = await reviewedNotice(kv);
   const second = await operator(world, "second");
   const approval = await requestApproval(
     kv,
@@ -179,7 +183,7 @@ async function askedGift(
 
 Deno.test("a form sent twice asks once, and asks for one thing only", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff } = await reviewed(kv);
+  const { world, ann, staff } = await reviewedNotice(kv);
   const context = { operator: staff, nowMs: world.nowMs, formId: "0-1" };
   const ids = await Promise.all([0, 1, 2].map(() => askedGift(kv, ann.id, context)));
   assertEquals(new Set(ids).size, 1);
@@ -190,7 +194,7 @@ Deno.test("a form sent twice asks once, and asks for one thing only", async () =
 
 Deno.test("a refused request can no longer be approved", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff, context } = await reviewed(kv);
+  const { world, ann, staff, context } = await reviewedNotice(kv);
   const second = { ...context, operator: await operator(world, "second") };
   const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
   assert((await decideApproval(kv, id, "refuse", second)).ok);
@@ -201,7 +205,7 @@ Deno.test("a refused request can no longer be approved", async () => {
 Deno.test("approved by one and refused by another at the same moment: one of the two, and the money agrees", async () => {
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
-    const { world, ann, staff, context } = await reviewed(kv);
+    const { world, ann, staff, context } = await reviewedNotice(kv);
     const [second, third] = [await operator(world, "second"), await operator(world, "third")];
     const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
     const results = await Promise.all([
@@ -216,7 +220,7 @@ Deno.test("approved by one and refused by another at the same moment: one of the
 
 Deno.test("an adjustment sent twice moves money once, and never below zero", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, context } = await reviewed(kv);
+  const { world, ann, context } = await reviewedNotice(kv);
   const adjust = (amountVnd: number, caseId: string) =>
     adjustWallet(kv, { accountId: ann.id, amountMicroVnd: fromVnd(amountVnd), reason: "r" }, {
       ...context,

@@ -7,52 +7,24 @@ import { attachInvoiceFile, readInvoiceFile } from "../../kv/invoice_files.ts";
 import {
   getInvoice,
   getInvoiceProfile,
-  invoiceOfOrder,
   listAccountInvoices,
   listInvoices,
   moveInvoice,
   requestInvoice,
 } from "../../kv/invoices.ts";
-import { notice, operator, type TopupWorld, topupWorld } from "../support/topup_world.ts";
-import type { AccountId } from "../../core/ids.ts";
-
-const form: BuyerForm = {
-  type: "company",
-  taxCode: "0100233488",
-  legalName: "Công ty TNHH Một Hai",
-  address: "1 Phố A, Hà Nội",
-  email: "ke.toan@example.com",
-  phone: "",
-  confirmed: false,
-};
-
-function buyer(change: Partial<BuyerForm> = {}) {
-  const read = readBuyerForm({ ...form, ...change });
-  if (!read.ok) throw new Error(JSON.stringify(read.problems));
-  return read.buyer;
-}
-
-function ask(world: TopupWorld, accountId: AccountId, codes: readonly OrderCode[]) {
-  return requestInvoice(world.kv, {
-    accountId,
-    codes,
-    buyer: buyer(),
-    note: "",
-    rate: { percent: 8 },
-    itemName: "Phí dịch vụ",
-    nowMs: world.nowMs,
-  });
-}
-
-async function paidOrder(world: TopupWorld, account: Awaited<ReturnType<TopupWorld["customer"]>>) {
-  const order = await world.order(account);
-  await world.intake.take(notice(order.code), "{}");
-  return order;
-}
+import {
+  askForInvoice,
+  buyer,
+  buyerForm,
+  issued,
+  openVnd,
+  paidOrder,
+} from "../support/invoice_requests.ts";
+import { notice, operator, topupWorld } from "../support/topup_world.ts";
 
 Deno.test("readBuyerForm() wants name and address, and warns of a tax code once", () => {
   const problems = (change: Partial<BuyerForm>) => {
-    const read = readBuyerForm({ ...form, ...change });
+    const read = readBuyerForm({ ...buyerForm, ...change });
     return read.ok ? [] : read.problems.map(({ field, what }) => `${field} ${what}`);
   };
   assertEquals(problems({}), []);
@@ -78,7 +50,7 @@ Deno.test("a request freezes sums, rate and buyer", async () => {
   const world = topupWorld(kv);
   const ann = await world.customer("ann");
   const order = await paidOrder(world, ann);
-  const made = await ask(world, ann.id, [order.code]);
+  const made = await askForInvoice(world, ann.id, [order.code]);
   assert(made.ok);
   const { invoice } = made;
   assertEquals([invoice.grossVnd, invoice.netVnd, invoice.vatVnd], [200_000n, 185_185n, 14_815n]);
@@ -97,11 +69,11 @@ Deno.test("an order has one invoice, also when two are asked for at once", async
   const ann = await world.customer("ann");
   const order = await paidOrder(world, ann);
   const both = await Promise.all([
-    ask(world, ann.id, [order.code]),
-    ask(world, ann.id, [order.code]),
+    askForInvoice(world, ann.id, [order.code]),
+    askForInvoice(world, ann.id, [order.code]),
   ]);
   assertEquals(both.filter(({ ok }) => ok).length, 1);
-  assertEquals(await ask(world, ann.id, [order.code]), { ok: false, why: "taken" });
+  assertEquals(await askForInvoice(world, ann.id, [order.code]), { ok: false, why: "taken" });
   assertEquals((await listInvoices(kv, { count: 10 })).length, 1);
 });
 
@@ -111,11 +83,17 @@ Deno.test("an order of somebody else, an unpaid and an unknown one have no invoi
   const [ann, bob] = [await world.customer("ann"), await world.customer("bob")];
   const paid = await paidOrder(world, ann);
   const unpaid = await world.order(ann);
-  assertEquals(await ask(world, bob.id, [paid.code]), { ok: false, why: "order" });
-  assertEquals(await ask(world, ann.id, [paid.code, unpaid.code]), { ok: false, why: "order" });
-  assertEquals(await ask(world, ann.id, []), { ok: false, why: "order" });
-  assertEquals(await ask(world, ann.id, ["ST7K2M9QXJ" as OrderCode]), { ok: false, why: "order" });
-  assertEquals(await invoiceOfOrder(kv, paid.code), undefined);
+  assertEquals(await askForInvoice(world, bob.id, [paid.code]), { ok: false, why: "order" });
+  assertEquals(await askForInvoice(world, ann.id, [paid.code, unpaid.code]), {
+    ok: false,
+    why: "order",
+  });
+  assertEquals(await askForInvoice(world, ann.id, []), { ok: false, why: "order" });
+  assertEquals(await askForInvoice(world, ann.id, ["ST7K2M9QXJ" as OrderCode]), {
+    ok: false,
+    why: "order",
+  });
+  assertEquals(await openVnd(world, paid.code), 200_000n);
 });
 
 Deno.test("states move only forward, and a replaced invoice is named by the next", async () => {
@@ -124,22 +102,21 @@ Deno.test("states move only forward, and a replaced invoice is named by the next
   const ann = await world.customer("ann");
   const order = await paidOrder(world, ann);
   const staff = await operator(world, "staff");
-  const made = await ask(world, ann.id, [order.code]);
+  const made = await askForInvoice(world, ann.id, [order.code]);
   assert(made.ok);
   const { id } = made.invoice;
   const move = async (step: Parameters<typeof moveInvoice>[1]["move"]) => {
     const result = await moveInvoice(kv, { id, move: step, operator: staff, nowMs: world.nowMs });
     return result.ok ? result.invoice.state : result.why;
   };
-  const issued = { number: "00000012", series: "C26TAA", date: "2026-11-20" };
   assertEquals(await move({ to: "sent" }), "refused");
   assertEquals(await move({ to: "exported" }), "exported");
   assertEquals(await move({ to: "issued", issued }), "issued");
   assertEquals(await move({ to: "rejected", reason: "x" }), "refused");
   assertEquals(await move({ to: "sent" }), "sent");
-  assertEquals(await ask(world, ann.id, [order.code]), { ok: false, why: "taken" });
+  assertEquals(await askForInvoice(world, ann.id, [order.code]), { ok: false, why: "taken" });
   assertEquals(await move({ to: "replaced", reason: "wrong address" }), "replaced");
-  const next = await ask(world, ann.id, [order.code]);
+  const next = await askForInvoice(world, ann.id, [order.code]);
   assert(next.ok);
   assertEquals(next.invoice.replaces, id);
   assertEquals((await getInvoice(kv, id)).value?.issued, issued);
@@ -151,11 +128,11 @@ Deno.test("a rejected request frees its order", async () => {
   const ann = await world.customer("ann");
   const order = await paidOrder(world, ann);
   const staff = await operator(world, "staff");
-  const made = await ask(world, ann.id, [order.code]);
+  const made = await askForInvoice(world, ann.id, [order.code]);
   assert(made.ok);
   const step = { id: made.invoice.id, operator: staff, nowMs: world.nowMs };
   await moveInvoice(kv, { ...step, move: { to: "rejected", reason: "wrong code" } });
-  const next = await ask(world, ann.id, [order.code]);
+  const next = await askForInvoice(world, ann.id, [order.code]);
   assert(next.ok);
   assertEquals(next.invoice.replaces, undefined);
 });
@@ -164,7 +141,7 @@ Deno.test("files come back byte for byte, and only PDF and XML go in", async () 
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const ann = await world.customer("ann");
-  const made = await ask(world, ann.id, [(await paidOrder(world, ann)).code]);
+  const made = await askForInvoice(world, ann.id, [(await paidOrder(world, ann)).code]);
   assert(made.ok);
   const { id } = made.invoice;
   const staff = await operator(world, "staff");

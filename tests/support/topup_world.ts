@@ -117,3 +117,19 @@ export async function operator(world: TopupWorld, name: string): Promise<Operato
   const account = await world.customer(name);
   return { accountId: account.id, email: `${name}@example.com` };
 }
+
+/** A notice that waits for a person, beside a customer with an order, and what decides about it. */
+export async function reviewedNotice(kv: Deno.Kv) {
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const order = await world.order(ann);
+  const staff = await operator(world, "staff");
+  const event = notice("khong ro");
+  await world.intake.take(event, "{}");
+  const context = {
+    operator: staff,
+    nowMs: world.nowMs,
+    receivingAccounts: world.settings.receivingAccounts,
+  };
+  return { world, ann, order, staff, event, context };
+}

@@ -60,6 +60,34 @@ Deno.test("parseStatement() tells equal rows apart, so that two equal transfers 
   assert(events[0]?.id !== events[1]?.id);
 });
 
+Deno.test("the id of a row does not depend on a balance column, and rows of older imports are known", async () => {
+  const bare = await parseStatement(
+    "Ngày,Số tiền,Nội dung\n20/11/2026,100000,A\n20/11/2026,100000,A\n",
+    "1",
+  );
+  const withBalance = await parseStatement(
+    "Ngày,Số tiền,Nội dung,Số dư\n20/11/2026,100000,A,500000\n20/11/2026,100000,A,600000\n",
+    "1",
+  );
+  const ids = ["300b9033aaefd79fe9452b147cfc4c95", "c4c29372ea2b52125b298efe7807442a"];
+  assertEquals(bare.events.map(({ id }) => id), ids);
+  assertEquals(withBalance.events.map(({ id }) => id), ids);
+  // What these rows were called when the balance still was a part of the id.
+  assertEquals([...bare.formerIds], []);
+  assertEquals([...withBalance.formerIds.values()], [
+    "dc04f43c7b22928b2209c820843da140",
+    "d89e97a8bc47dd83aa30d18a345f694c",
+  ]);
+});
+
+Deno.test("rows of one file share an import, other rows have another", async () => {
+  const first = await parseStatement(statement, "0123456789");
+  const imports = new Set(first.events.map(({ importId }) => importId));
+  assertEquals(imports.size, 1);
+  const other = await parseStatement(statement.replace("14:02:37", "14:02"), "0123456789");
+  assert(!imports.has(other.events[0]?.importId));
+});
+
 Deno.test("parseStatement() reads English headers, semicolons and a column for the time", async () => {
   const text = "Transaction date;Time;Amount;Description;Reference;Balance\n" +
     "2026-11-20;14:02;+200.000 VND;hello;R1;1.200.000\n2026-11-20;14:03;-5.000;out;R2;1.195.000\n";

@@ -82,6 +82,22 @@ Deno.test("a paid order gets its invoice: form, request, state", () =>
     assertEquals((await listAccountInvoices(world.kv, ann.id, 9)).length, 1);
   }));
 
+Deno.test("a second transfer for an invoiced order is offered for an invoice of its own", () =>
+  invoiced(async ({ world, ann, browser, code }) => {
+    assertEquals((await browser.post("/invoices", { ...buyer, order: code })).status, 303);
+    await world.intake.take(notice(code, { amountVnd: 100_000 }), "{}");
+    const list = await browser.get("/invoices");
+    assertStringIncludes(list.text, `/invoices/new?order=${code}`);
+    assertStringIncludes(list.text, `value="${100_000n * 1_000_000n}"`);
+    assertStringIncludes((await browser.get(`/invoices/new?order=${code}`)).text, "₫100,000");
+    const sent = await browser.post("/invoices", { ...buyer, order: code });
+    assertEquals(sent.status, 303);
+    assertStringIncludes((await browser.get(sent.location!)).text, "₫100,000");
+    const sums = (await listAccountInvoices(world.kv, ann.id, 9)).map(({ grossVnd }) => grossVnd);
+    assertEquals(sums, [100_000n, 200_000n]);
+    assertStringIncludes((await browser.get("/invoices")).text, "Every paid order has its invoice");
+  }));
+
 Deno.test("the rate is that of the day, from the setting", () =>
   invoiced(async ({ world, ann, as, code }) => {
     world.nowMs = Date.parse("2027-01-01T00:00:00+07:00");

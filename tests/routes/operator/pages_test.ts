@@ -150,6 +150,25 @@ Deno.test("an account is found by e-mail for a notice; nonsense and missing reas
     assertEquals(await world.balanceVnd(ann.id), 200_000);
   }));
 
+Deno.test("what the machine joined or set aside is put back with one click", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const first = notice("nap tien", { reference: "R1" });
+    const joined = notice("nap tien", { source: "casso", id: "c:1", reference: "R1" });
+    const own = notice("noi bo", { payer: { account: receivingAccount.account } });
+    for (const event of [first, joined, own]) await world.intake.take(event, "{}");
+    const staff = await operator("staff");
+    for (const event of [joined, own]) {
+      const path = `/operator/notices/${event.source}/${encodeURIComponent(event.id)}`;
+      assertStringIncludes((await staff.get(path)).text, "Put back into the queue");
+      assertEquals((await staff.post(`${path}/resolve`, { verdict: "return" })).status, 303);
+      assertEquals((await world.state(event))?.kind, "review");
+      assertStringIncludes((await staff.get("/operator/review")).text, path);
+      assertEquals((await staff.post(`${path}/resolve`, { verdict: "return" })).status, 400);
+    }
+    assertEquals(await acts(world.kv), ["notice_returned", "notice_returned"]);
+    assertEquals(await world.findings(), []);
+  }));
+
 Deno.test("above the limit nothing moves until a second operator approves", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");

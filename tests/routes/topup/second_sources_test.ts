@@ -1,4 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { parseStatement } from "../../../core/topup/statement_csv.ts";
+import { listReviews } from "../../../kv/bank_events.ts";
 import { importStatement } from "../../../routes/topup/statement_import.ts";
 import { pollSepay } from "../../../routes/topup/sepay_poll.ts";
 import {
@@ -151,6 +153,135 @@ Deno.test("importStatement() feeds a file into the same intake, as often as one 
     300_000,
   ]);
   assertEquals(await world.findings(), []);
+});
+
+Deno.test("a statement that was saved again or exported with other columns credits nothing twice", async () => {
+  const plain = "Ngày,Số tiền,Nội dung";
+  const referenced = `${plain},Số tham chiếu`;
+  const cases: readonly {
+    readonly name: string;
+    readonly first: (code: string) => string;
+    readonly second: (code: string) => string;
+    /** The second row is the first one by its id; otherwise it waits for a person. */
+    readonly known?: true;
+  }[] = [
+    {
+      name: "the same file",
+      first: (code) => `${plain}\n20/11/2026 14:02:37,"200,000",${code} nap\n`,
+      second: (code) => `${plain}\n20/11/2026 14:02:37,"200,000",${code} nap\n`,
+      known: true,
+    },
+    {
+      name: "the seconds are gone",
+      first: (code) => `${plain}\n20/11/2026 14:02:37,"200,000",${code} nap\n`,
+      second: (code) => `${plain}\n20/11/2026 14:02,200000,${code} nap\n`,
+    },
+    {
+      name: "only the day is left",
+      first: (code) => `${plain}\n20/11/2026 14:02:37,"200,000",${code} nap\n`,
+      second: (code) => `${plain}\n20/11/2026,200000,${code}  NAP\n`,
+    },
+    {
+      name: "days only, then with a balance",
+      first: (code) => `${plain}\n20/11/2026,"200,000",${code} nap\n`,
+      second: (code) => `${plain},Số dư\n20/11/2026,"200,000",${code} nap,"1,200,000"\n`,
+      known: true,
+    },
+    {
+      name: "another balance",
+      first: (code) => `${plain},Số dư\n20/11/2026,"200,000",${code} nap,"1,200,000"\n`,
+      second: (code) => `${plain},Số dư\n20/11/2026,"200,000",${code} nap,"1,300,000"\n`,
+      known: true,
+    },
+    {
+      name: "the reference is rounded",
+      first: (code) => `${referenced}\n20/11/2026 14:02:37,"200,000",${code},5123456789012345\n`,
+      second: (code) => `${referenced}\n20/11/2026 14:02:37,"200,000",${code},5.12346E+15\n`,
+    },
+    {
+      name: "the reference column is gone",
+      first: (code) => `${referenced}\n20/11/2026 14:02:37,"200,000",${code},FT1\n`,
+      second: (code) => `${plain}\n20/11/2026 14:02,"200,000",${code}\n`,
+    },
+    {
+      name: "the reference stayed",
+      first: (code) => `${referenced}\n20/11/2026 14:02:37,"200,000",${code},FT1\n`,
+      second: (code) => `${referenced}\n20/11/2026 14:02,"200,000",${code},FT1\n`,
+    },
+  ];
+  for (const { name, first, second, known } of cases) {
+    using kv = await Deno.openKv(":memory:");
+    const world = topupWorld(kv);
+    const ann = await world.customer("ann");
+    const { code } = await world.order(ann);
+    await importStatement(world.intake, first(code), receivingAccount.account);
+    assertEquals(await world.balanceVnd(ann.id), 200_000, name);
+    const again = await importStatement(world.intake, second(code), receivingAccount.account);
+    assertEquals(await world.balanceVnd(ann.id), 200_000, name);
+    assertEquals([again.rows, again.fresh], [1, known ? 0 : 1], name);
+    assertEquals((await listReviews(kv, 9)).length, known ? 0 : 1, name);
+    assertEquals(await world.findings(), [], name);
+  }
+});
+
+Deno.test("two equal rows of one statement are two transfers, also when it is imported again", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const { code } = await world.order(ann);
+  const row = `20/11/2026,"200,000",${code} nap\n`;
+  const file = `Ngày,Số tiền,Nội dung\n${row}${row}`;
+  for (let time = 0; time < 2; time++) {
+    await importStatement(world.intake, file, receivingAccount.account);
+    assertEquals(await world.balanceVnd(ann.id), 400_000);
+  }
+  assertEquals((await listReviews(kv, 9)).length, 0);
+  // The reference column of this one is rounded: both rows show the same number.
+  const rounded = `20/11/2026,"300,000",${code} nap,5.12346E+15\n`;
+  const damaged = `Ngày,Số tiền,Nội dung,Số tham chiếu\n${rounded}${rounded}`;
+  await importStatement(world.intake, damaged, receivingAccount.account);
+  assertEquals(await world.balanceVnd(ann.id), 1_000_000);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("rows that an older version imported with their balance are known", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const { code } = await world.order(ann);
+  const row = (balance: string) => `20/11/2026,"200,000",${code} nap,"${balance}"\n`;
+  const file = `Ngày,Số tiền,Nội dung,Số dư\n${row("1,200,000")}${row("1,400,000")}`;
+  const { events, formerIds } = await parseStatement(file, receivingAccount.account);
+  // As they stand in the store of the older version: other ids, no import.
+  const second = await world.order(ann);
+  for (const [at, { importId: _, ...event }] of events.entries()) {
+    const memo = at === 0 ? event.memo : second.code;
+    await world.intake.take({ ...event, id: formerIds.get(event.id)!, memo }, "{}");
+  }
+  assertEquals(await world.balanceVnd(ann.id), 400_000);
+  const again = await importStatement(world.intake, file, receivingAccount.account);
+  assertEquals([again.rows, again.fresh], [2, 0]);
+  // Without the balance their former ids cannot be known: people decide, nothing is credited.
+  const bare = file.replaceAll(/,(?:Số dư|"1,.00,000")$/gm, "");
+  const third = await importStatement(world.intake, bare, receivingAccount.account);
+  assertEquals([third.rows, third.fresh], [2, 2]);
+  assertEquals(await world.balanceVnd(ann.id), 400_000);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("a statement told of a webhook's movement, then saved again: still one credit", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const { code } = await world.order(ann);
+  await world.intake.take(notice(code, { reference: "5123456789012345" }), "{}");
+  const file = (at: string, reference: string) =>
+    `Ngày,Số tiền,Nội dung,Số tham chiếu\n20/11/2026 ${at},"200,000",${code},${reference}\n`;
+  for (const text of [file("14:02:37", "5123456789012345"), file("14:02", "5.12346E+15")]) {
+    await importStatement(world.intake, text, receivingAccount.account);
+    assertEquals(await world.balanceVnd(ann.id), 200_000);
+  }
+  assertEquals((await listReviews(kv, 9)).length, 1);
 });
 
 Deno.test("importStatement() says so when a file is no statement", async () => {

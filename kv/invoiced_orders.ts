@@ -1,0 +1,134 @@
+/**
+ * How much of an order's money its invoices hold. An order can be paid again after its invoice was asked for: the rest
+ * is a sale of its own and gets an invoice of its own, and no đồng is ever on two that count.
+ */
+import type { InvoiceId } from "../core/ids.ts";
+import { microVndPerVnd } from "../core/money/micro_vnd.ts";
+import type { Invoice, InvoicePart } from "../core/topup/invoice.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
+import { invoiceKey, invoiceOfOrderKey } from "./keys.ts";
+import { getTopupOrder, type TopupOrder } from "./topups.ts";
+
+/** The row of an order. Its version is what keeps two requests from taking the same money. */
+interface InvoicedOrder {
+  /** On requests that are neither rejected nor replaced. */
+  readonly heldMicroVnd: bigint;
+  /** Parts of issued invoices that were replaced, oldest first: the next request takes the first one's place. */
+  readonly replaced: readonly ReplacedPart[];
+}
+
+interface ReplacedPart {
+  readonly invoiceId: InvoiceId;
+  readonly amountMicroVnd: bigint;
+}
+
+/** The row as it was while an order could have one invoice only. */
+interface FormerInvoicedOrder {
+  readonly invoiceId: InvoiceId;
+  readonly released: boolean;
+  readonly replaces?: InvoiceId;
+}
+
+type StoredRow = InvoicedOrder | FormerInvoicedOrder;
+
+/** What the next request for an order is about. */
+export type OpenInvoicePart = Omit<InvoicePart, "code">;
+
+/** How much of an order an invoice holds. One of before its parts were noted held all that had been received. */
+function heldOf(invoice: Invoice | null, order: TopupOrder): OpenInvoicePart {
+  const basis = invoice?.basis.kind === "orders" ? invoice.basis : undefined;
+  const noted = basis?.parts?.find(({ code }) => code === order.code);
+  if (noted !== undefined) return noted;
+  const replaces = invoice?.replaces === undefined ? {} : { replaces: invoice.replaces };
+  const amountMicroVnd = invoice !== null && basis?.codes.length === 1
+    ? invoice.grossVnd * microVndPerVnd
+    : order.receivedMicroVnd;
+  return { amountMicroVnd, ...replaces };
+}
+
+async function currentForm(
+  kv: Deno.Kv,
+  order: TopupOrder,
+  row: StoredRow | null,
+): Promise<InvoicedOrder> {
+  if (row === null) return { heldMicroVnd: 0n, replaced: [] };
+  if (!("released" in row)) return row;
+  const amountOf = async (id: InvoiceId) =>
+    heldOf((await kv.get<Invoice>(invoiceKey(id))).value, order).amountMicroVnd;
+  if (!row.released) return { heldMicroVnd: await amountOf(row.invoiceId), replaced: [] };
+  const { replaces } = row;
+  const replaced = replaces === undefined
+    ? []
+    : [{ invoiceId: replaces, amountMicroVnd: await amountOf(replaces) }];
+  return { heldMicroVnd: 0n, replaced };
+}
+
+/** The place of a replaced invoice goes first; then what no invoice holds, if that is a đồng at least. */
+function openPart(order: TopupOrder, row: InvoicedOrder): OpenInvoicePart | undefined {
+  const [first] = row.replaced;
+  if (first !== undefined) {
+    return { amountMicroVnd: first.amountMicroVnd, replaces: first.invoiceId };
+  }
+  const amountMicroVnd = order.receivedMicroVnd - row.heldMicroVnd;
+  return amountMicroVnd < microVndPerVnd ? undefined : { amountMicroVnd };
+}
+
+/** What the next request for an order would be about; `undefined` when invoices hold all that was received. */
+export async function openInvoicePart(
+  kv: Deno.Kv,
+  order: TopupOrder,
+): Promise<OpenInvoicePart | undefined> {
+  const { value } = await kv.get<StoredRow>(invoiceOfOrderKey(order.code));
+  return openPart(order, await currentForm(kv, order, value));
+}
+
+/**
+ * Adds to an atomic: a new request takes the open part of an order. One check.
+ *
+ * @returns the part; `undefined`, with nothing added, if there is none
+ */
+export async function takeInvoicePart(
+  kv: Deno.Kv,
+  operation: Deno.AtomicOperation,
+  order: TopupOrder,
+): Promise<InvoicePart | undefined> {
+  const entry = await kv.get<StoredRow>(invoiceOfOrderKey(order.code));
+  const row = await currentForm(kv, order, entry.value);
+  const part = openPart(order, row);
+  if (part === undefined) return undefined;
+  const taken: InvoicedOrder = {
+    heldMicroVnd: row.heldMicroVnd + part.amountMicroVnd,
+    replaced: part.replaces === undefined ? row.replaced : row.replaced.slice(1),
+  };
+  operation.check(entry).set(entry.key, taken);
+  return { code: order.code, ...part };
+}
+
+/**
+ * Adds to an atomic: an invoice was rejected, or issued and replaced, so a new request may take its parts. One check per
+ * order.
+ */
+export async function releaseInvoiceParts(
+  kv: Deno.Kv,
+  operation: Deno.AtomicOperation,
+  invoice: Invoice,
+  why: "rejected" | "replaced",
+): Promise<void> {
+  const codes: readonly OrderCode[] = invoice.basis.kind === "orders" ? invoice.basis.codes : [];
+  for (const code of codes) {
+    const order = (await getTopupOrder(kv, code)).value;
+    if (order === null) continue;
+    const entry = await kv.get<StoredRow>(invoiceOfOrderKey(code));
+    const row = await currentForm(kv, order, entry.value);
+    const { amountMicroVnd, replaces } = heldOf(invoice, order);
+    const heldMicroVnd = row.heldMicroVnd - amountMicroVnd;
+    // A rejected request that was to replace an invoice leaves that one to be replaced still.
+    const toReplace = why === "replaced" ? invoice.id : replaces;
+    const again = toReplace === undefined ? [] : [{ invoiceId: toReplace, amountMicroVnd }];
+    const released: InvoicedOrder = {
+      heldMicroVnd: heldMicroVnd < 0n ? 0n : heldMicroVnd,
+      replaced: why === "replaced" ? [...row.replaced, ...again] : [...again, ...row.replaced],
+    };
+    operation.check(entry).set(entry.key, released);
+  }
+}
