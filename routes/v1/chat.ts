@@ -7,6 +7,7 @@ import {
   type ChatExchange,
   startChatExchange,
 } from "../../core/call/chat_exchange.ts";
+import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
@@ -71,6 +72,8 @@ export async function serveChat(
     estimatedInputTokens: body.mentionsBase64
       ? roughInputTokens(body.value)
       : estimateOutputTokens(bytes.length),
+    reservedOutputTokens: outputTokens,
+    hostedTools: hostedToolsAskedFor({ style, body: body.value }),
     reservation,
     startedAtMs,
     startedMonotonicMs,

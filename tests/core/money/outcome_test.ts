@@ -18,6 +18,7 @@ const end = (some: Partial<ChatEnd>): ChatEnd => ({
   outcome: "completed",
   price: perToken,
   reported: undefined,
+  bounds: { input: 10_000_000, askedOutput: 2_000_000, possibleOutput: 2_000_000 },
   estimatedInputTokens: 10,
   outputBytes: 0,
   ...some,
@@ -43,6 +44,21 @@ const table: readonly [string, Partial<ChatEnd>, Partial<ReturnType<typeof charg
     "completed, but the last report was nonsense: the earlier one and our count, the larger",
     { reported: usageOf(100, 1), reportIsStale: true, outputBytes: 400 },
     { usage: usageOf(100, 100), estimated: true, priceMicroVnd: 200n * 8_300n },
+  ],
+  [
+    "completed with an absurd report: our count of that side, marked",
+    { reported: usageOf(100, 50_000_000), outputBytes: 400 },
+    { usage: usageOf(100, 100), estimated: true, priceMicroVnd: 200n * 8_300n },
+  ],
+  [
+    "failed with an absurd report: free, and no such number on the receipt",
+    { outcome: "failed", reported: usageOf(100, 50_000_000) },
+    { usage: usageOf(0, 0), estimated: false, priceMicroVnd: 0n },
+  ],
+  [
+    "per request: the price of one call, whatever was reported",
+    { price: perRequest, reported: usageOf(100, 50_000_000), outputBytes: 400 },
+    { units: 1, priceMicroVnd: 230_000_000n },
   ],
   [
     "empty: free",

@@ -145,7 +145,20 @@ Deno.test("usage is cumulative: a later report replaces, an absent or null count
           { type: "message", input_tokens: 100, cache_read_input_tokens: 0, output_tokens: 10 },
         ],
       },
-      { input: 3_100, cacheRead: 0, cacheWrite: 0, output: 210, reasoning: 0 },
+      {
+        input: 3_100,
+        cacheRead: 0,
+        cacheWrite: 0,
+        output: 210,
+        reasoning: 0,
+        said: { input: 100, cacheRead: 0, cacheWrite: 0, output: 10, reasoning: 0 },
+      },
+    ],
+    [
+      "iterations that are nonsense leave the top",
+      { input_tokens: 1, output_tokens: 1 },
+      { input_tokens: 100, output_tokens: 10, iterations: [{ input_tokens: -3_000 }] },
+      { input: 100, cacheRead: 0, cacheWrite: 0, output: 10, reasoning: 0, partlyAbsurd: true },
     ],
   ];
   for (const [name, first, last, expected] of cases) {
