@@ -48,6 +48,11 @@ export const limits = {
    * write four times as much.
    */
   reportedModelOutputs: 4,
+  /**
+   * Bytes of text that one token can stand for: the longest entries of current vocabularies are 128 spaces. Words come
+   * at three to eight, so only a report that cannot be is below this, whatever the language.
+   */
+  bytesPerToken: 128,
   /** Spec section 8: time-out per call. */
   callMs: 15 * 60_000,
   /** A connection that is not up in this time will not come up: TCP + TLS over a bad line takes under 3 s. */

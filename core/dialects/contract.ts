@@ -22,7 +22,7 @@ export interface StreamReading {
   usageRejected: boolean;
   /** True once the model produced something a client can use: text, reasoning, a tool call, a refusal. */
   sawOutput: boolean;
-  /** Bytes of text, reasoning and tool arguments seen, to estimate tokens when usage never comes. */
+  /** Bytes of text, reasoning and tool arguments seen, to count tokens when usage never comes or cannot be. */
   outputBytes: number;
   /**
    * `completed`: the style's own clean end. `error`: the upstream reported an error inside the stream.

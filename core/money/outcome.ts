@@ -19,6 +19,8 @@ export interface ChatEnd {
   readonly estimatedInputTokens: number;
   /** Bytes of text, reasoning and tool arguments that came. */
   readonly outputBytes: number;
+  /** Something came that a client can use, perhaps without such bytes. */
+  readonly produced: boolean;
 }
 
 /** The price of an ended call, before the wallet is asked whether it can pay. */
@@ -46,7 +48,7 @@ export interface Charge {
  * import { chargeForChat } from "./outcome.ts";
  * const price = { unit: "request", perUnitMicroVnd: 230_000_000n } as const;
  * const bounds = { input: 200_000, askedOutput: 264, possibleOutput: 40_000 };
- * const base = { price, bounds, reported: undefined, estimatedInputTokens: 9, outputBytes: 40 };
+ * const base = { price, bounds, reported: undefined, estimatedInputTokens: 9, outputBytes: 40, produced: true };
  * if (chargeForChat({ ...base, outcome: "completed" }).priceMicroVnd !== 230_000_000n) throw new Error();
  * if (chargeForChat({ ...base, outcome: "failed" }).priceMicroVnd !== 0n) throw new Error();
  * ```

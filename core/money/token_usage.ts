@@ -16,7 +16,7 @@ export interface TokenUsage {
   readonly reasoning: number;
 }
 
-/** What a provider said of a call, before anybody asked whether it can be true. */
+/** What a provider said of a call, before anybody asked whether it can be true. Counts that are absent are 0. */
 export interface ReportedUsage extends TokenUsage {
   /**
    * The counts that were said outright, where the others come with what only a total or a list of model runs shows.

@@ -44,6 +44,7 @@ export interface CallEnd {
       readonly usage: ReportedUsage | undefined;
       readonly usageRejected: boolean;
       readonly outputBytes: number;
+      readonly sawOutput: boolean;
       readonly stopReason: string | undefined;
     }
     | undefined;
@@ -125,14 +126,19 @@ export class ChatSettlement {
       estimatedInputTokens,
       hostedTools: this.#input.hostedTools.some((tool) => end.route?.allow.has(tool) === true),
     });
+    const { reading } = end;
+    const outputBytes = reading?.outputBytes ?? 0;
+    // A refusal may come without a word, and then some vendors count nothing.
+    const isWordless = reading?.sawOutput !== true || reading.stopReason === "refusal";
     return chargeForChat({
       outcome: end.outcome,
       price,
       bounds,
-      reported: end.reading?.usage,
-      reportIsStale: end.reading?.usageRejected ?? false,
+      reported: reading?.usage,
+      reportIsStale: reading?.usageRejected ?? false,
       estimatedInputTokens,
-      outputBytes: end.reading?.outputBytes ?? 0,
+      outputBytes,
+      produced: outputBytes > 0 || !isWordless,
     });
   }
 

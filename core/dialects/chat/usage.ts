@@ -7,7 +7,8 @@ import { absurdReport, isPlausible, noReport, readCount, type UsageReport } from
  *
  * `prompt_tokens` is with the cached and cache-written tokens, and some vendors count a token as both: each is
  * clamped to what is left of the prompt. `completion_tokens` is with reasoning, except at vendors whose total shows
- * that they leave it out; then the rest of the total is output, unless it is audio input.
+ * that they leave it out; then the rest of the total is output, unless it is audio input. Such output is told apart from
+ * what was said outright, and a total that is nonsense is left out. Of prompt and completion one may be absent: it is 0.
  *
  * @example
  * ```ts
@@ -27,8 +28,9 @@ export function readChatUsage(usage: Json | undefined): UsageReport {
   const prompt = readCount(usage["prompt_tokens"]);
   const said = readCount(usage["completion_tokens"]);
   const total = readCount(usage["total_tokens"]);
-  if (prompt === undefined && (said === undefined || total === undefined)) {
-    return Number.isNaN(total ?? said ?? 0) ? absurdReport : noReport;
+  // A total alone tells neither side.
+  if (prompt === undefined && said === undefined) {
+    return Number.isNaN(total) ? absurdReport : noReport;
   }
   const promptDetails = objectOf(usage["prompt_tokens_details"]);
   const completionDetails = objectOf(usage["completion_tokens_details"]);

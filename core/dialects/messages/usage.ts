@@ -20,8 +20,8 @@ export interface MessagesCounts {
  * advisor), so its sum counts where it is the larger; the counts at the top stay beside it. A list that is nonsense is
  * left out.
  *
- * @returns the counts to hand in with the next report (unchanged when this one is absurd), and the report itself;
- * its kind is `none` until both input and output are known
+ * @returns the counts to hand in with the next report (unchanged when this one is absurd), and the report itself, in
+ * which a count that nobody has named yet is 0; its kind is `none` until input or output are known
  */
 export function enterMessagesUsage(
   earlier: MessagesCounts,
@@ -31,7 +31,6 @@ export function enterMessagesUsage(
   if (!isJsonObject(usage)) return { counts: earlier, report: absurdReport };
   const counts: MessagesCounts = { ...earlier, ...present(ownCounts(usage)) };
   const { input, output } = counts;
-  const known = input !== undefined && output !== undefined;
   const top: TokenUsage = {
     input: input ?? 0,
     cacheRead: counts.cacheRead ?? 0,
@@ -40,8 +39,16 @@ export function enterMessagesUsage(
     reasoning: counts.reasoning ?? 0,
   };
   if (!isPlausible(top)) return { counts: earlier, report: absurdReport };
-  if (!known) return { counts, report: noReport };
+  if (input === undefined && output === undefined) return { counts, report: noReport };
   return { counts, report: { kind: "counts", usage: withRuns(top, usage["iterations"]) } };
+}
+
+/**
+ * The `usage` of `message_start` without its output: a token or a few, whatever the answer becomes. Where no later event
+ * names the output it is not known.
+ */
+export function firstMessagesUsage(usage: Json | undefined): Json | undefined {
+  return isJsonObject(usage) ? { ...usage, output_tokens: null, iterations: null } : usage;
 }
 
 function withRuns(top: TokenUsage, iterations: Json | undefined): ReportedUsage {

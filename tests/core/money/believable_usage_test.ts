@@ -21,14 +21,16 @@ const call: BoundedCall = {
 
 function judge(
   reported: ReportedUsage | undefined,
-  some: Partial<BoundedCall> & Partial<Pick<UsageEvidence, "outputBytes" | "early">> = {},
+  some: Partial<BoundedCall> & Partial<Pick<UsageEvidence, "outputBytes" | "produced" | "early">> =
+    {},
 ) {
-  const { outputBytes = 400, early = false, ...rest } = some;
+  const { outputBytes = 400, produced = outputBytes > 0, early = false, ...rest } = some;
   const bounded = { ...call, ...rest };
   return believableUsage(reported, {
     bounds: tokenBounds(bounded),
     estimatedInputTokens: bounded.estimatedInputTokens,
     outputBytes,
+    produced,
     early,
   });
 }
@@ -107,6 +109,64 @@ Deno.test("what only a total or a list of runs shows is billed where it can be, 
     judge({ ...usage({ output: 90_000_000 }), said: twice }).usage,
     usage({ output: 100 }),
   );
+});
+
+const impossible: readonly [string, ReportedUsage, TokenUsage, Parameters<typeof judge>[1]][] = [
+  ["no output for a text", usage({ output: 0 }), usage({ output: 100 }), {}],
+  ["one token for 6,000 bytes", usage({ output: 1 }), usage({ output: 1_500 }), {
+    outputBytes: 6_000,
+  }],
+  ["no input", usage({ input: 0, output: 90 }), { ...own, output: 90 }, {}],
+  ["nothing at all", noTokens, own, {}],
+  ["nothing for a tool call without arguments", noTokens, { ...own, output: 1 }, {
+    outputBytes: 0,
+    produced: true,
+  }],
+];
+for (const [name, reported, expected, some] of impossible) {
+  Deno.test(`what came is never free: ${name} is counted by us`, () => {
+    assertEquals(judge(reported, some), { usage: expected, estimated: true });
+  });
+}
+
+const frugal: readonly [string, ReportedUsage, Parameters<typeof judge>[1]][] = [
+  ["nothing for nothing", noTokens, { outputBytes: 0 }],
+  ["a prompt without an answer", usage({ output: 0 }), { outputBytes: 0 }],
+  ["spaces, at 125 bytes a token", usage({ output: 48 }), { outputBytes: 6_000 }],
+  ["long words, at ten bytes a token", usage({ output: 600 }), { outputBytes: 6_300 }],
+  ["a prompt all from a cache", usage({ input: 0, cacheRead: 20, output: 90 }), {}],
+  ["a long prompt that the server cut down to its window", usage({ input: 4_096, output: 90 }), {
+    estimatedInputTokens: 900_000,
+  }],
+];
+for (const [name, reported, some] of frugal) {
+  Deno.test(`few tokens may be true: ${name}`, () => {
+    assertEquals(judge(reported, some), { usage: reported, estimated: false });
+  });
+}
+
+Deno.test("property: what came costs something, and no honest tokenizer is doubted", () => {
+  fc.assert(fc.property(
+    anyReport,
+    fc.integer({ min: 1, max: 10_000_000 }),
+    fc.integer({ min: 1, max: 100_000 }),
+    (reported, outputBytes, estimatedInputTokens) => {
+      const { usage } = judge(reported, { outputBytes, estimatedInputTokens });
+      assert(billedInputTokens(usage) > 0 && usage.output > 0);
+    },
+  ));
+  fc.assert(fc.property(
+    fc.integer({ min: 1, max: 10_000 }),
+    fc.double({ min: 1, max: 128, noNaN: true }),
+    (output, bytesPerToken) => {
+      const reported = usage({ output });
+      const outputBytes = Math.floor(output * bytesPerToken);
+      assertEquals(judge(reported, { outputBytes, reservedOutputTokens: 10_000 }), {
+        usage: reported,
+        estimated: false,
+      });
+    },
+  ));
 });
 
 Deno.test("a provider that floods without a report is billed as far as the model could go", () => {

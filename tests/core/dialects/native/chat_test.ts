@@ -228,6 +228,8 @@ Deno.test("usage is read under every name and rule that vendors have", () => {
       reasoning: 34,
       said: said(66, 0),
     }],
+    ["prompt alone", { prompt_tokens: 66 }, { input: 66, output: 0 }],
+    ["completion alone", { completion_tokens: 6 }, { input: 0, output: 6 }],
     ["audio input in the total", p(66, 6, { total_tokens: 100, prompt_audio_seconds: 12 }), {
       input: 66,
       output: 6,
@@ -260,6 +262,23 @@ Deno.test("usage is read under every name and rule that vendors have", () => {
       assertEquals(reading.usageRejected, false, name);
     }
   }
+});
+
+Deno.test("an answer that is repeated in each chunk beside its deltas is measured once", () => {
+  const delta = (content: string) => ({ role: "assistant", content });
+  const pieces = ["Xin", " chào", " bạn"];
+  const chunks = (messageFirst: boolean) =>
+    pieces.map((piece, i) => {
+      const message = delta(pieces.slice(0, i + 1).join(""));
+      const [a, b] = [{ message }, { delta: delta(piece) }];
+      return { choices: [{ index: 0, ...(messageFirst ? { ...a, ...b } : { ...b, ...a }) }] };
+    });
+  for (const order of [true, false]) {
+    const { reading } = pipeText("chat", chatStream(...chunks(order)));
+    assertEquals(reading.outputBytes, new TextEncoder().encode("Xin chào bạn").length);
+  }
+  const alone = { choices: [{ index: 0, message: delta("Xin"), finish_reason: "stop" }] };
+  assertEquals(pipeText("chat", chatStream(alone)).reading.outputBytes, 3);
 });
 
 Deno.test("absurd usage is rejected and leaves the earlier report", () => {
