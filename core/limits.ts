@@ -18,7 +18,7 @@ export const limits = {
   modelNameChars: 256,
   /** Messages or items of one request; the largest vendor limit. */
   messages: 100_000,
-  /** Answers of one Chat call (`n`): each is reserved in full. */
+  /** Answers of one Chat call (`n`, `best_of`): each is reserved in full. */
   choices: 16,
   /** Bodies up to this size reserve one input token per byte; longer ones are searched for base64 parts. */
   exactBoundBodyBytes: 16 * 1024,

@@ -52,7 +52,7 @@ export async function serveChat(
   const { catalog } = gateway.config;
   const { model, mappedFrom } = chooseModel(catalog, request.model, "chat", principal);
   refuseUnseenImages(model, body.value);
-  refuseFreeChoices(model, request.choices);
+  refuseFreeChoices(model, request, body.value);
   const price = applyPrice(model.price);
   const outputTokens = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens) *
     request.choices;
