@@ -18,14 +18,41 @@ export const limits = {
   modelNameChars: 256,
   /** Messages or items of one request; the largest vendor limit. */
   messages: 100_000,
-  /** Answers of one Chat call (`n`): each is reserved in full. */
+  /** Answers of one Chat call (`n`, `best_of`): each is reserved in full. */
   choices: 16,
   /** Bodies up to this size reserve one input token per byte; longer ones are searched for base64 parts. */
   exactBoundBodyBytes: 16 * 1024,
   /** A call may ask for this many output tokens at most, whatever the model: keeps quotes far from overflow. */
   maxTokens: 10_000_000,
-  /** One token count reported by a provider above this is absurd: the largest context is 1–2 million. */
+  /** One token count above this is no count at all: the largest context is 1–2 million. Calls have bounds of their own. */
   usageTokens: 100_000_000,
+  /**
+   * Reported input is believed up to this many context windows: files round theirs (128,000 for 131,072), routes of a
+   * model differ, and a compaction reads the prompt a second time …
+   */
+  reportedContexts: 2,
+  /** … up to this many where the text sent could fill them, a token to each byte: the file's window is too small … */
+  reportedContextsOfLongText: 4,
+  /**
+   * … and up to this many where the provider may run tools, since it reads everything anew after each. One vendor stops
+   * after 10 rounds; 404,500 tokens on a window of 200,000 were recorded.
+   */
+  reportedContextsWithTools: 12,
+  /** Reported output may be this many times what was asked for: marks of tool calls count, and tokenizers differ … */
+  reportedOutputFactor: 2,
+  /** … and this many tokens more: a wish for 1 token is rounded up to 16 at some vendors. */
+  reportedOutputExtra: 64,
+  /**
+   * Reasoning does not obey the caller's bound at some vendors, nor text at servers that do not know its field: together
+   * they may be this many times the longest output of the model. Files that leave that out have 16,384, and many models
+   * write four times as much.
+   */
+  reportedModelOutputs: 4,
+  /**
+   * Bytes of text that one token can stand for: the longest entries of current vocabularies are 128 spaces. Words come
+   * at three to eight, so only a report that cannot be is below this, whatever the language.
+   */
+  bytesPerToken: 128,
   /** Spec section 8: time-out per call. */
   callMs: 15 * 60_000,
   /** A connection that is not up in this time will not come up: TCP + TLS over a bad line takes under 3 s. */

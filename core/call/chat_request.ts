@@ -6,6 +6,7 @@ import type { Style } from "../dialects/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
+import { refuseMergedFields } from "./decisive_fields.ts";
 
 export interface ChatRequest {
   readonly style: Style;
@@ -13,7 +14,7 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The client's own cap on output tokens, if it set one. */
   readonly maxTokens: number | undefined;
-  /** How many answers are asked for (Chat `n`). */
+  /** How many answers the provider makes: `n`, or `best_of`, of which it returns the best. */
   readonly choices: number;
   /** Chat: whether the client asked for the usage chunk itself. */
   readonly wantsUsage: boolean;
@@ -99,6 +100,13 @@ function refuseStoredState(body: JsonObject, fields: readonly string[], instead:
   }
 }
 
+/** Fields of Chat and its elders; read in all styles, since servers that speak several take each other's fields. */
+function readChoices(body: JsonObject): number {
+  const bounds = { min: 1, max: limits.choices };
+  const returned = optionalInteger(body, "n", bounds) ?? 1;
+  return Math.max(returned, optionalInteger(body, "best_of", bounds) ?? 1);
+}
+
 const tokenBounds = { min: 1, max: limits.maxTokens };
 
 function readMessages(body: JsonObject, counting: boolean): ChatRequest {
@@ -111,7 +119,7 @@ function readMessages(body: JsonObject, counting: boolean): ChatRequest {
     model: readModel(body),
     stream: optionalBoolean(body, "stream"),
     maxTokens,
-    choices: 1,
+    choices: readChoices(body),
     wantsUsage: false,
   };
 }
@@ -133,7 +141,7 @@ function readChat(body: JsonObject): ChatRequest {
     model: readModel(body),
     stream: optionalBoolean(body, "stream"),
     maxTokens,
-    choices: optionalInteger(body, "n", { min: 1, max: limits.choices }) ?? 1,
+    choices: readChoices(body),
     wantsUsage: isJsonObject(options) && options["include_usage"] === true,
   };
 }
@@ -163,7 +171,7 @@ function readResponses(body: JsonObject): ChatRequest {
     model: readModel(body),
     stream: optionalBoolean(body, "stream"),
     maxTokens: optionalInteger(body, "max_output_tokens", tokenBounds),
-    choices: 1,
+    choices: readChoices(body),
     wantsUsage: false,
   };
 }
@@ -174,6 +182,7 @@ function readResponses(body: JsonObject): ChatRequest {
  * @throws {GatewayError} `invalid_request` naming the field
  */
 export function readChatRequest(style: Style, body: JsonObject): ChatRequest {
+  refuseMergedFields(body);
   switch (style) {
     case "messages":
       return readMessages(body, false);

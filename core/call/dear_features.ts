@@ -1,7 +1,11 @@
 /** Keeps what costs the operator more than tokens away from routes that do not allow it. */
 import type { Model, Route } from "../catalog/catalog.ts";
 import type { Style } from "../dialects/contract.ts";
-import { dearFeatureWords } from "../dialects/dear/features.ts";
+import {
+  type DearFeature,
+  dearFeatureWords,
+  hostedToolFeatures,
+} from "../dialects/dear/features.ts";
 import { type DearWish, findDearWishes } from "../dialects/dear/wishes.ts";
 import { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -35,6 +39,13 @@ export function fieldsLeftOut(check: DearCheck): readonly string[] {
     fields.push(wish.path);
   }
   return fields;
+}
+
+/** The features by which a request asks for tools that the provider runs; a route that allows them runs them. */
+export function hostedToolsAskedFor(asked: StyledRequest): readonly DearFeature[] {
+  return findDearWishes(asked.style, asked.body)
+    .map(({ feature }) => feature)
+    .filter((feature) => hostedToolFeatures.has(feature));
 }
 
 function refusal({ model, sent, asked }: DearCheck, wish: DearWish): GatewayError {

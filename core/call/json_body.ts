@@ -4,10 +4,10 @@
  * Same-style calls must reach the provider unchanged, so a field is replaced in the bytes instead of parsing and
  * writing the whole body again: faithful, and cheap for long prompts.
  */
-import { dearFieldNames } from "../dialects/dear/wishes.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
+import { refuseOtherCase } from "./decisive_fields.ts";
 
 /** Byte range of a value, end excluded. */
 export interface Span {
@@ -103,34 +103,6 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   };
 }
 
-/** Nearly every name: its own folding. */
-const plainName = /^[a-z0-9_]*$/;
-
-/**
- * Fields that decide what a call may cost. Some providers match names without regard to case, and the last one wins
- * there: a `Model` behind our `model` would be another model at the price of this one.
- */
-const decisive: ReadonlyMap<string, string> = new Map([
-  "model",
-  "stream",
-  "stream_options",
-  "n",
-  "max_tokens",
-  "max_completion_tokens",
-  "max_output_tokens",
-  "background",
-  "previous_response_id",
-  "conversation",
-  "prompt",
-  "thread",
-  ...dearFieldNames,
-].map((name) => [foldCase(name), name]));
-
-/** As those providers do it: some letters have a third case (`ſ` is an `s`, U+212A a `k`). */
-function foldCase(name: string): string {
-  return plainName.test(name) ? name : name.toUpperCase().toLowerCase();
-}
-
 /** Finds the top-level fields of a text that is known to be a valid JSON object. */
 function topLevelFields(source: Source): ReadonlyMap<string, Span> {
   const { bytes } = source;
@@ -145,11 +117,7 @@ function topLevelFields(source: Source): ReadonlyMap<string, Span> {
     at = skipBlank(bytes, nameEnd);
     const start = skipBlank(bytes, at + 1);
     const end = skipValue(source, start);
-    const known = decisive.get(foldCase(name));
-    if (known !== undefined && known !== name) {
-      const problem = `The field ${JSON.stringify(name)} is named ${known}`;
-      throw new GatewayError("invalid_json", problem, { param: name });
-    }
+    refuseOtherCase(name);
     if (fields.has(name)) {
       throw new GatewayError("invalid_json", `The field ${JSON.stringify(name)} is there twice`, {
         param: name,

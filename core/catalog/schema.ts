@@ -109,8 +109,10 @@ export const modelSchema = z.strictObject({
   kind: z.enum(["chat", "image", "speech", "video"]),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),
-  contextWindow: z.int().positive().max(limits.usageTokens).optional(),
-  maxOutputTokens: z.int().positive().max(limits.maxTokens).optional(),
+  contextWindow: z.int().positive().max(limits.usageTokens).optional()
+    .describe("As the provider has it: reports of usage far beyond it are not believed."),
+  maxOutputTokens: z.int().positive().max(limits.maxTokens).optional()
+    .describe("The same for output; and what is reserved for a call that names no bound."),
   vision: z.boolean().default(false),
   aliases: z.array(name).default([]),
   price: priceSchema,

@@ -4,7 +4,7 @@
  */
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { TokenUsage } from "../money/token_usage.ts";
+import type { ReportedUsage } from "../money/token_usage.ts";
 import type { RouteFacts } from "./facts.ts";
 
 export type { RouteFacts };
@@ -17,12 +17,12 @@ export type Style = "messages" | "chat" | "responses";
  */
 export interface StreamReading {
   /** Usage in disjoint buckets: the last report wins, reports are never added. */
-  usage: TokenUsage | undefined;
+  usage: ReportedUsage | undefined;
   /** A report was present but absurd (negative, not a whole number, beyond limits) and was ignored. */
   usageRejected: boolean;
   /** True once the model produced something a client can use: text, reasoning, a tool call, a refusal. */
   sawOutput: boolean;
-  /** Bytes of text, reasoning and tool arguments seen, to estimate tokens when usage never comes. */
+  /** Bytes of text, reasoning and tool arguments seen, to count tokens when usage never comes or cannot be. */
   outputBytes: number;
   /**
    * `completed`: the style's own clean end. `error`: the upstream reported an error inside the stream.
@@ -76,7 +76,7 @@ export interface PipeContext {
 
 /** What a whole (not streamed) answer says about itself, read in the upstream's own style. */
 export interface AnswerReading {
-  readonly usage: TokenUsage | undefined;
+  readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
   /** No text, no reasoning, no tool call, no refusal. With no usage either it is free (outcome table). */
   readonly empty: boolean;

@@ -1,6 +1,6 @@
 import { limits } from "../limits.ts";
 import type { Json } from "../json.ts";
-import type { TokenUsage } from "../money/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import type { StreamReading } from "./contract.ts";
 
@@ -43,7 +43,7 @@ export interface StreamMeter {
 export type UsageReport =
   | { readonly kind: "none" }
   | { readonly kind: "absurd" }
-  | { readonly kind: "counts"; readonly usage: TokenUsage };
+  | { readonly kind: "counts"; readonly usage: ReportedUsage };
 
 export const noReport: UsageReport = { kind: "none" };
 export const absurdReport: UsageReport = { kind: "absurd" };
@@ -55,7 +55,7 @@ export const absurdReport: UsageReport = { kind: "absurd" };
  * is older than what the provider last said: estimate, and take the larger.
  */
 export function enterReport(
-  reading: { usage: TokenUsage | undefined; usageRejected: boolean },
+  reading: { usage: ReportedUsage | undefined; usageRejected: boolean },
   report: UsageReport,
 ): void {
   if (report.kind === "none") return;

@@ -1,4 +1,6 @@
 /** Reads `POST /v1/images/generations` and `/v1/images/edits`, as JSON or as a form (spec section 4). */
+import { refuseMergedFields } from "../call/decisive_fields.ts";
+import { mergedField } from "../dialects/dear/wishes.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { fieldsOfBody, type MediaBody, readMediaBody } from "../media/body.ts";
@@ -51,6 +53,7 @@ export function readImageRequest(
   contentType: string,
 ): ImageRequest {
   const body = readMediaBody(bytes, contentType);
+  refuseMerged(body);
   const fields = fieldsOfBody(body);
   const model = modelField(fields);
   checkPrompt(fields);
@@ -65,6 +68,14 @@ export function readImageRequest(
     mask: endpoint === "edits" ? readMask(fields) : undefined,
     body,
   };
+}
+
+/** In a form `extra_body` is a text that a provider may or may not take for an object: no client needs it. */
+function refuseMerged(body: MediaBody): void {
+  if (body.kind === "json") return refuseMergedFields(body.json.value);
+  if (body.parts.some(({ name }) => name === mergedField)) {
+    refuse(mergedField, "is not supported in forms; send its fields beside it");
+  }
 }
 
 function checkPrompt(fields: MediaFields): void {

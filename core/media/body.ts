@@ -33,7 +33,11 @@ export function readMediaBody(bytes: Uint8Array, contentType: string): MediaBody
   return { kind: "json", json: parseJsonBody(bytes) };
 }
 
-/** The fields of a body, whatever its form. */
+/**
+ * The fields of a body, whatever its form.
+ *
+ * @throws {GatewayError} `invalid_request` for a form that spells a field that decides the cost in another way
+ */
 export function fieldsOfBody(body: MediaBody): MediaFields {
   return body.kind === "json" ? fieldsOfJson(body.json.value) : fieldsOfForm(body.parts);
 }

@@ -1,4 +1,5 @@
 /** The fields of a media request, the same whether they came as JSON or as a form. */
+import { refuseOtherSpelling } from "../call/decisive_fields.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
@@ -30,10 +31,16 @@ export function fieldsOfJson(body: JsonObject): MediaFields {
   return fields;
 }
 
-/** Fields of a form. */
+/**
+ * Fields of a form.
+ *
+ * @throws {GatewayError} `invalid_request` for another spelling of a field that decides the cost: a form goes on to the
+ * provider as it came, and that may read `n[]` or `N` as `n`
+ */
 export function fieldsOfForm(parts: readonly FormPart[]): MediaFields {
   const fields = new Map<string, FieldValue[]>();
   for (const part of parts) {
+    refuseOtherSpelling(part.name);
     const name = part.name.replace(/(?:\[\])?(?:\[(?:image_url|url)\])?$/, "");
     const value: FieldValue = part.fileName === undefined
       ? { kind: "text", text: partText(part) }

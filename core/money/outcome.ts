@@ -1,21 +1,26 @@
 /** The published outcome table: who pays for what. One function, so that no path has a rule of its own. */
 import type { AppliedPrice, Outcome } from "../receipt.ts";
-import { estimateOutputTokens } from "../tokens/rough_estimate.ts";
+import { believableUsage } from "./believable_usage.ts";
 import { costOfTokens, costOfUnits } from "./price.ts";
-import { noTokens, type TokenUsage } from "./token_usage.ts";
+import type { TokenBounds } from "./token_bounds.ts";
+import { noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";
 
 /** What is known when a chat call ends. */
 export interface ChatEnd {
   readonly outcome: Outcome;
   readonly price: AppliedPrice;
   /** As reported by the provider; `undefined` if it reported none or nonsense. */
-  readonly reported: TokenUsage | undefined;
+  readonly reported: ReportedUsage | undefined;
+  /** Beyond these a report is absurd. */
+  readonly bounds: TokenBounds;
   /** The provider's last word on usage was nonsense: `reported` is an earlier one, from before the end. */
   readonly reportIsStale?: boolean;
   /** Our own count of the prompt, for ends without a report. */
   readonly estimatedInputTokens: number;
   /** Bytes of text, reasoning and tool arguments that came. */
   readonly outputBytes: number;
+  /** Something came that a client can use, perhaps without such bytes. */
+  readonly produced: boolean;
 }
 
 /** The price of an ended call, before the wallet is asked whether it can pay. */
@@ -32,7 +37,7 @@ export interface Charge {
  *
  * | outcome | charge |
  * |---|---|
- * | completed | reported usage × price; counted and marked `estimated` if none was reported |
+ * | completed | reported usage × price; what is absent or cannot be is counted, and marked `estimated` |
  * | empty, failed | 0 |
  * | broken, client gone | what was produced: reported usage if it came, else counted; 0 if nothing was produced |
  *
@@ -42,7 +47,8 @@ export interface Charge {
  * ```ts
  * import { chargeForChat } from "./outcome.ts";
  * const price = { unit: "request", perUnitMicroVnd: 230_000_000n } as const;
- * const base = { price, reported: undefined, estimatedInputTokens: 9, outputBytes: 40 };
+ * const bounds = { input: 200_000, askedOutput: 264, possibleOutput: 40_000 };
+ * const base = { price, bounds, reported: undefined, estimatedInputTokens: 9, outputBytes: 40, produced: true };
  * if (chargeForChat({ ...base, outcome: "completed" }).priceMicroVnd !== 230_000_000n) throw new Error();
  * if (chargeForChat({ ...base, outcome: "failed" }).priceMicroVnd !== 0n) throw new Error();
  * ```
@@ -50,20 +56,12 @@ export interface Charge {
 export function chargeForChat(end: ChatEnd): Charge {
   const free = end.outcome === "empty" || end.outcome === "failed" ||
     (end.outcome !== "completed" && end.outputBytes === 0);
-  if (free) {
-    return { priceMicroVnd: 0n, usage: end.reported ?? noTokens, estimated: false, units: 0 };
-  }
-  const counted = estimateOutputTokens(end.outputBytes);
-  const reported = end.reported;
   // A stream that ended early has reported its prompt, but of its output only the first few tokens.
   const early = end.outcome !== "completed" || end.reportIsStale === true;
-  const cutShort = early && reported !== undefined && reported.output < counted;
-  const estimated = reported === undefined || cutShort;
-  const usage = reported === undefined
-    ? { ...noTokens, input: end.estimatedInputTokens, output: counted }
-    : cutShort
-    ? { ...reported, output: counted }
-    : reported;
+  const { usage, estimated } = believableUsage(end.reported, { ...end, early });
+  if (free) {
+    return { priceMicroVnd: 0n, usage: estimated ? noTokens : usage, estimated: false, units: 0 };
+  }
   const priceMicroVnd = end.price.unit === "token"
     ? costOfTokens(end.price, usage)
     : costOfUnits(end.price, 1);

@@ -16,6 +16,17 @@ export interface TokenUsage {
   readonly reasoning: number;
 }
 
+/** What a provider said of a call, before anybody asked whether it can be true. Counts that are absent are 0. */
+export interface ReportedUsage extends TokenUsage {
+  /**
+   * The counts that were said outright, where the others come with what only a total or a list of model runs shows.
+   * They remain when the rest is not to be believed.
+   */
+  readonly said?: TokenUsage;
+  /** A part of the report was nonsense and has been left out. */
+  readonly partlyAbsurd?: true;
+}
+
 /** No tokens at all. */
 export const noTokens: TokenUsage = {
   input: 0,

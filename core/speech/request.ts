@@ -1,4 +1,5 @@
 /** Reads `POST /v1/audio/speech` (spec section 4). What is not checked here goes to the provider as it is. */
+import { refuseMergedFields } from "../call/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../call/json_body.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
@@ -25,6 +26,7 @@ export interface SpeechRequest {
  */
 export function readSpeechRequest(bytes: Uint8Array): SpeechRequest {
   const body = parseJsonBody(bytes);
+  refuseMergedFields(body.value);
   const fields = fieldsOfJson(body.value);
   const model = modelField(fields);
   const input = textField(fields, "input");

@@ -79,7 +79,7 @@ export function createGatewayMetrics(
   ]);
   const estimated = registry.counter(
     "gateway_estimated_calls_total",
-    "Calls whose tokens we counted ourselves, for want of a report.",
+    "Calls whose tokens we counted ourselves, for want of a report that can be.",
     ["model"],
   );
   const cost = registry.exactCounter(

@@ -1,5 +1,6 @@
 /** From a request to an admitted call: who, which model, at what price, and whether the wallet can pay for it. */
 import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
+import type { ChatRequest } from "../../core/call/chat_request.ts";
 import { firstImagePath } from "../../core/call/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -74,14 +75,15 @@ export function refuseUnseenImages(model: Model, body: JsonObject): void {
 /**
  * Refuses several answers in one call where the price is per call: one price for any number of them would be no price.
  *
- * @throws {GatewayError} `invalid_request` naming `n`
+ * @throws {GatewayError} `invalid_request` naming `n` or `best_of`
  */
-export function refuseFreeChoices(model: Model, choices: number): void {
-  if (choices === 1 || model.price.unit === "token") return;
+export function refuseFreeChoices(model: Model, request: ChatRequest, body: JsonObject): void {
+  if (request.choices === 1 || model.price.unit === "token") return;
+  const field = typeof body["n"] === "number" && body["n"] > 1 ? "n" : "best_of";
   throw new GatewayError(
     "invalid_request",
-    `n: the model ${model.id} is priced per call, so it gives one answer per call`,
-    { param: "n" },
+    `${field}: the model ${model.id} is priced per call, so it gives one answer per call`,
+    { param: field },
   );
 }
 

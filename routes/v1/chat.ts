@@ -7,6 +7,7 @@ import {
   type ChatExchange,
   startChatExchange,
 } from "../../core/call/chat_exchange.ts";
+import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
@@ -51,7 +52,7 @@ export async function serveChat(
   const { catalog } = gateway.config;
   const { model, mappedFrom } = chooseModel(catalog, request.model, "chat", principal);
   refuseUnseenImages(model, body.value);
-  refuseFreeChoices(model, request.choices);
+  refuseFreeChoices(model, request, body.value);
   const price = applyPrice(model.price);
   const outputTokens = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens) *
     request.choices;
@@ -71,6 +72,8 @@ export async function serveChat(
     estimatedInputTokens: body.mentionsBase64
       ? roughInputTokens(body.value)
       : estimateOutputTokens(bytes.length),
+    reservedOutputTokens: outputTokens,
+    hostedTools: hostedToolsAskedFor({ style, body: body.value }),
     reservation,
     startedAtMs,
     startedMonotonicMs,

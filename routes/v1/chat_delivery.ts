@@ -64,7 +64,7 @@ export async function deliverAnswer(
   const receipt = await delivery.settlement.settle({
     outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
     status: 200,
-    reading,
+    reading: { ...reading, sawOutput: !reading.empty },
     route: found.route,
     attempts: found.attempts,
   });

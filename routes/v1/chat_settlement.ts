@@ -3,8 +3,10 @@ import type { ChatRequest } from "../../core/call/chat_request.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import type { RequestId } from "../../core/ids.ts";
-import { chargeForChat } from "../../core/money/outcome.ts";
-import type { TokenUsage } from "../../core/money/token_usage.ts";
+import type { DearFeature } from "../../core/dialects/dear/features.ts";
+import { type Charge, chargeForChat } from "../../core/money/outcome.ts";
+import { tokenBounds } from "../../core/money/token_bounds.ts";
+import type { ReportedUsage } from "../../core/money/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
 import type { Writable } from "../../core/writable.ts";
 import type { Principal } from "../../kv/key_directory.ts";
@@ -21,6 +23,10 @@ export interface ChatSettlementInput {
   readonly price: AppliedPrice;
   /** Our own count of the prompt, for a provider that reports none. */
   readonly estimatedInputTokens: number;
+  /** Output tokens that were reserved, those of all answers. */
+  readonly reservedOutputTokens: number;
+  /** Tools of the provider that were asked for; where the route allows one, the call may read its prompt often. */
+  readonly hostedTools: readonly DearFeature[];
   readonly reservation: Reservation;
   readonly startedAtMs: number;
   readonly startedMonotonicMs: number;
@@ -35,9 +41,10 @@ export interface CallEnd {
   readonly status: number;
   readonly reading:
     | {
-      readonly usage: TokenUsage | undefined;
+      readonly usage: ReportedUsage | undefined;
       readonly usageRejected: boolean;
       readonly outputBytes: number;
+      readonly sawOutput: boolean;
       readonly stopReason: string | undefined;
     }
     | undefined;
@@ -100,29 +107,47 @@ export class ChatSettlement {
     });
   }
 
-  /** How fast the tokens came, for the health of the route. */
-  #noteThroughput({ outcome, reading, route }: CallEnd): void {
+  /** How fast the tokens came, for the health of the route. Our own count says nothing of hidden reasoning. */
+  #noteThroughput({ outcome, route }: CallEnd, { usage, estimated }: Charge): void {
     const firstOutputMs = this.#firstOutputMs;
-    if (outcome !== "completed" || !reading?.usage || !route || firstOutputMs === undefined) return;
+    if (outcome !== "completed" || estimated || !route || firstOutputMs === undefined) return;
     if (!this.#input.request.stream) return;
     const streamedMs = this.#elapsedMs() - firstOutputMs;
-    this.#gateway.router.noteThroughput(route, "chat_stream", reading.usage.output, streamedMs);
+    this.#gateway.router.noteThroughput(route, "chat_stream", usage.output, streamedMs);
+  }
+
+  #price(end: CallEnd): Charge {
+    const { model, request, price, estimatedInputTokens, reservedOutputTokens } = this.#input;
+    const bounds = tokenBounds({
+      contextWindow: model.contextWindow,
+      maxOutputTokens: model.maxOutputTokens,
+      choices: request.choices,
+      reservedOutputTokens,
+      estimatedInputTokens,
+      hostedTools: this.#input.hostedTools.some((tool) => end.route?.allow.has(tool) === true),
+    });
+    const { reading } = end;
+    const outputBytes = reading?.outputBytes ?? 0;
+    // A refusal may come without a word, and then some vendors count nothing.
+    const isWordless = reading?.sawOutput !== true || reading.stopReason === "refusal";
+    return chargeForChat({
+      outcome: end.outcome,
+      price,
+      bounds,
+      reported: reading?.usage,
+      reportIsStale: reading?.usageRejected ?? false,
+      estimatedInputTokens,
+      outputBytes,
+      produced: outputBytes > 0 || !isWordless,
+    });
   }
 
   /** Debits and writes the receipt; resolves when both are durable. */
   async settle(end: CallEnd): Promise<Receipt> {
-    const { requestId, principal, model, mappedFrom, request, price, estimatedInputTokens } =
-      this.#input;
-    const charge = chargeForChat({
-      outcome: end.outcome,
-      price,
-      reported: end.reading?.usage,
-      reportIsStale: end.reading?.usageRejected ?? false,
-      estimatedInputTokens,
-      outputBytes: end.reading?.outputBytes ?? 0,
-    });
+    const { requestId, principal, model, mappedFrom, request, price } = this.#input;
+    const charge = this.#price(end);
     this.#ended = true;
-    this.#noteThroughput(end);
+    this.#noteThroughput(end, charge);
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft: Writable<ReceiptDraft> = {
       requestId,

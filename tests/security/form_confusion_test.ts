@@ -1,7 +1,9 @@
 /** A form passes to the provider as it came: its parts must have the names there that they have here. */
 import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
-import { readForm } from "../../core/media/multipart.ts";
+import { fieldsOfForm } from "../../core/media/fields.ts";
+import { readForm, writeForm } from "../../core/media/multipart.ts";
 
 const form = (head: string) =>
   new TextEncoder().encode(`--b\r\n${head}\r\n\r\ndear-model\r\n--b--\r\n`);
@@ -29,4 +31,52 @@ Deno.test("what stands inside another parameter is not the name", () => {
   ].map((head) => readForm(form(head), "b")[0]);
   assertEquals(parts.map((part) => part?.name), ["model", "model", "model", "model"]);
   assertEquals(parts.map((part) => part?.fileName), [undefined, "; name=zzz", undefined, ""]);
+});
+
+Deno.test("a part that some servers read as a field that decides the cost must have its very name", () => {
+  const fieldsOf = (name: string) =>
+    fieldsOfForm(readForm(writeForm([{ name, body: "5" }], "b").body, "b"));
+  const confusing = [
+    "N",
+    "n[]",
+    "n[0]",
+    "N[]",
+    " n",
+    "n ",
+    "n[url]",
+    "Model",
+    "model[]",
+    "stream[]",
+  ];
+  for (const name of [...confusing, "Partial_Images", "prompt[]", "extra_body[n]", "Extra_Body"]) {
+    assertThrows(() => fieldsOf(name), GatewayError, "is named");
+  }
+  const documented: [string, string][] = [
+    ["n", "n"],
+    ["image[]", "image"],
+    ["reference_image[]", "reference_image"],
+    ["image_url", "image_url"],
+    ["input_reference[image_url]", "input_reference"],
+    ["image[][url]", "image"],
+    ["Quality", "Quality"],
+    ["quality[]", "quality"],
+  ];
+  for (const [name, plain] of documented) assertEquals([...fieldsOf(name).keys()], [plain]);
+});
+
+Deno.test("property: no field whose name a server may fold to n is read as anything but n", () => {
+  const around = fc.constantFrom("", " ", "\t");
+  const brackets = fc.constantFrom("", "[]", "[0]", "[a][b]", "[");
+  fc.assert(fc.property(
+    fc.constantFrom("n", "N"),
+    around,
+    around,
+    brackets,
+    (letter, before, after, tail) => {
+      const name = `${before}${letter}${after}${tail}`;
+      const read = () => fieldsOfForm(readForm(writeForm([{ name, body: "5" }], "b").body, "b"));
+      if (name === "n") assertEquals([...read().keys()], ["n"]);
+      else assertThrows(read, GatewayError);
+    },
+  ));
 });

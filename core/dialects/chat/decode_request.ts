@@ -39,6 +39,7 @@ const known = new Set([
   "top_k",
   "stop",
   "n",
+  "best_of",
   "logprobs",
   "modalities",
   "audio",
@@ -87,8 +88,10 @@ export function decodeChatRequest(body: JsonObject): Conversation {
 
 /** What clients rely on and no other style can give. */
 function refuseUncarried(body: JsonObject): void {
-  if ((optionalCount(body, "n", "n", 1) ?? 1) > 1) {
-    refuse("n", "this model gives one answer per call");
+  for (const field of ["n", "best_of"]) {
+    if ((optionalCount(body, field, field, 1) ?? 1) > 1) {
+      refuse(field, "this model gives one answer per call");
+    }
   }
   if (body.logprobs === true) refuse("logprobs", "this model gives no log probabilities");
   const modalities = optionalList(body, "modalities", "modalities") ?? [];

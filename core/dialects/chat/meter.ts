@@ -112,8 +112,16 @@ export class ChatMeter implements StreamMeter {
         cursor.skip();
         continue;
       }
+      // Some repeat the whole answer so far in `message` beside each delta.
+      let before: number | undefined;
+      let sawDelta = false;
       while (cursor.nextMember()) {
-        if (cursor.keyIs(keys.delta) || cursor.keyIs(keys.message)) {
+        if (cursor.keyIs(keys.delta)) {
+          if (before !== undefined) this.reading.outputBytes = before;
+          sawDelta = true;
+          this.#delta();
+        } else if (cursor.keyIs(keys.message) && !sawDelta) {
+          before = this.reading.outputBytes;
           this.#delta();
         } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
           const reason = cursor.takeValue();

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { ReportedUsage } from "../../money/token_usage.ts";
 import { absurdReport, isPlausible, noReport, readCount, type UsageReport } from "../reading.ts";
 
 /**
@@ -6,7 +7,8 @@ import { absurdReport, isPlausible, noReport, readCount, type UsageReport } from
  *
  * `prompt_tokens` is with the cached and cache-written tokens, and some vendors count a token as both: each is
  * clamped to what is left of the prompt. `completion_tokens` is with reasoning, except at vendors whose total shows
- * that they leave it out; then the rest of the total is output, unless it is audio input.
+ * that they leave it out; then the rest of the total is output, unless it is audio input. Such output is told apart from
+ * what was said outright, and a total that is nonsense is left out. Of prompt and completion one may be absent: it is 0.
  *
  * @example
  * ```ts
@@ -26,8 +28,9 @@ export function readChatUsage(usage: Json | undefined): UsageReport {
   const prompt = readCount(usage["prompt_tokens"]);
   const said = readCount(usage["completion_tokens"]);
   const total = readCount(usage["total_tokens"]);
-  if (prompt === undefined && (said === undefined || total === undefined)) {
-    return Number.isNaN(total ?? said ?? 0) ? absurdReport : noReport;
+  // A total alone tells neither side.
+  if (prompt === undefined && said === undefined) {
+    return Number.isNaN(total) ? absurdReport : noReport;
   }
   const promptDetails = objectOf(usage["prompt_tokens_details"]);
   const completionDetails = objectOf(usage["completion_tokens_details"]);
@@ -37,26 +40,31 @@ export function readChatUsage(usage: Json | undefined): UsageReport {
     readCount(usage["prompt_cache_hit_tokens"]) ?? readCount(usage["cached_tokens"]) ??
     readCount(usage["num_cached_tokens"]) ?? 0;
   const writtenSaid = readCount(promptDetails["cache_write_tokens"]) ?? 0;
-  const sure = prompt ?? Math.max(0, (total ?? 0) - (said ?? 0));
-  const cacheRead = Math.min(cachedSaid, sure);
-  const cacheWrite = Math.min(writtenSaid, sure - cacheRead);
+  const whole = prompt ?? Math.max(0, (total ?? 0) - (said ?? 0));
+  const cacheRead = Math.min(cachedSaid, whole);
+  const cacheWrite = Math.min(writtenSaid, whole - cacheRead);
   const unsaid = unsaidOutput(usage, promptDetails, {
-    prompt: sure,
+    prompt: whole,
     completion: said ?? 0,
     reasoning: reasoningSaid,
     total: total ?? 0,
   });
   const output = (said ?? 0) + unsaid;
-  const counts = {
-    input: sure - cacheRead - cacheWrite,
+  const outright = {
+    input: whole - cacheRead - cacheWrite,
     cacheRead,
     cacheWrite,
+    output: said ?? 0,
+    reasoning: Math.min(reasoningSaid, said ?? 0),
+  };
+  const counts: ReportedUsage = {
+    ...outright,
     output,
     reasoning: Math.min(Math.max(reasoningSaid, unsaid), output),
+    ...(unsaid > 0 && { said: outright }),
+    ...(Number.isNaN(total) && { partlyAbsurd: true }),
   };
-  return isPlausible(counts) && !Number.isNaN(total)
-    ? { kind: "counts", usage: counts }
-    : absurdReport;
+  return isPlausible(counts) ? { kind: "counts", usage: counts } : absurdReport;
 }
 
 interface Said {

@@ -1,6 +1,6 @@
 /** A streamed answer in the middle form. */
 import type { GatewayError } from "../../errors.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage } from "../../money/token_usage.ts";
 import type { Citation, Stop } from "./answer.ts";
 import type { ReasoningProof } from "./blocks.ts";
 
@@ -16,7 +16,7 @@ import type { ReasoningProof } from "./blocks.ts";
  */
 export type StreamEvent =
   /** First sign of life of the model. At most once, before any block. `usage`: first counts, if known. */
-  | { readonly type: "start"; readonly id?: string; readonly usage?: TokenUsage }
+  | { readonly type: "start"; readonly id?: string; readonly usage?: ReportedUsage }
   | { readonly type: "text"; readonly block: number; readonly json: string }
   /** Refusal text. */
   | { readonly type: "refusal"; readonly block: number; readonly json: string }
@@ -44,7 +44,7 @@ export type StreamEvent =
   | { readonly type: "foreign"; readonly block: number; readonly kind: string }
   | { readonly type: "block_end"; readonly block: number }
   /** Cumulative counts so far: replace what was there, never add. */
-  | { readonly type: "usage"; readonly usage: TokenUsage }
+  | { readonly type: "usage"; readonly usage: ReportedUsage }
   /** A usage report was there but absurd. */
   | { readonly type: "usage_rejected" }
   /** Why the model stopped. Not the end: usage may follow. The last one counts. */

@@ -19,6 +19,18 @@ export const dearFeatures = [
 
 export type DearFeature = typeof dearFeatures[number];
 
+/** Tools that the provider runs: it reads the prompt anew after each round, so one call may fill its context often. */
+export const hostedToolFeatures: ReadonlySet<DearFeature> = new Set<DearFeature>([
+  "web_search",
+  "web_fetch",
+  "code_execution",
+  "file_search",
+  "image_generation",
+  "mcp",
+  "other_tools",
+  "plugins",
+]);
+
 /** How a refusal speaks of it: the subject of "costs extra at the provider". */
 export const dearFeatureWords: Readonly<Record<DearFeature, string>> = {
   web_search: "searching the web",

@@ -68,13 +68,15 @@ const dearFields: ReadonlyMap<string, DearField> = new Map<string, DearField>([
 ]);
 
 /** Some servers merge this object into the request. */
-const mergedField = "extra_body";
+export const mergedField = "extra_body";
+
+/** Fields that are judged by their value, at the top and inside the merged object alike. */
+export const judgedFieldNames: readonly string[] = [...dearFields.keys(), "tools"];
 
 /** Fields that decide what a call costs the operator: they must not hide behind another case of their name. */
 export const dearFieldNames: readonly string[] = [
-  ...dearFields.keys(),
+  ...judgedFieldNames,
   mergedField,
-  "tools",
   "messages",
   "input",
 ];

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage } from "../../money/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, textBytes } from "../reading.ts";
@@ -7,7 +7,7 @@ import { enterMessagesUsage } from "./usage.ts";
 
 /** Reads a whole answer of the Messages style. */
 export function readMessagesAnswer(body: JsonObject): AnswerReading {
-  const counts: { usage: TokenUsage | undefined; usageRejected: boolean } = {
+  const counts: { usage: ReportedUsage | undefined; usageRejected: boolean } = {
     usage: undefined,
     usageRejected: false,
   };

@@ -10,7 +10,7 @@ import {
   type StreamMeter,
   textBytes,
 } from "../reading.ts";
-import { enterMessagesUsage, type MessagesCounts } from "./usage.ts";
+import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
 
 const keys = {
   type: jsonKey("type"),
@@ -34,8 +34,7 @@ const eventNames: ReadonlySet<string> = new Set([
 /**
  * Reads a Messages stream. Deltas are only measured; the few other events are parsed.
  *
- * While the stream is open, `usage.output` is the handful of tokens that `message_start` names: of a stream that
- * broke off it says nothing, so estimate from `outputBytes` and take the larger.
+ * Until `message_delta` names it `usage.output` is 0, and for ever if that event has no usage: count `outputBytes` then.
  */
 export class MessagesMeter implements StreamMeter {
   readonly reading = newStreamReading();
@@ -103,7 +102,7 @@ export class MessagesMeter implements StreamMeter {
 
   #start(event: JsonObject): FrameFate {
     const message = event["message"];
-    if (isJsonObject(message)) this.#usage(message["usage"]);
+    if (isJsonObject(message)) this.#usage(firstMessagesUsage(message["usage"]));
     return "pass";
   }
 

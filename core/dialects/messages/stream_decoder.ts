@@ -7,7 +7,7 @@ import { FrameTemplate } from "../json_literal.ts";
 import { readProviderError } from "../provider_error.ts";
 import { neutralTier, readCitation } from "./decode_answer.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
-import { enterMessagesUsage, type MessagesCounts } from "./usage.ts";
+import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
 
 /** The block that is open upstream. Blocks come strictly one after another. */
 interface OpenBlock {
@@ -87,7 +87,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   #messageStart(value: JsonObject): void {
     const message = isJsonObject(value.message) ? value.message : {};
-    const { counts, report } = enterMessagesUsage(this.#counts, message.usage);
+    const { counts, report } = enterMessagesUsage(
+      this.#counts,
+      firstMessagesUsage(message.usage),
+    );
     this.#counts = counts;
     const tier = isJsonObject(message.usage) ? message.usage.service_tier : undefined;
     if (typeof tier === "string") this.#tier = neutralTier(tier);

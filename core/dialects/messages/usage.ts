@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../../money/token_usage.ts";
 import { absurdReport, isPlausible, noReport, readCount, type UsageReport } from "../reading.ts";
 
 /** What the reports of one Messages answer have said so far; a stream gives several, each replacing the earlier. */
@@ -17,10 +17,11 @@ export interface MessagesCounts {
  * beside it; `output_tokens` is with thinking.
  *
  * `iterations` lists every model run of the call, also those that the counts at the top leave out (compaction,
- * advisor), so its sum counts where it is the larger.
+ * advisor), so its sum counts where it is the larger; the counts at the top stay beside it. A list that is nonsense is
+ * left out.
  *
- * @returns the counts to hand in with the next report (unchanged when this one is absurd), and the report itself;
- * its kind is `none` until both input and output are known
+ * @returns the counts to hand in with the next report (unchanged when this one is absurd), and the report itself, in
+ * which a count that nobody has named yet is 0; its kind is `none` until input or output are known
  */
 export function enterMessagesUsage(
   earlier: MessagesCounts,
@@ -30,7 +31,6 @@ export function enterMessagesUsage(
   if (!isJsonObject(usage)) return { counts: earlier, report: absurdReport };
   const counts: MessagesCounts = { ...earlier, ...present(ownCounts(usage)) };
   const { input, output } = counts;
-  const known = input !== undefined && output !== undefined;
   const top: TokenUsage = {
     input: input ?? 0,
     cacheRead: counts.cacheRead ?? 0,
@@ -39,14 +39,25 @@ export function enterMessagesUsage(
     reasoning: counts.reasoning ?? 0,
   };
   if (!isPlausible(top)) return { counts: earlier, report: absurdReport };
-  const runs = sumOfIterations(usage["iterations"]);
-  if (runs !== undefined && !isPlausible(runs)) return { counts: earlier, report: absurdReport };
-  if (!known) return { counts, report: noReport };
-  const whole = runs !== undefined && total(runs) > total(top)
-    ? { ...runs, reasoning: top.reasoning }
-    : top;
-  const reasoning = Math.min(whole.reasoning, whole.output);
-  return { counts, report: { kind: "counts", usage: { ...whole, reasoning } } };
+  if (input === undefined && output === undefined) return { counts, report: noReport };
+  return { counts, report: { kind: "counts", usage: withRuns(top, usage["iterations"]) } };
+}
+
+/**
+ * The `usage` of `message_start` without its output: a token or a few, whatever the answer becomes. Where no later event
+ * names the output it is not known.
+ */
+export function firstMessagesUsage(usage: Json | undefined): Json | undefined {
+  return isJsonObject(usage) ? { ...usage, output_tokens: null, iterations: null } : usage;
+}
+
+function withRuns(top: TokenUsage, iterations: Json | undefined): ReportedUsage {
+  const said = { ...top, reasoning: Math.min(top.reasoning, top.output) };
+  const runs = sumOfIterations(iterations);
+  if (runs === undefined) return said;
+  if (!isPlausible(runs)) return { ...said, partlyAbsurd: true };
+  if (total(runs) <= total(top)) return said;
+  return { ...runs, reasoning: Math.min(top.reasoning, runs.output), said };
 }
 
 interface OwnCounts {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, textBytes } from "../reading.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage } from "../../money/token_usage.ts";
 import { readResponsesUsage } from "./usage.ts";
 
 /**
@@ -24,7 +24,7 @@ export function readResponsesItem(item: JsonObject): { isOutput: boolean; bytes:
 
 /** Reads a whole answer of the Responses style. */
 export function readResponsesAnswer(body: JsonObject): AnswerReading {
-  const counts: { usage: TokenUsage | undefined; usageRejected: boolean } = {
+  const counts: { usage: ReportedUsage | undefined; usageRejected: boolean } = {
     usage: undefined,
     usageRejected: false,
   };

@@ -46,7 +46,7 @@ export const usageTexts = defineTexts({
     outcomes: outcomesEnglish,
     amount: "Tokens in + out",
     latency: "Time taken",
-    estimatedHint: "Counted by us: the provider reported no usage.",
+    estimatedHint: "Counted by us: the provider reported no usage, or none that can be true.",
     unknownKey: "deleted key",
     exportCsv: "CSV",
     exportJson: "JSON",
@@ -116,7 +116,8 @@ export const usageTexts = defineTexts({
     outcomes: outcomesVietnamese,
     amount: "Token vào + ra",
     latency: "Thời gian",
-    estimatedHint: "Do chúng tôi đếm: nhà cung cấp không báo số liệu.",
+    estimatedHint:
+      "Do chúng tôi đếm: nhà cung cấp không báo số liệu, hoặc báo số liệu không hợp lý.",
     unknownKey: "khoá đã xoá",
     exportCsv: "CSV",
     exportJson: "JSON",

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { chargeForChat, type ChatEnd } from "../../../core/money/outcome.ts";
 import { applyPrice } from "../../../core/money/price.ts";
-import type { TokenUsage } from "../../../core/money/token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "../../../core/money/token_usage.ts";
 import type { Outcome } from "../../../core/receipt.ts";
 
 const perToken = applyPrice({ unit: "token", vndPerMtok: 8_300 });
@@ -18,8 +18,10 @@ const end = (some: Partial<ChatEnd>): ChatEnd => ({
   outcome: "completed",
   price: perToken,
   reported: undefined,
+  bounds: { input: 10_000_000, askedOutput: 2_000_000, possibleOutput: 2_000_000 },
   estimatedInputTokens: 10,
   outputBytes: 0,
+  produced: (some.outputBytes ?? 0) > 0,
   ...some,
 });
 
@@ -30,9 +32,14 @@ const table: readonly [string, Partial<ChatEnd>, Partial<ReturnType<typeof charg
     { usage: usageOf(100, 50), estimated: false, priceMicroVnd: 150n * 8_300n },
   ],
   [
-    "completed with a report of 0: free, and no estimate (0 is not absent)",
-    { reported: usageOf(0, 0), outputBytes: 40 },
+    "completed with a report of 0 and nothing to show: free, and no estimate (0 is not absent)",
+    { reported: usageOf(0, 0) },
     { usage: usageOf(0, 0), estimated: false, priceMicroVnd: 0n },
+  ],
+  [
+    "completed with a report of 0 for a text: our count, marked",
+    { reported: usageOf(0, 0), outputBytes: 40 },
+    { usage: usageOf(10, 10), estimated: true, priceMicroVnd: 20n * 8_300n },
   ],
   [
     "completed without a report: our count, rounded up, and marked",
@@ -43,6 +50,21 @@ const table: readonly [string, Partial<ChatEnd>, Partial<ReturnType<typeof charg
     "completed, but the last report was nonsense: the earlier one and our count, the larger",
     { reported: usageOf(100, 1), reportIsStale: true, outputBytes: 400 },
     { usage: usageOf(100, 100), estimated: true, priceMicroVnd: 200n * 8_300n },
+  ],
+  [
+    "completed with an absurd report: our count of that side, marked",
+    { reported: usageOf(100, 50_000_000), outputBytes: 400 },
+    { usage: usageOf(100, 100), estimated: true, priceMicroVnd: 200n * 8_300n },
+  ],
+  [
+    "failed with an absurd report: free, and no such number on the receipt",
+    { outcome: "failed", reported: usageOf(100, 50_000_000) },
+    { usage: usageOf(0, 0), estimated: false, priceMicroVnd: 0n },
+  ],
+  [
+    "per request: the price of one call, whatever was reported",
+    { price: perRequest, reported: usageOf(100, 50_000_000), outputBytes: 400 },
+    { units: 1, priceMicroVnd: 230_000_000n },
   ],
   [
     "empty: free",
@@ -128,8 +150,13 @@ Deno.test("a call that ended early never costs less than its report, nor more th
         if (!early || outputBytes === 0) return;
         const counted = Math.ceil(outputBytes / 4);
         assertEquals(charge.usage.output, Math.max(reported?.output ?? 0, counted));
-        assertEquals(charge.usage.input, reported?.input ?? input);
-        assertEquals(charge.estimated, reported === undefined || reported.output < counted);
+        const hasInput = reported !== undefined && billedInputTokens(reported) > 0;
+        assertEquals(
+          billedInputTokens(charge.usage),
+          hasInput ? billedInputTokens(reported) : input,
+        );
+        const stands = hasInput && reported.output >= counted;
+        assertEquals(charge.estimated, !stands);
       },
     ),
   );

@@ -177,6 +177,13 @@ Deno.test("usage is read under every name and rule that vendors have", () => {
     completion_tokens,
     ...rest,
   });
+  const said = (input: number, output: number, reasoning = 0) => ({
+    input,
+    cacheRead: 0,
+    cacheWrite: 0,
+    output,
+    reasoning,
+  });
   const cases: [string, object, object][] = [
     ["plain", p(20, 7), { input: 20, output: 7 }],
     ["details null", p(20, 7, { prompt_tokens_details: null, completion_tokens_details: null }), {
@@ -207,18 +214,22 @@ Deno.test("usage is read under every name and rule that vendors have", () => {
     [
       "reasoning left out of completion",
       p(213, 2, { total_tokens: 471, completion_tokens_details: { reasoning_tokens: 256 } }),
-      { input: 213, output: 258, reasoning: 256 },
+      { input: 213, output: 258, reasoning: 256, said: said(213, 2, 2) },
     ],
     ["thinking only in the total", p(66, 6, { total_tokens: 100 }), {
       input: 66,
       output: 34,
       reasoning: 28,
+      said: said(66, 6),
     }],
     ["completion left out", { prompt_tokens: 66, total_tokens: 100 }, {
       input: 66,
       output: 34,
       reasoning: 34,
+      said: said(66, 0),
     }],
+    ["prompt alone", { prompt_tokens: 66 }, { input: 66, output: 0 }],
+    ["completion alone", { completion_tokens: 6 }, { input: 0, output: 6 }],
     ["audio input in the total", p(66, 6, { total_tokens: 100, prompt_audio_seconds: 12 }), {
       input: 66,
       output: 6,
@@ -228,6 +239,11 @@ Deno.test("usage is read under every name and rule that vendors have", () => {
       p(66, 6, { total_tokens: 100, prompt_tokens_details: { audio_tokens: 28 } }),
       { input: 66, output: 6 },
     ],
+    ["a total that is nonsense beside counts that are not", p(66, 6, { total_tokens: 1e12 }), {
+      input: 66,
+      output: 6,
+      partlyAbsurd: true,
+    }],
     ["total smaller than its parts", p(66, 6, { total_tokens: 3 }), { input: 66, output: 6 }],
     ["zero", p(0, 0, { total_tokens: 0 }), { input: 0, output: 0 }],
   ];
@@ -248,13 +264,30 @@ Deno.test("usage is read under every name and rule that vendors have", () => {
   }
 });
 
+Deno.test("an answer that is repeated in each chunk beside its deltas is measured once", () => {
+  const delta = (content: string) => ({ role: "assistant", content });
+  const pieces = ["Xin", " chào", " bạn"];
+  const chunks = (messageFirst: boolean) =>
+    pieces.map((piece, i) => {
+      const message = delta(pieces.slice(0, i + 1).join(""));
+      const [a, b] = [{ message }, { delta: delta(piece) }];
+      return { choices: [{ index: 0, ...(messageFirst ? { ...a, ...b } : { ...b, ...a }) }] };
+    });
+  for (const order of [true, false]) {
+    const { reading } = pipeText("chat", chatStream(...chunks(order)));
+    assertEquals(reading.outputBytes, new TextEncoder().encode("Xin chào bạn").length);
+  }
+  const alone = { choices: [{ index: 0, message: delta("Xin"), finish_reason: "stop" }] };
+  assertEquals(pipeText("chat", chatStream(alone)).reading.outputBytes, 3);
+});
+
 Deno.test("absurd usage is rejected and leaves the earlier report", () => {
   const absurd: object[] = [
     { prompt_tokens: -1, completion_tokens: 3 },
     { prompt_tokens: 1, completion_tokens: 2.5 },
     { prompt_tokens: 1, completion_tokens: 3e8 },
     { prompt_tokens: "1", completion_tokens: 3 },
-    { prompt_tokens: 1, completion_tokens: 3, total_tokens: 1e12 },
+    { completion_tokens: 3, total_tokens: 1e12 },
     { prompt_tokens: 1, completion_tokens: 3, completion_tokens_details: { reasoning_tokens: -4 } },
     { prompt_tokens: 1, completion_tokens: 3, prompt_tokens_details: { cached_tokens: -4 } },
     [],

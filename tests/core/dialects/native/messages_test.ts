@@ -145,7 +145,20 @@ Deno.test("usage is cumulative: a later report replaces, an absent or null count
           { type: "message", input_tokens: 100, cache_read_input_tokens: 0, output_tokens: 10 },
         ],
       },
-      { input: 3_100, cacheRead: 0, cacheWrite: 0, output: 210, reasoning: 0 },
+      {
+        input: 3_100,
+        cacheRead: 0,
+        cacheWrite: 0,
+        output: 210,
+        reasoning: 0,
+        said: { input: 100, cacheRead: 0, cacheWrite: 0, output: 10, reasoning: 0 },
+      },
+    ],
+    [
+      "iterations that are nonsense leave the top",
+      { input_tokens: 1, output_tokens: 1 },
+      { input_tokens: 100, output_tokens: 10, iterations: [{ input_tokens: -3_000 }] },
+      { input: 100, cacheRead: 0, cacheWrite: 0, output: 10, reasoning: 0, partlyAbsurd: true },
     ],
   ];
   for (const [name, first, last, expected] of cases) {
@@ -157,7 +170,7 @@ Deno.test("usage is cumulative: a later report replaces, an absent or null count
 
 Deno.test("an absurd report is rejected and leaves the earlier one; a good one after it counts", () => {
   const good = { input_tokens: 10, output_tokens: 1 };
-  const kept = { input: 10, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 };
+  const kept = { input: 10, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
   const absurd = [-1, 1.5, 100_000_001, 1e300, "12", {}, true, Number.MAX_SAFE_INTEGER];
   for (const output_tokens of absurd) {
     const events = [start(good), end("end_turn", { output_tokens })] as const;
@@ -169,10 +182,27 @@ Deno.test("an absurd report is rejected and leaves the earlier one; a good one a
   }
 });
 
-Deno.test("without both counts there is no usage to bill", () => {
-  for (const usage of [undefined, {}, { output_tokens: 5 }, { input_tokens: 5 }]) {
+Deno.test("one count is a report, in which the other is 0; none is no report", () => {
+  const counts = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  const cases: [object | undefined, object | undefined][] = [
+    [undefined, undefined],
+    [{}, undefined],
+    [{ output_tokens: 5 }, { ...counts, output: 5 }],
+    [{ input_tokens: 5 }, { ...counts, input: 5 }],
+  ];
+  for (const [usage, expected] of cases) {
     const { reading } = pipeText("messages", namedStream(end("end_turn", usage)));
-    assertEquals([reading.usage, reading.usageRejected], [undefined, false]);
+    assertEquals<unknown>([reading.usage, reading.usageRejected], [expected, false]);
+  }
+});
+
+Deno.test("the output that message_start names is none", () => {
+  for (const last of [undefined, {}, { input_tokens: 7 }, { output_tokens: null }]) {
+    const { reading } = pipeText(
+      "messages",
+      namedStream(start({ input_tokens: 7, output_tokens: 9 }), end("end_turn", last)),
+    );
+    assertEquals([reading.usage?.input, reading.usage?.output], [7, 0]);
   }
 });
 

@@ -186,6 +186,14 @@ Deno.test("absurd usage is rejected, absent usage is no usage", () => {
   }
 });
 
+Deno.test("of input and output one may be absent: it is 0", () => {
+  const usageOf = (usage: object) =>
+    pipeText("responses", namedStream(closing("completed", { usage }))).reading.usage;
+  const counts = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  assertEquals(usageOf({ input_tokens: 3 }), { ...counts, input: 3 });
+  assertEquals(usageOf({ output_tokens: 3 }), { ...counts, output: 3 });
+});
+
 Deno.test("counts that overlap are clamped to the input", () => {
   const { reading } = pipeText(
     "responses",

@@ -1,0 +1,67 @@
+/** How far a provider's report of tokens is believed: what the call itself could have used, with some slack. */
+import { limits } from "../limits.ts";
+import { bytesPerEstimatedToken } from "../tokens/rough_estimate.ts";
+
+/** The most tokens of a call. A report beyond them is absurd, and our own count never passes them either. */
+export interface TokenBounds {
+  /** Input, what was read from caches and written to them included. */
+  readonly input: number;
+  /** Output that the request asked for. */
+  readonly askedOutput: number;
+  /** Output that the model can produce at all: hidden reasoning, and text that went on beyond what was asked for. */
+  readonly possibleOutput: number;
+}
+
+export interface BoundedCall {
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  /** Answers asked for. */
+  readonly choices: number;
+  /** Output tokens that were reserved, those of all answers. */
+  readonly reservedOutputTokens: number;
+  /** Our own count of the prompt. */
+  readonly estimatedInputTokens: number;
+  /** The request asks for tools that the provider runs, and was let through with them. */
+  readonly hostedTools: boolean;
+}
+
+/**
+ * The bounds of a call. They are wider than what was reserved, since a report that is a little larger than foreseen is
+ * true as a rule; the reasons for each width stand in {@linkcode limits}.
+ *
+ * @example
+ * ```ts
+ * import { tokenBounds } from "./token_bounds.ts";
+ * const bounds = tokenBounds({
+ *   contextWindow: 100_000,
+ *   maxOutputTokens: 10_000,
+ *   choices: 1,
+ *   reservedOutputTokens: 100,
+ *   estimatedInputTokens: 12,
+ *   hostedTools: false,
+ * });
+ * if (bounds.input !== 200_000 || bounds.askedOutput !== 264) throw new Error("wrong bounds");
+ * ```
+ */
+export function tokenBounds(call: BoundedCall): TokenBounds {
+  const { contextWindow } = call;
+  const contexts = call.hostedTools ? limits.reportedContextsWithTools : limits.reportedContexts;
+  const longText = Math.min(
+    call.estimatedInputTokens * bytesPerEstimatedToken,
+    contextWindow * limits.reportedContextsOfLongText,
+  );
+  const askedOutput = call.reservedOutputTokens * limits.reportedOutputFactor +
+    limits.reportedOutputExtra;
+  return {
+    input: counted(Math.max(contextWindow * contexts, longText)),
+    askedOutput: counted(askedOutput),
+    possibleOutput: counted(Math.max(
+      askedOutput,
+      call.maxOutputTokens * call.choices * limits.reportedModelOutputs,
+    )),
+  };
+}
+
+function counted(tokens: number): number {
+  return Math.min(tokens, limits.usageTokens);
+}
