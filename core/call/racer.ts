@@ -105,8 +105,8 @@ export class Racer<Handlers extends AttemptHandlers> {
         slowness.arm(patience);
       }
       const result = stream
-        ? await attemptStream(handlers, deadlines)
-        : await attemptAnswer(handlers, deadlines);
+        ? await attemptStream(handlers, this.#input)
+        : await attemptAnswer(handlers, this.#input);
       // Came in the very moment in which its exchange was given up: there is nothing more to read from it.
       if (this.#slow) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
