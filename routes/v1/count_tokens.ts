@@ -30,6 +30,7 @@ async function countUpstream(
     body: withFields(body, { model: route.upstreamModel }),
     stream: false,
     clientHeader: (name) => headers.get(name) ?? undefined,
+    onSentAgain: () => {}, // counting twice does no harm
   }));
   const patience = gateway.deadlines.create(() => exchange.cancel());
   patience.arm(limits.countTokensMs);
