@@ -81,6 +81,11 @@ export class Deadline extends Entry {
   disarm(): void {
     this.#wheel.disarm(this);
   }
+
+  /** Time until it is due, to within two ticks; 0 when it is not armed. */
+  get remainingMs(): number {
+    return this.#wheel.remainingMs(this);
+  }
 }
 
 /**
@@ -159,6 +164,12 @@ export class Deadlines {
     deadline.unlink();
     deadline.linked = false;
     this.#linkedCount--;
+  }
+
+  /** Internal: use {@linkcode Deadline.remainingMs}. */
+  remainingMs(deadline: Deadline): number {
+    if (!deadline.linked) return 0;
+    return Math.max(deadline.dueTick * this.#tickMs - this.#clock.monotonicMs(), 0);
   }
 
   /** Stops the timer and forgets every deadline; none fires from here on. */

@@ -65,6 +65,8 @@ export const limits = {
   upstreamHeadBytes: 32 * 1024,
   /** Connections to one provider kept at rest. As many as calls usually run at once; the surplus is closed. */
   upstreamIdleConnections: 256,
+  /** Peers that close after an answer without saying so have done it by then, over any line: a round trip is under 1 s. */
+  upstreamProvenRestMs: 1_000,
   /** How long a connection may rest: most load balancers close at 60 s, and we should be first. */
   upstreamIdleConnectionMs: 50_000,
   /** Read buffer of a connection: holds several events, and a thousand streams cost 8 MB. */

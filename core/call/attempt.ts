@@ -1,4 +1,5 @@
 /** One try of one route, up to the point where the client may see something of it. */
+import type { Clock } from "../clock.ts";
 import type { Deadlines } from "../deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../dialects/contract.ts";
 import { GatewayError } from "../errors.ts";
@@ -81,33 +82,40 @@ export function asGatewayError(failure: unknown): GatewayError {
   return known;
 }
 
+/** What time a try goes by. */
+export interface AttemptTime {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+}
+
 /** A refusal speaks by its status; its body only refines that, so it gets little time and little room. */
 async function refusal(
   response: UpstreamResponse,
   handlers: AttemptHandlers,
-  deadlines: Deadlines,
+  time: AttemptTime,
 ): Promise<GatewayError> {
-  const patience = deadlines.create(() => handlers.exchange.cancel());
+  const patience = time.deadlines.create(() => handlers.exchange.cancel());
   patience.arm(limits.refusalBodyMs);
   const bytes = await readBeginning(response.body, limits.errorBodyBytes);
   patience.disarm();
   const text = new TextDecoder().decode(bytes);
-  return handlers.decodeError(response.status, text, retryAfterSeconds(response.header));
+  const waitSeconds = retryAfterSeconds(response.header, time.clock);
+  return handlers.decodeError(response.status, text, waitSeconds);
 }
 
 /** Waits for status and headers; anything but a success is thrown as the provider's refusal. */
 async function answered(
   handlers: AttemptHandlers,
-  deadlines: Deadlines,
+  time: AttemptTime,
 ): Promise<UpstreamResponse> {
   const response = await handlers.exchange.response;
   const isRefused = response.status >= 400;
   handlers.onStatus?.(
     response.status,
-    isRefused ? retryAfterSeconds(response.header) : undefined,
+    isRefused ? retryAfterSeconds(response.header, time.clock) : undefined,
   );
   if (response.status < 200 || response.status > 299) {
-    throw await refusal(response, handlers, deadlines);
+    throw await refusal(response, handlers, time);
   }
   // We ask for none (`accept-encoding: identity`); what comes packed all the same cannot be read or passed on.
   const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "";
@@ -143,9 +151,9 @@ function concat(parts: readonly Uint8Array[], length: number): Uint8Array {
  */
 export async function attemptAnswer(
   handlers: AttemptHandlers,
-  deadlines: Deadlines,
+  time: AttemptTime,
 ): Promise<WholeAnswer> {
-  const response = await answered(handlers, deadlines);
+  const response = await answered(handlers, time);
   const bytes = await readWhole(response.body, limits.answerBytes);
   const value = parseObject(bytes);
   if (value === undefined) throw failed("sent no JSON");
@@ -172,12 +180,12 @@ async function notAStream(
  */
 export async function attemptStream(
   handlers: AttemptHandlers,
-  deadlines: Deadlines,
+  time: AttemptTime,
 ): Promise<StartedStream> {
   const { exchange } = handlers;
   // Made while the provider works: nothing but its answer should stand between it and the client.
   const pipe = handlers.createPipe();
-  const response = await answered(handlers, deadlines);
+  const response = await answered(handlers, time);
   const contentType = response.header("content-type") ?? "text/event-stream";
   if (!/^text\/event-stream\b/i.test(contentType.trim())) {
     throw await notAStream(response, handlers);

@@ -94,11 +94,11 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
   }
 
   #note(racer: Racer<Handlers>, lost = false): void {
-    const { attempt } = racer;
-    if (attempt === undefined) return;
-    // Both had output in the same moment: there is one winner all the same.
-    const photoFinish = lost && attempt.outcome === "ok";
-    this.#attempts.push(photoFinish ? { ...attempt, outcome: "beaten" } : attempt);
+    for (const attempt of racer.attempts) {
+      // Both had output in the same moment: there is one winner all the same.
+      const photoFinish = lost && attempt.outcome === "ok";
+      this.#attempts.push(photoFinish ? { ...attempt, outcome: "beaten" } : attempt);
+    }
   }
 
   /** Tells whether the call goes on after this failure. */

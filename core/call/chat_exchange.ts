@@ -41,6 +41,12 @@ export interface RouteAccess {
   readonly mayRepeat: () => boolean;
 }
 
+/** A route for one try of a chat call. An answer that is made twice costs tokens, but orders nothing. */
+export interface ChatRouteAccess extends RouteAccess {
+  /** Told when its request was sent a second time: see `UpstreamRequest`. */
+  readonly onSentAgain: () => void;
+}
+
 export interface ChatExchange extends AttemptHandlers {
   /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
@@ -108,7 +114,7 @@ function nativeBody(
 function open(
   call: ChatCall,
   style: Style,
-  access: RouteAccess,
+  access: ChatRouteAccess,
   { body, betas }: { readonly body: Uint8Array; readonly betas: SortedBetas },
 ) {
   return access.transport.open(providerRequest({
@@ -118,6 +124,7 @@ function open(
     body,
     stream: call.request.stream,
     clientHeader: (name) => name === "anthropic-beta" ? betas.kept : call.clientHeader(name),
+    onSentAgain: access.onSentAgain,
   }));
 }
 
@@ -125,7 +132,7 @@ function startNative(
   call: ChatCall,
   route: Route,
   style: Style,
-  access: RouteAccess,
+  access: ChatRouteAccess,
 ): ChatExchange {
   const { request } = call;
   const asked = { style, body: call.body.value };
@@ -153,7 +160,7 @@ function startConverted(
   call: ChatCall,
   route: Route,
   style: Style,
-  access: RouteAccess,
+  access: ChatRouteAccess,
 ): ChatExchange {
   const clientStyle = call.request.style;
   const asked = { style: clientStyle, body: call.body.value };
@@ -199,7 +206,11 @@ function startConverted(
  * @throws {GatewayError} before anything is sent, when the request cannot be converted to the route's style or asks
  * for what this route does not allow
  */
-export function startChatExchange(call: ChatCall, route: Route, access: RouteAccess): ChatExchange {
+export function startChatExchange(
+  call: ChatCall,
+  route: Route,
+  access: ChatRouteAccess,
+): ChatExchange {
   const style = chatStyle(route);
   return style === call.request.style
     ? startNative(call, route, style, access)

@@ -52,6 +52,8 @@ export interface ProviderRequestInput {
   readonly stream: boolean;
   /** A header of the client's request by lower-case name. */
   readonly clientHeader: (name: string) => string | undefined;
+  /** See {@linkcode UpstreamRequest.onSentAgain}. */
+  readonly onSentAgain?: (() => void) | undefined;
 }
 
 /** All of a request but its body. */
@@ -117,5 +119,6 @@ export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
   const isUsual = own.length === 0 && input.subpath === undefined &&
     input.contentType === undefined;
   const { url, headers } = isUsual ? knownFrame(input) : frameOf(input, own);
-  return { method: input.method ?? "POST", url, headers, body: input.body };
+  const { method = "POST", body, onSentAgain } = input;
+  return { method, url, headers, body, onSentAgain };
 }

@@ -24,8 +24,11 @@ export type AttemptResult =
   | { readonly kind: "stopped"; readonly ms: number };
 
 export interface RacerInput<Handlers extends AttemptHandlers> {
-  /** Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused). */
-  readonly start: (route: Route) => Handlers;
+  /**
+   * Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused).
+   * `onSentAgain` is to be called when its request goes out a second time.
+   */
+  readonly start: (route: Route, onSentAgain: () => void) => Handlers;
   readonly stream: boolean;
   /** Time to the first output of a stream, or to the whole answer; `undefined`: as long as the call may take. */
   readonly patienceMs: (route: Route) => number | undefined;
@@ -68,7 +71,8 @@ export class Racer<Handlers extends AttemptHandlers> {
   #handlers: Handlers | undefined;
   #beaten = false;
   #slow = false;
-  #attempt: Attempt | undefined;
+  #sentAgainMs: number | undefined;
+  #attempts: readonly Attempt[] = [];
 
   constructor(input: RacerInput<Handlers>, route: Route) {
     this.route = route;
@@ -77,9 +81,12 @@ export class Racer<Handlers extends AttemptHandlers> {
     this.outcome = this.#run();
   }
 
-  /** What the receipt says of this try; set when {@linkcode outcome} is. */
-  get attempt(): Attempt | undefined {
-    return this.#attempt;
+  /**
+   * What the receipt says of this try; set when {@linkcode outcome} is. Two where the request had to be sent a second
+   * time: the provider may have worked, and charged, for both.
+   */
+  get attempts(): readonly Attempt[] {
+    return this.#attempts;
   }
 
   /** Another route was quicker: stop. */
@@ -93,7 +100,7 @@ export class Racer<Handlers extends AttemptHandlers> {
     const { start, stream, patienceMs, deadlines, control } = this.#input;
     let slowness: Deadline | undefined;
     try {
-      const handlers = start(route);
+      const handlers = start(route, () => this.#sentAgainMs = this.#input.clock.monotonicMs());
       this.#handlers = handlers;
       control.attach(this.#cancel);
       const patience = patienceMs(route);
@@ -105,8 +112,8 @@ export class Racer<Handlers extends AttemptHandlers> {
         slowness.arm(patience);
       }
       const result = stream
-        ? await attemptStream(handlers, deadlines)
-        : await attemptAnswer(handlers, deadlines);
+        ? await attemptStream(handlers, this.#input)
+        : await attemptAnswer(handlers, this.#input);
       // Came in the very moment in which its exchange was given up: there is nothing more to read from it.
       if (this.#slow) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
@@ -152,7 +159,13 @@ export class Racer<Handlers extends AttemptHandlers> {
   #finish(outcome: string, result: (ms: number) => AttemptResult): void {
     const endedMs = this.#input.clock.monotonicMs();
     const ms = endedMs - this.#startedMs;
-    this.#attempt = { route: this.route.id, outcome, ms: Math.round(ms) };
+    const route = this.route.id;
+    const sentMs = this.#sentAgainMs ?? this.#startedMs;
+    const last = { route, outcome, ms: Math.round(endedMs - sentMs) };
+    const lostMs = Math.round(sentMs - this.#startedMs);
+    this.#attempts = this.#sentAgainMs === undefined
+      ? [last]
+      : [{ route, outcome: "connection_lost", ms: lostMs }, last];
     this.#input.report(this.route, result(ms), endedMs);
   }
 }

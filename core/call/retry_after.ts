@@ -1,30 +1,40 @@
+import type { Clock } from "../clock.ts";
 import { limits } from "../limits.ts";
 
 /** The value of a header by lower-case name. */
 export type HeaderOf = (name: string) => string | undefined;
 
+/** Dates begin with a day (RFC 9110 section 5.6.7) or are ISO; the engine takes nearly anything for a date. */
+const dateForm = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)|\d{4}-\d\d-\d\d)/i;
+
 /**
- * How long a provider asks to be left alone, in whole seconds: `retry-after` as seconds or as a date (RFC 9110
- * section 10.2.3; measured against its own `date`, so that clocks need not agree), or `retry-after-ms`.
+ * How long a provider asks to be left alone, in whole seconds up to {@linkcode limits.retryAfterSeconds}: `retry-after`
+ * as seconds or as a date (RFC 9110 section 10.2.3), or `retry-after-ms`.
+ *
+ * A date is measured against the answer's own `date`, so that clocks need not agree. Without that header our clock must
+ * do; a date that it calls past says nothing then.
  *
  * @example
  * ```ts
+ * import { systemClock } from "../clock.ts";
  * import { retryAfterSeconds } from "./retry_after.ts";
- * const seconds = retryAfterSeconds((name) => name === "retry-after" ? "1.2" : undefined);
+ * const headers = new Map([["retry-after", "1.2"]]);
+ * const seconds = retryAfterSeconds((name) => headers.get(name), systemClock);
  * if (seconds !== 2) throw new Error(String(seconds));
  * ```
  */
-export function retryAfterSeconds(header: HeaderOf): number | undefined {
+export function retryAfterSeconds(header: HeaderOf, clock: Clock): number | undefined {
   const milliseconds = plainNumber(header("retry-after-ms"));
   if (milliseconds !== undefined) return bounded(milliseconds / 1000);
   const text = header("retry-after")?.trim();
   const seconds = plainNumber(text);
   if (seconds !== undefined) return bounded(seconds);
-  const untilMs = Date.parse(text ?? "");
+  const untilMs = dateForm.test(text ?? "") ? Date.parse(text ?? "") : NaN;
+  if (Number.isNaN(untilMs)) return undefined;
   const sentMs = Date.parse(header("date") ?? "");
-  return Number.isNaN(untilMs) || Number.isNaN(sentMs)
-    ? undefined
-    : bounded((untilMs - sentMs) / 1000);
+  if (!Number.isNaN(sentMs)) return bounded((untilMs - sentMs) / 1000);
+  const waitMs = untilMs - clock.nowMs();
+  return waitMs > 0 ? bounded(waitMs / 1000) : undefined;
 }
 
 function plainNumber(text: string | undefined): number | undefined {

@@ -6,7 +6,12 @@ import { type ErrorCode, GatewayError } from "../errors.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { readAnswer } from "./answer_reading.ts";
 import type { Style } from "./contract.ts";
-import { readProviderError } from "./provider_error.ts";
+import {
+  type ErrorFields,
+  ownWords,
+  readErrorFields,
+  readProviderError,
+} from "./provider_error.ts";
 
 export interface ProviderErrorOptions {
   /** From the provider's `retry-after`. */
@@ -28,18 +33,6 @@ const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
   [504, "upstream_timeout"],
   [529, "overloaded"],
 ]);
-
-/** Where the provider's body has no text that may be shown. */
-const ownWords: Partial<Record<ErrorCode, string>> = {
-  invalid_request: "The provider of this model refused the request",
-  not_found: "The provider of this model does not have what the request refers to",
-  model_not_found: "The provider does not know this model",
-  request_too_large: "The request is too large for this model",
-  rate_limit_exceeded: "The provider of this model limits the rate of calls",
-  overloaded: "The provider of this model is overloaded",
-  upstream_timeout: "The provider of this model did not answer in time",
-  upstream_unreachable: "The provider of this model failed",
-};
 
 /**
  * Reads an error answer. The text is the provider's own where its body has an error field, free of keys, hosts and
@@ -68,22 +61,24 @@ export function decodeProviderError(
   const body = parse(bodyText);
   if (status < 400) return ofSuccess(style, status, body, options);
   const said = readProviderError(body);
+  const fields = readErrorFields(body);
   if (isOurs(status, said, body)) return ours(status);
   if (isTooLong(status, said)) {
     return new GatewayError(
       "context_length_exceeded",
       tooLongText(said.message),
-      field(body, options),
+      field(fields, options),
     );
   }
   if (status < 500 && said.code === "content_policy_violation") return said;
   const code = codeOf(status, said, body);
-  const isGeneric = body === undefined || code === "model_not_found";
-  const message = isGeneric ? ownWords[code] ?? said.message : said.message;
+  // No text of the provider's, or none that may be shown: the words for the status, not those for its absence.
+  const hasText = said.message === fields.message && code !== "model_not_found";
+  const message = hasText ? said.message : ownWords[code] ?? said.message;
   return new GatewayError(code, message, {
     cause: `status ${status}`,
     ...(code === "invalid_request" && status !== 400 && status < 500 ? { status } : {}),
-    ...(status < 500 ? field(body, options) : {}),
+    ...(status < 500 ? field(fields, options) : {}),
     ...wait(code, options),
   });
 }
@@ -179,10 +174,8 @@ function parse(text: string): Json | undefined {
 }
 
 function field(
-  body: Json | undefined,
+  { param }: ErrorFields,
   options: ProviderErrorOptions,
 ): { readonly param?: string } {
-  const error = options.native === true && isJsonObject(body) ? body.error : undefined;
-  const param = isJsonObject(error) ? error.param : undefined;
-  return typeof param === "string" && param.length <= 256 ? { param } : {};
+  return options.native === true && param !== undefined ? { param } : {};
 }

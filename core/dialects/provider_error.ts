@@ -69,15 +69,32 @@ const tooLong = /prompt is too long|maximum context length|context window|contex
 
 const generic = "The provider could not finish this answer";
 
-interface ErrorFields {
+/** For the client, where the provider has no text that may be shown. */
+export const ownWords: Partial<Record<ErrorCode, string>> = {
+  invalid_request: "The provider of this model refused the request",
+  not_found: "The provider of this model does not have what the request refers to",
+  model_not_found: "The provider does not know this model",
+  request_too_large: "The request is too large for this model",
+  rate_limit_exceeded: "The provider of this model limits the rate of calls",
+  overloaded: "The provider of this model is overloaded",
+  upstream_timeout: "The provider of this model did not answer in time",
+  upstream_unreachable: "The provider of this model failed",
+};
+
+/** An error in the provider's own terms. */
+export interface ErrorFields {
   readonly type: string;
   readonly code: string;
+  /** Fit for the client; empty if there is no text. */
   readonly message: string;
+  /** The field of the request that was wrong, in the words of the provider's style. */
+  readonly param: string | undefined;
 }
 
 /**
  * Turns a provider's error, whatever its shape, into ours. `body` is the whole JSON of an error answer or of an
- * error event; shapes are those of wire formats in use: nested `error`, flat, `detail`, text.
+ * error event; shapes are those of wire formats in use: nested `error`, flat, `detail` (a text, or the list of faults
+ * that validating servers give), text.
  *
  * The message is passed on only from the provider's own error field and without addresses or keys; errors of the
  * operator's own account (its key, its quota) become `upstream_unreachable` with a text that says nothing.
@@ -90,21 +107,23 @@ interface ErrorFields {
  * ```
  */
 export function readProviderError(body: Json | undefined, status?: number): GatewayError {
-  const fields = errorFields(body);
+  const fields = readErrorFields(body);
   for (const name of [fields.code, fields.type, status === undefined ? "" : String(status)]) {
     if (privateWords.has(name)) return new GatewayError("upstream_unreachable", generic);
     const code = codeOfWord.get(name);
     if (code === undefined) continue;
     const isLong = code === "invalid_request" && tooLong.test(fields.message);
-    return new GatewayError(isLong ? "context_length_exceeded" : code, fields.message || generic);
+    const message = fields.message || (ownWords[code] ?? generic);
+    return new GatewayError(isLong ? "context_length_exceeded" : code, message);
   }
   const code = tooLong.test(fields.message) ? "context_length_exceeded" : "upstream_unreachable";
   return new GatewayError(code, fields.message || generic);
 }
 
-function errorFields(body: Json | undefined): ErrorFields {
-  if (typeof body === "string") return { type: "", code: "", message: publicMessage(body) };
-  if (!isJsonObject(body)) return { type: "", code: "", message: "" };
+/** What the body of an error says, whatever its shape. */
+export function readErrorFields(body: Json | undefined): ErrorFields {
+  if (typeof body === "string") return fieldsOf({}, body);
+  if (!isJsonObject(body)) return fieldsOf({}, undefined);
   const nested = body["error"];
   if (isJsonObject(nested)) {
     return fieldsOf(nested, nested["message"] ?? nested["error"]);
@@ -113,11 +132,32 @@ function errorFields(body: Json | undefined): ErrorFields {
   return fieldsOf(body, body["message"] ?? body["detail"]);
 }
 
-function fieldsOf(object: JsonObject, message: Json | undefined): ErrorFields {
+function fieldsOf(object: JsonObject, said: Json | undefined): ErrorFields {
+  const fault = Array.isArray(said) ? said[0] : said;
+  const { text, path } = isJsonObject(fault) ? faultOf(fault) : { text: fault, path: "" };
+  const message = typeof text === "string" ? publicMessage(text) : "";
+  const param = object["param"] ?? path;
   return {
     type: word(object["type"]),
     code: word(object["code"]),
-    message: typeof message === "string" ? publicMessage(message) : "",
+    message: path === "" || message === "" ? message : `${path}: ${message}`,
+    param: typeof param === "string" && param !== "" && param.length <= paramChars
+      ? param
+      : undefined,
+  };
+}
+
+/** Longest name of a field that is passed on. */
+const paramChars = 256;
+
+/** One fault of a list, as validating servers write it: `{"loc":["body","messages",0],"msg":"field required"}`. */
+function faultOf(fault: JsonObject): { readonly text: Json | undefined; readonly path: string } {
+  const { loc } = fault;
+  const steps = Array.isArray(loc) ? loc.slice(loc[0] === "body" ? 1 : 0) : [];
+  const path = publicMessage(steps.join("."));
+  return {
+    text: fault["msg"] ?? fault["message"],
+    path: path.length <= paramChars ? path : "",
   };
 }
 

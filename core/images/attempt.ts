@@ -62,7 +62,7 @@ export async function attemptImages(
         readProviderError(parseJson(new TextEncoder().encode(text)), status),
       toClient: (answer) => answer.bytes,
       onStatus: access.onStatus,
-    }, try_.deadlines);
+    }, try_);
     return { kind: "stream", started, images };
   }
   const response = await try_.respond(exchange);

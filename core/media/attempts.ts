@@ -31,6 +31,7 @@ export interface MediaTry {
    */
   readonly respond: (exchange: UpstreamExchange) => Promise<UpstreamResponse>;
   readonly deadlines: Deadlines;
+  readonly clock: Clock;
 }
 
 export interface MediaAttemptsInput<Value> {
@@ -80,9 +81,9 @@ async function tryRoute<Value>(
       },
       async respond(opened) {
         const response = await opened.response;
-        access.onStatus(response.status, retryAfterSeconds(response.header));
+        access.onStatus(response.status, retryAfterSeconds(response.header, input.clock));
         if (response.status < 200 || response.status > 299) {
-          throw await readRefusal(opened, response, input.deadlines);
+          throw await readRefusal(opened, response, input);
         }
         const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "identity";
         if (encoding !== "identity") {
@@ -91,6 +92,7 @@ async function tryRoute<Value>(
         return response;
       },
       deadlines: input.deadlines,
+      clock: input.clock,
     });
     return { ok: true, access, value };
   } catch (failure) {

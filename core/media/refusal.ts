@@ -1,7 +1,7 @@
 /** A provider's answer that is no success, in our terms. */
+import type { AttemptTime } from "../call/attempt.ts";
 import { readBeginning } from "../call/read_whole.ts";
 import { retryAfterSeconds } from "../call/retry_after.ts";
-import type { Deadlines } from "../deadlines.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
@@ -22,14 +22,14 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
 export async function readRefusal(
   exchange: UpstreamExchange,
   response: UpstreamResponse,
-  deadlines: Deadlines,
+  time: AttemptTime,
 ): Promise<GatewayError> {
-  const patience = deadlines.create(() => exchange.cancel());
+  const patience = time.deadlines.create(() => exchange.cancel());
   patience.arm(limits.refusalBodyMs);
   const bytes = await readBeginning(response.body, limits.errorBodyBytes);
   patience.disarm();
   const error = readProviderError(parseJson(bytes), response.status);
-  const seconds = retryAfterSeconds(response.header);
+  const seconds = retryAfterSeconds(response.header, time.clock);
   if (seconds === undefined || error.retryAfterSeconds !== undefined) return error;
   return new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
 }

@@ -2,6 +2,7 @@
 import { invariant } from "../assert.ts";
 import type { Deadline, Deadlines } from "../deadlines.ts";
 import { limits } from "../limits.ts";
+import { isRepeatable } from "./http1/repetition.ts";
 import { checkHeader, parseDestination } from "./http1/request_head.ts";
 import {
   type ByteReader,
@@ -17,6 +18,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface FetchTransportOptions {
   readonly fetch: Fetch;
+  /** For a POST that must not be made twice: one that never uses a connection again, and so sends nothing again. */
+  readonly fetchOnce: Fetch;
   readonly deadlines: Deadlines;
   /** Silence until the head of the answer; `fetch` does not tell connecting and waiting apart. */
   readonly headMs?: number;
@@ -32,7 +35,8 @@ export interface FetchTransportOptions {
  * Redirects are not followed. Every request names its `accept-encoding` (`identity` unless the caller says
  * otherwise); Deno's `fetch` then leaves the body as it came, and `content-encoding` stays true.
  *
- * `fetch` itself sends a request again when a pooled connection turns out stale before any answer.
+ * `fetch` itself sends a request again when a pooled connection ends before any answer, whether or not the peer had
+ * it whole, and tells nobody; hence `fetchOnce`.
  */
 export function createFetchTransport(options: FetchTransportOptions): Transport {
   const settled = {
@@ -102,7 +106,8 @@ class FetchExchange implements UpstreamExchange, ByteReader {
       const headers = sendableHeaders(request);
       this.#deadline.arm(this.#options.headMs);
       this.#waiting = true;
-      const response = await this.#options.fetch(request.url, {
+      const { fetch, fetchOnce } = this.#options;
+      const response = await (isRepeatable(request) ? fetch : fetchOnce)(request.url, {
         method: request.method,
         headers,
         // A copy, because `fetch` takes no bytes of memory that might be shared.

@@ -13,6 +13,12 @@ export interface UpstreamRequest {
   /** Lower-case names. `host`, `content-length` and `connection` are the driver's own. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array | null;
+  /**
+   * For a POST that may be made twice: told when it was. A kept connection can end without a byte of an answer to a
+   * request that was sent whole; whether the peer has acted on it nobody can know (RFC 9110 section 9.2.2). A POST
+   * without this fails then. GET and DELETE are sent again in any case, and so is what cannot have arrived whole.
+   */
+  readonly onSentAgain?: (() => void) | undefined;
 }
 
 export interface UpstreamExchange {

@@ -32,15 +32,17 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
       );
     } else if (provider.driver === "fetch") {
       const client = Deno.createHttpClient({});
+      const onceClient = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
       transports.set(
         name,
         createFetchTransport({
           fetch: (url, init) => fetch(url, { ...init, client }),
+          fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
           deadlines,
           idleMs: provider.timeouts.idleMs,
         }),
       );
-      closers.push(() => client.close());
+      closers.push(() => client.close(), () => onceClient.close());
     } else {
       const transport = createHttp1Transport({
         connect: denoConnect(),

@@ -147,7 +147,8 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const candidates = router.candidates(model, { style: request.style, operation });
   const loop = await runAttempts<ChatExchange>({
     candidates,
-    start: (route) => startChatExchange(call, route, router.begin(route, operation)),
+    start: (route, onSentAgain) =>
+      startChatExchange(call, route, { ...router.begin(route, operation), onSentAgain }),
     stream: request.stream,
     patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
     hedge: router.hedge(model, operation, candidates[0]),

@@ -12,6 +12,7 @@ import { estimateInputTokens } from "../../core/tokens/estimate_input.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";
+import { headerSafe } from "./response_headers.ts";
 
 /** Asks the provider. `undefined`: it could not answer, and an estimate must do. */
 async function countUpstream(
@@ -29,6 +30,7 @@ async function countUpstream(
     body: withFields(body, { model: route.upstreamModel }),
     stream: false,
     clientHeader: (name) => headers.get(name) ?? undefined,
+    onSentAgain: () => {}, // counting twice does no harm
   }));
   const patience = gateway.deadlines.create(() => exchange.cancel());
   patience.arm(limits.countTokensMs);
@@ -84,7 +86,7 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
     "x-gateway-model": model.id,
   });
   if (mappedFrom !== undefined) {
-    responseHeaders.set("x-gateway-model-mapped-from", encodeURI(mappedFrom.toWellFormed()));
+    responseHeaders.set("x-gateway-model-mapped-from", headerSafe(mappedFrom));
   }
   if (counted === undefined) responseHeaders.set("x-gateway-estimate", "true");
   const inputTokens = counted ?? await estimateInputTokens(body.value);

@@ -15,8 +15,17 @@ export interface CallHeadersInput {
   readonly dropped: readonly string[];
 }
 
-/** Names come from strangers: whatever cannot stand in a header is percent-encoded. */
-function headerSafe(text: string): string {
+/**
+ * Names come from strangers: whatever cannot stand in a header is percent-encoded, and so is `%` itself.
+ *
+ * @example
+ * ```ts
+ * import { headerSafe } from "./response_headers.ts";
+ * const told = headerSafe("mô hình/1");
+ * if (told !== "m%C3%B4 h%C3%ACnh/1" || decodeURIComponent(told) !== "mô hình/1") throw new Error(told);
+ * ```
+ */
+export function headerSafe(text: string): string {
   return text.replace(/[^\x20-\x7e]+|%/g, (part) => encodeURIComponent(part.toWellFormed()));
 }
 

@@ -88,7 +88,7 @@ export function askProviderOf(gateway: Gateway, stop?: AbortSignal): AskProvider
     if (response.status < 200 || response.status > 299 || body === undefined) {
       throw new BadAnswerError(`The provider answered a poll with ${response.status}`);
     }
-    const seconds = retryAfterSeconds(response.header);
+    const seconds = retryAfterSeconds(response.header, gateway.clock);
     return {
       kind: "seen",
       sighting: readSighting(upstream.adapter, body, gateway.clock.nowMs()),

@@ -131,6 +131,24 @@ Deno.test("Deadlines.close: nothing fires afterwards and no timer is left", () =
   assertEquals([fired, deadlines.armedCount], [0, 0]);
 });
 
+Deno.test("Deadline.remainingMs: what is left, to within two ticks, also when it was armed again for later", () => {
+  const clock = new HandClock();
+  const deadlines = new Deadlines({ clock, timer: clock, tickMs: 10 });
+  const deadline = deadlines.create(() => {});
+  assertEquals(deadline.remainingMs, 0);
+  for (const delayMs of [50, 5_000]) {
+    deadline.arm(delayMs);
+    for (const passedMs of [0, 30]) {
+      clock.advance(passedMs);
+      const exact = delayMs - passedMs;
+      const { remainingMs } = deadline;
+      assertEquals(remainingMs >= exact && remainingMs <= exact + 20, true, `${remainingMs}`);
+    }
+  }
+  deadline.disarm();
+  assertEquals(deadline.remainingMs, 0);
+});
+
 Deno.test("Deadlines: a long one armed just before a tick is not early either", () => {
   for (let offsetMs = 0; offsetMs < 2 * tickMs; offsetMs += 7) {
     const { clock, deadlines } = wheel();

@@ -24,7 +24,7 @@ async function open() {
     readAnswer: never,
     toClient: never,
     decodeError: never,
-  }, deadlines);
+  }, { clock: time, deadlines });
   const outcomes: Outcome[] = [];
   const stream = meteredStream({
     started,

@@ -11,6 +11,7 @@ import {
 import { ChunkedDecoder } from "./chunked.ts";
 import { Link, type LinkOwner } from "./link.ts";
 import { type Destination, encodeRequest, type RequestMessage } from "./request_head.ts";
+import { eventLoopTurn, isRepeatable, maySendAgain } from "./repetition.ts";
 import { findHeadEnd, parseResponseHead, type ResponseHead } from "./response_head.ts";
 import type { ExchangeSetting } from "./setting.ts";
 
@@ -95,15 +96,16 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     try {
       const destination = destinationOf(request.url);
       const message = encodeRequest(request, destination, this.#setting.bounds.singleWriteBytes);
-      const pooled = pool.take(destination.origin);
+      const pooled = isRepeatable(request)
+        ? pool.take(destination.origin)
+        : await this.#takeProven(destination.origin);
       if (pooled !== undefined) {
         counts.reused++;
         try {
           return await this.#converse(this.#adopt(pooled), message);
         } catch (error) {
-          // A peer may close an idle connection while our request is on its way. Only then is it sent again, once:
-          // no byte came back and the connection itself broke, so nothing says that the request was acted on.
-          if (pooled.answered || this.#failure !== undefined) throw error;
+          if (this.#failure !== undefined || !await maySendAgain(request, pooled)) throw error;
+          if (this.#failure !== undefined) throw this.#failure;
           pooled.close();
           counts.retried++;
         }
@@ -112,6 +114,16 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     } catch (error) {
       throw this.#fail(error);
     }
+  }
+
+  /** A kept connection that is as good as surely no stale one: for a request that is not sent a second time. */
+  async #takeProven(origin: string): Promise<Link | undefined> {
+    const { pool } = this.#setting;
+    if (!pool.hasProven(origin)) return undefined;
+    // What peers have closed by now leaves the pool in this turn.
+    await eventLoopTurn();
+    if (this.#failure) throw this.#failure;
+    return pool.takeProven(origin);
   }
 
   /** Sends the request and reads the head of the answer. */

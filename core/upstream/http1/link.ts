@@ -39,6 +39,7 @@ export class Link {
   answered = false;
   writeFailed = false;
   #unwritten = false;
+  #restMs = 0;
   #closed = false;
   #pendingRead: Promise<number | null> | undefined;
   #lastReadFilledBuffer = false;
@@ -55,6 +56,11 @@ export class Link {
 
   get closed(): boolean {
     return this.#closed;
+  }
+
+  /** The connection has taken every byte of the request. */
+  get requestWritten(): boolean {
+    return !this.#unwritten;
   }
 
   /** Nothing is left of the last exchange in either direction: fit for another one. */
@@ -135,9 +141,9 @@ export class Link {
 
   /**
    * Reads ahead while the link rests: an end or a stray byte shows at once, and the next exchange has its read
-   * under way before it writes.
+   * under way before it writes. The owner is told when `restMs` have passed.
    */
-  rest(owner: LinkOwner, onDisturbed: (link: Link) => void): void {
+  rest(owner: LinkOwner, onDisturbed: (link: Link) => void, restMs: number): void {
     this.owner = owner;
     this.start = 0;
     this.end = 0;
@@ -149,6 +155,13 @@ export class Link {
       if (this.#pendingRead === read) onDisturbed(this);
     };
     read.then(settled, settled);
+    this.#restMs = restMs;
+    this.arm(restMs);
+  }
+
+  /** How long it has rested, to within two ticks of the deadlines. */
+  get restedMs(): number {
+    return Math.max(this.#restMs - this.#deadline.remainingMs, 0);
   }
 
   #startRead(): Promise<number | null> {

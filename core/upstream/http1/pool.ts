@@ -4,6 +4,8 @@ import type { Link, LinkOwner } from "./link.ts";
 export interface PoolOptions {
   readonly idleConnectionsPerOrigin: number;
   readonly idleConnectionMs: number;
+  /** Rest after which a connection counts as one that its peer keeps. */
+  readonly provenRestMs: number;
 }
 
 /**
@@ -12,6 +14,7 @@ export interface PoolOptions {
  */
 export class Pool implements LinkOwner {
   readonly #options: PoolOptions;
+  /** Each list is in the order in which they came, the oldest first. */
   readonly #idle = new Map<string, Link[]>();
   readonly #onDisturbed = (link: Link) => this.#drop(link);
   #closed = false;
@@ -33,6 +36,24 @@ export class Pool implements LinkOwner {
     return link;
   }
 
+  /** Tells whether {@linkcode takeProven} has something to give. */
+  hasProven(origin: string): boolean {
+    const link = this.#idle.get(origin)?.[0];
+    return link !== undefined && link.restedMs >= this.#options.provenRestMs;
+  }
+
+  /**
+   * The connection that has rested longest, if its peer had the time to close it and did not: for a request that must
+   * not meet the end of a connection, since nobody could tell then whether it was acted on.
+   */
+  takeProven(origin: string): Link | undefined {
+    if (!this.hasProven(origin)) return undefined;
+    const links = this.#idle.get(origin);
+    const link = links?.shift();
+    if (links?.length === 0) this.#idle.delete(origin);
+    return link;
+  }
+
   /** Takes a link that {@linkcode Link.isClean}; `peerIdleMs` is how long the peer said it would wait. */
   put(link: Link, peerIdleMs: number | undefined): void {
     // A second less than the peer: a request must not meet its closing.
@@ -43,8 +64,7 @@ export class Pool implements LinkOwner {
     links.push(link);
     if (links.length > this.#options.idleConnectionsPerOrigin) links.shift()?.close();
     if (link.closed) return;
-    link.rest(this, this.#onDisturbed);
-    link.arm(idleMs);
+    link.rest(this, this.#onDisturbed, idleMs);
   }
 
   onLinkDue(link: Link): void {

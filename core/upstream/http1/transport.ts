@@ -43,6 +43,7 @@ export function createHttp1Transport(options: Http1TransportOptions): Http1Trans
   const pool = new Pool({
     idleConnectionsPerOrigin: limits.upstreamIdleConnections,
     idleConnectionMs: limits.upstreamIdleConnectionMs,
+    provenRestMs: limits.upstreamProvenRestMs,
     ...overrides,
   });
   const counts = { opened: 0, reused: 0, retried: 0 };

@@ -236,6 +236,18 @@ Deno.test("of several failures the client learns of the rate limit, with the soo
   ]);
 });
 
+Deno.test("a rate limit with a date and no clock of the provider ends by our own clock", async () => {
+  const { result } = tryRoutes({
+    routes: ["a"],
+    script: (_route, exchange) => {
+      const until = new Date(Date.UTC(2026, 10, 20, 0, 0, 30)).toUTCString();
+      exchange.head(429, { ...json, "retry-after": until }).send("{}").end();
+    },
+  });
+  const error = errorOf(await result);
+  assertEquals([error.code, error.retryAfterSeconds], ["rate_limit_exceeded", 30]);
+});
+
 Deno.test("a provider that does not know its model is no fault of the client: 502, not 404", async () => {
   const { result } = tryRoutes({
     routes: ["a"],

@@ -1,6 +1,6 @@
 /** What leaves for a provider, and what does not, when a request asks for more than tokens. */
 import { assert, assertEquals } from "@std/assert";
-import type { ChatCall, RouteAccess } from "../../../core/call/chat_exchange.ts";
+import type { ChatCall, ChatRouteAccess } from "../../../core/call/chat_exchange.ts";
 import { startChatExchange } from "../../../core/call/chat_exchange.ts";
 import { readChatRequest } from "../../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
@@ -54,7 +54,7 @@ function start({ style, text, model, headers = {}, strict = false, route = 0 }: 
     strict,
   };
   const sent: UpstreamRequest[] = [];
-  const access: RouteAccess = {
+  const access: ChatRouteAccess = {
     provider: gatewayFileSchema.shape.providers.parse({ p: { kind: "sandbox" } })["p"]!,
     secret: undefined,
     transport: {
@@ -65,6 +65,7 @@ function start({ style, text, model, headers = {}, strict = false, route = 0 }: 
     },
     onStatus: () => {},
     mayRepeat: () => false,
+    onSentAgain: () => {},
   };
   const to = model.routes[route];
   assert(to !== undefined);

@@ -48,7 +48,7 @@ function newWorld() {
         decodeError: () => {
           throw new Error("no refusal");
         },
-      }, deadlines);
+      }, { clock: time, deadlines });
       arrival.resolve({
         kind: "stream",
         input: {

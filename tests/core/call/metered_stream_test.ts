@@ -52,7 +52,7 @@ async function open(
     decodeError: () => {
       throw new Error("no refusal");
     },
-  }, deadlines);
+  }, { clock: time, deadlines });
   const { pipe } = started;
   const input: MeteredStreamInput = {
     started: changes.breakPipe !== true ? started : {
@@ -308,7 +308,7 @@ Deno.test("a call stopped before its stream exists is settled too", async () => 
     decodeError: () => {
       throw new Error("no refusal");
     },
-  }, world.deadlines);
+  }, { clock: world.time, deadlines: world.deadlines });
   const stream = meteredStream({
     started,
     keepAlive: new Uint8Array(0),

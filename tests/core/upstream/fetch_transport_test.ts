@@ -22,8 +22,10 @@ async function withBoth(
   const deadlines = new Deadlines({ clock: systemClock, tickMs: 10 });
   const http1 = createHttp1Transport({ connect: denoConnect(), deadlines, ...bounds });
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  const once = (url: string, init: RequestInit) => fetch(url, { ...init, client });
   const viaFetch = createFetchTransport({
-    fetch: (url, init) => fetch(url, { ...init, client }),
+    fetch: once,
+    fetchOnce: once,
     deadlines,
     ...bounds,
   });
@@ -177,6 +179,35 @@ for (const [name, code, script] of failures) {
     }, { headMs: 60, idleMs: 60 });
   });
 }
+
+Deno.test("both drivers send an order once to a peer that reads it on a kept connection and dies", async () => {
+  const deadlines = new Deadlines({ clock: systemClock, tickMs: 10 });
+  const http1 = createHttp1Transport({ connect: denoConnect(), deadlines, provenRestMs: 0 });
+  const client = Deno.createHttpClient({});
+  const onceClient = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  const viaFetch = createFetchTransport({
+    fetch: (url, init) => fetch(url, { ...init, client }),
+    fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
+    deadlines,
+  });
+  for (const driver of [http1, viaFetch]) {
+    let orders = 0;
+    await using peer = new RawPeer(async (peer) => {
+      for (let got = await peer.request(); got; got = await peer.request()) {
+        if (decode(got.body) === "order") return void orders++;
+        await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+      }
+    });
+    await call(driver, { url: peer.url });
+    const order = call(driver, { url: peer.url, body: encode("order"), onSentAgain: undefined });
+    assertEquals(await failureCode(order), "cut");
+    assertEquals(orders, 1);
+  }
+  client.close();
+  onceClient.close();
+  http1.close();
+  deadlines.close();
+});
 
 Deno.test("both drivers agree when nobody listens, and about a request that may not be sent", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

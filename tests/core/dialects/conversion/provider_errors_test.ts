@@ -32,6 +32,16 @@ Deno.test("the status decides, the provider's words are kept", () => {
     [408, chat("Too slow"), 504, "upstream_timeout", "Too slow"],
     [413, messages("request_too_large", "Too big"), 413, "request_too_large", "Too big"],
     [422, '{"detail":"top_k: extra"}', 422, "invalid_request", "top_k: extra"],
+    [
+      422,
+      '{"detail":[{"loc":["body","messages"],"msg":"field required","type":"missing"}]}',
+      422,
+      "invalid_request",
+      "messages: field required",
+    ],
+    [422, "{}", 422, "invalid_request", "The provider of this model refused the request"],
+    [400, '{"error":{}}', 400, "invalid_request", "The provider of this model refused the request"],
+    [429, "{}", 429, "rate_limit_exceeded", "The provider of this model limits the rate of calls"],
     [429, messages("rate_limit_error", "Slow down"), 429, "rate_limit_exceeded", "Slow down"],
     [
       429,
@@ -203,4 +213,9 @@ Deno.test("retry-after is kept where waiting helps, the field where it is the cl
     native: true,
   });
   assertEquals(native.param, "temperature");
+  const faults = JSON.stringify({ detail: [{ loc: ["body", "messages", 0], msg: "too short" }] });
+  const params = [true, false].map((isNative) =>
+    decodeProviderError("chat", 422, faults, { native: isNative }).param
+  );
+  assertEquals(params, ["messages.0", undefined]);
 });

@@ -66,6 +66,41 @@ Deno.test("messages are passed on without addresses, keys and control characters
   for (const [text, expected] of cases) assertEquals(publicMessage(text), expected);
 });
 
+Deno.test("a refusal without a text says what its status says", () => {
+  const cases: [Json, number, string][] = [
+    [{}, 422, "The provider of this model refused the request"],
+    [{ detail: [] }, 400, "The provider of this model refused the request"],
+    [{ error: {} }, 429, "The provider of this model limits the rate of calls"],
+    [{ error: { type: "overloaded_error" } }, 500, "The provider of this model is overloaded"],
+    [{}, 500, "The provider could not finish this answer"],
+  ];
+  for (const [body, status, message] of cases) {
+    assertEquals(readProviderError(body, status).message, message, JSON.stringify(body));
+  }
+});
+
+Deno.test("a list of faults is told by its first, with the field where it has one", () => {
+  const faults: [Json, string][] = [
+    [{ loc: ["body", "messages"], msg: "field required" }, "messages: field required"],
+    [
+      { loc: ["body", "messages", 0, "content"], msg: "too short" },
+      "messages.0.content: too short",
+    ],
+    [{ loc: ["query", "page"], msg: "no number" }, "query.page: no number"],
+    [{ loc: ["body"], msg: "no JSON" }, "no JSON"],
+    [{ loc: "body", msg: "no JSON" }, "no JSON"],
+    [{ loc: ["body", "x".repeat(1_000)], msg: "unknown" }, "unknown"],
+    [{ loc: ["body", "tools"], msg: "see https://example.com" }, "tools: see [removed]"],
+    [{ loc: ["body", "tools"] }, "The provider of this model refused the request"],
+    ["no JSON", "no JSON"],
+    [7, "The provider of this model refused the request"],
+  ];
+  for (const [fault, message] of faults) {
+    const error = readProviderError({ detail: [fault, { msg: "another" }] }, 422);
+    assertEquals([error.code, error.message], ["invalid_request", message]);
+  }
+});
+
 Deno.test("a long message is cut, also one made to be slow to clean", () => {
   for (const text of ["a.".repeat(4_000_000), "x".repeat(8_000_000), "sk-".repeat(1_000_000)]) {
     assert(publicMessage(text).length <= limits.errorMessageChars + 1);

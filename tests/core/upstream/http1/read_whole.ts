@@ -21,13 +21,19 @@ export interface WholeAnswer {
   header(name: string): string | undefined;
 }
 
-/** One call from the first byte to the last. */
+/** One call from the first byte to the last; by itself one that may be sent a second time. */
 export async function call(
   transport: Transport,
   request: Partial<UpstreamRequest> & { readonly url: string },
 ): Promise<WholeAnswer> {
-  const response = await transport.open({ method: "POST", headers: [], body: null, ...request })
-    .response;
+  const { response: answered } = transport.open({
+    method: "POST",
+    headers: [],
+    body: null,
+    onSentAgain: () => {},
+    ...request,
+  });
+  const response = await answered;
   return {
     status: response.status,
     header: (name) => response.header(name),

@@ -84,11 +84,38 @@ Deno.test("sockets: a peer that closes after every answer without saying so", as
     },
     async (peer, transport) => {
       for (let turn = 0; turn < 30; turn++) {
-        assertEquals(decode((await call(transport, { url: peer.url })).body), "ok");
+        const onSentAgain = turn % 2 === 0 ? () => {} : undefined;
+        assertEquals(decode((await call(transport, { url: peer.url, onSentAgain })).body), "ok");
       }
       assertEquals(peer.acceptedCount, 30);
     },
   );
+});
+
+Deno.test("sockets: a peer that reads a request on a kept connection and dies gets an order once only", async () => {
+  for (const bytes of [10, 3_000_000]) {
+    for (const onSentAgain of [undefined, () => {}]) {
+      let read = 0;
+      await withPeer(
+        async (peer) => {
+          while (await peer.request()) {
+            // The first is answered, so that its connection is kept.
+            if (read++ > 0) return;
+            await peer.say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+          }
+        },
+        async (peer, transport) => {
+          await call(transport, { url: peer.url });
+          const body = new Uint8Array(bytes);
+          const order = call(transport, { url: peer.url, body, onSentAgain });
+          assertEquals(await failureCode(order), "cut");
+          assertEquals(read, onSentAgain === undefined ? 2 : 3);
+          assertEquals(transport.counts().reused, 1);
+        },
+        { provenRestMs: 0 },
+      );
+    }
+  }
 });
 
 Deno.test("sockets: an answer cut at any byte is a cut, never a clean end", async () => {

@@ -1,14 +1,22 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { UpstreamRequest } from "../../../../core/upstream/transport.ts";
+import { limits } from "../../../../core/limits.ts";
 import { splitAt } from "./bytes.ts";
 import { failureCode, fakeNetwork, settle } from "./fake_connection.ts";
 import { call, readWhole } from "./read_whole.ts";
 
 const url = "http://provider.example/v1/messages";
-const request: UpstreamRequest = { method: "POST", url, headers: [], body: new Uint8Array(10) };
+const request: UpstreamRequest = {
+  method: "POST",
+  url,
+  headers: [],
+  body: new Uint8Array(10),
+  onSentAgain: () => {},
+};
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 const ok = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
 Deno.test("a request goes out in one write, head and body together", async () => {
@@ -181,6 +189,113 @@ for (const ending of [null, new Error("reset")]) {
     network.transport.close();
   });
 }
+
+/** A request that must not be made twice: nobody wants to be told. */
+const once = { url, body: encode("order"), onSentAgain: undefined };
+
+for (const ending of [null, new Error("reset")]) {
+  Deno.test(`a whole request that meets the ${ending} of a pooled connection may have been acted on`, async () => {
+    for (const isRepeatable of [true, false]) {
+      const { network, connection } = await withPooled({ provenRestMs: 0 });
+      const fresh = network.prepare(ok("2"));
+      let told = 0;
+      const more = isRepeatable ? { onSentAgain: () => void told++ } : {};
+      const answered = call(network.transport, { ...once, ...more });
+      await turn();
+      await turn();
+      assert(connection.sent.endsWith("order"), "the peer has it");
+      connection.push(ending);
+      if (isRepeatable) assertEquals(decode((await answered).body), "2");
+      else assertEquals(await failureCode(answered), "cut");
+      assertEquals(told, isRepeatable ? 1 : 0);
+      assertEquals(fresh.sent.endsWith("order"), isRepeatable);
+      assertEquals([connection.closed, network.transport.counts().retried], [true, told]);
+      network.transport.close();
+    }
+  });
+
+  Deno.test(`a request that was not whole when the ${ending} came is sent again, whatever it is`, async () => {
+    for (const isRepeatable of [true, false]) {
+      const { network, connection } = await withPooled({ provenRestMs: 0 });
+      network.prepare(ok("2"));
+      connection.writeGate = new Promise(() => {});
+      let told = 0;
+      const more = isRepeatable ? { onSentAgain: () => void told++ } : {};
+      const answered = call(network.transport, { ...once, ...more });
+      await turn();
+      await turn();
+      assertEquals(connection.writeCount, 2, "the first was for another request");
+      connection.push(ending);
+      assertEquals(decode((await answered).body), "2");
+      assertEquals([told, network.transport.counts().retried], [0, 1]);
+      network.transport.close();
+    }
+  });
+
+  Deno.test(`a POST that must not be made twice finds the ${ending} of a pooled connection before it goes out`, async () => {
+    const { network, connection } = await withPooled({ provenRestMs: 0 });
+    const fresh = network.prepare(ok("2"));
+    const answered = call(network.transport, once);
+    connection.push(ending);
+    assertEquals(decode((await answered).body), "2");
+    assertEquals([connection.writeCount, fresh.writeCount], [1, 1]);
+    assertEquals(network.transport.counts(), { opened: 2, reused: 0, retried: 0, idle: 1 });
+    network.transport.close();
+  });
+}
+
+Deno.test("a write that ends in the same moment as the connection counts as whole", async () => {
+  const { network, connection } = await withPooled({ provenRestMs: 0 });
+  const written = Promise.withResolvers<void>();
+  connection.writeGate = written.promise;
+  const answered = failureCode(call(network.transport, once));
+  await turn();
+  await turn();
+  connection.push(null);
+  setTimeout(written.resolve, 0);
+  assertEquals(await answered, "cut");
+  assertEquals(network.connections.length, 1);
+});
+
+Deno.test("GET and DELETE are sent again without being asked", async () => {
+  for (const method of ["GET", "DELETE"] as const) {
+    const { network, connection } = await withPooled();
+    network.prepare(ok("2"));
+    const answered = call(network.transport, { ...once, method, body: null });
+    await settle();
+    connection.push(null);
+    assertEquals(decode((await answered).body), "2");
+    network.transport.close();
+  }
+});
+
+Deno.test("a POST that must not be made twice takes the connection that its peer has kept longest", async () => {
+  const network = fakeNetwork();
+  const [old, young] = [network.prepare(ok("1")), network.prepare(ok("1"))];
+  const both = [1, 2].map(() => call(network.transport, { url }));
+  await Promise.all(both);
+  const third = network.prepare(ok("2"));
+  await call(network.transport, once);
+  assertEquals([old.writeCount, young.writeCount, third.writeCount], [1, 1, 1], "all too young");
+  await network.passMs(limits.upstreamProvenRestMs + 300);
+  const answered = call(network.transport, once);
+  await turn();
+  await turn();
+  old.push(ok("3"));
+  assertEquals(decode((await answered).body), "3");
+  assertEquals(network.transport.counts(), { opened: 3, reused: 1, retried: 0, idle: 3 });
+  network.transport.close();
+});
+
+Deno.test("cancel while it looks for stale connections leaves the pool alone", async () => {
+  const { network } = await withPooled({ provenRestMs: 0 });
+  const exchange = network.transport.open({ ...request, onSentAgain: undefined });
+  exchange.cancel();
+  assertEquals(await failureCode(exchange.response), "cancelled");
+  await turn();
+  assertEquals(network.transport.counts(), { opened: 1, reused: 0, retried: 0, idle: 1 });
+  network.transport.close();
+});
 
 Deno.test("stray bytes on a resting connection close it", async () => {
   const { network, connection } = await withPooled();

@@ -166,6 +166,15 @@ Deno.test("refusals of the provider cost nothing; faults of a route move on to t
     "Blocked by our moderation system.",
   ]);
   assertEquals([second.seen.length, await world.balanceVnd()], [0, 1_000_000]);
+  const detail = [{ loc: ["body", "size"], msg: "Input should be 'a' or 'b'" }];
+  answers.push(() => Response.json({ detail }, { status: 422 }));
+  const invalid = await errorOf(await post());
+  assertEquals([invalid.status, invalid.code, invalid.message], [
+    400,
+    "invalid_request",
+    "size: Input should be 'a' or 'b'",
+  ]);
+  assertEquals([second.seen.length, await world.balanceVnd()], [0, 1_000_000]);
   const faults = [
     () => new Response("oops", { status: 500 }),
     () => new Response("<html>"),

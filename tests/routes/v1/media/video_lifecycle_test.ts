@@ -263,6 +263,36 @@ Deno.test("a client that leaves a download closes it upstream", async () => {
   assertEquals(world.gateway.calls.count, 0);
 });
 
+Deno.test("HEAD of a file tells its headers and leaves nothing open, here or upstream", async () => {
+  await using provider = standardProvider();
+  let upstreamClosed = Promise.withResolvers<void>();
+  provider.state.content = () =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(mp4),
+        cancel: () => upstreamClosed.resolve(),
+      }),
+      { headers: { "content-type": "video/mp4", etag: '"v1"' } },
+    );
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const id = await completed(world, provider);
+  for (const path of [`/v1/videos/${id}/content`, `/v1/videos/${id}/content?variant=video`]) {
+    const response = await world.send(path, { method: "HEAD" });
+    const { headers } = response;
+    assertEquals([response.status, headers.get("content-type"), headers.get("etag")], [
+      200,
+      "video/mp4",
+      '"v1"',
+    ]);
+    assertEquals(response.body, null);
+    assertEquals(world.gateway.calls.count, 0);
+    await upstreamClosed.promise;
+    upstreamClosed = Promise.withResolvers();
+  }
+  const missing = await world.send("/v1/videos/video_none/content", { method: "HEAD" });
+  assertEquals(missing.status, 404);
+});
+
 Deno.test("a download that nobody reads ends with the process", async () => {
   await using provider = standardProvider();
   provider.state.content = () =>

@@ -91,6 +91,30 @@ Deno.test(
 );
 
 Deno.test(
+  "a refusal in the words of a validating server names the field: 422, free, and no other route is asked",
+  options,
+  async () => {
+    const detail = [{ loc: ["body", "messages", 0, "content"], msg: "Field required" }];
+    let asked = 0;
+    const validating: Unruly = async (conversation) => {
+      asked++;
+      await conversation.say(plain(JSON.stringify({ detail }), { status: 422 }));
+    };
+    await using world = await UnrulyWorld.open({ providers: { a: validating, b: validating } });
+    for (const style of styles) {
+      const answer = await world.call(style, style === "chat");
+      const { error } = JSON.parse(answer.text);
+      assertEquals(answer.status, 422);
+      assertEquals(error.type, "invalid_request_error");
+      assertEquals(error.message, "messages.0.content: Field required");
+      assertEquals(error.param, style === "messages" ? undefined : "messages.0.content");
+    }
+    assertEquals(asked, styles.length);
+    await world.checkBooks(styles.length);
+  },
+);
+
+Deno.test(
   "a stream that runs when its route is taken out runs on to its end",
   options,
   async () => {
