@@ -49,7 +49,10 @@ async function assertRefused(
 ) {
   const error = await errorOf(answer);
   assertEquals([error.status, error.type], [400, "invalid_request_error"], name);
-  assert(error.param === param || error.message.toLowerCase().includes(param), `${name}: ${error.message}`);
+  assert(
+    error.param === param || error.message.toLowerCase().includes(param),
+    `${name}: ${error.message}`,
+  );
   assertEquals(seen.length, 0, `${name} reached the provider`);
   const { totalMicroVnd, reservedMicroVnd } = await world.gateway.teller.balance(world.accountId);
   assertEquals([totalMicroVnd, reservedMicroVnd], [1_000_000_000_000n, 0n], name);
