@@ -313,8 +313,10 @@ export const limits = {
   openTopupsPerAccount: 10,
   /** Fresh codes tried until one is free; with 3·10^9 codes even two are hardly ever needed. */
   orderCodeAttempts: 5,
-  /** Text of a notice that is kept for staff; the store holds 64 KiB per row. */
-  bankNoticeKeptChars: 16_000,
+  /** Text of a notice that is kept for staff: at two bytes a character within the 64 KiB of a row. */
+  bankNoticeKeptChars: 30_000,
+  /** Unreadable notices that staff see; a bank whose form has changed is noticed long before. */
+  unreadableNoticesListed: 1_000,
   /** Compare-and-set rounds of one bank notice or order. In a process they queue, so only other processes collide. */
   topupWriteAttempts: 20,
   /** Codes of one memo that are looked up: two are an accident, more are an attack. */

@@ -15,9 +15,8 @@ import {
   bankReviewsPrefix,
   unmatchedBankEventKey,
   unmatchedBankEventsPrefix,
-  unreadableNoticeKey,
-  unreadableNoticesPrefix,
 } from "./keys.ts";
+import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** Names a notice. */
 export interface BankEventRef {
@@ -97,15 +96,6 @@ export interface BankEventRow {
   readonly state: BankEventState;
 }
 
-/** A notice that was genuine but could not be read, or contradicts one of the same id. Kept for staff. */
-export interface UnreadableNotice {
-  readonly source: BankSource;
-  readonly reason: string;
-  readonly raw: string;
-  readonly receivedAtMs: number;
-  readonly contentHash: string;
-}
-
 /** `known`: journalled before. `contradicts`: the same id with another amount, account or time; kept for staff. */
 export type JournalResult = "new" | "known" | "contradicts";
 
@@ -118,30 +108,6 @@ function essence(event: BankEvent): string {
     event.time.atMs,
     plainReference(event.reference),
   ]);
-}
-
-async function contentHash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest).subarray(0, 16))
-    .map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Keeps a genuine notice that cannot become an event. The same text is kept once. */
-export async function keepUnreadable(
-  kv: Deno.Kv,
-  notice: Omit<UnreadableNotice, "contentHash">,
-): Promise<void> {
-  const raw = notice.raw.slice(0, limits.bankNoticeKeptChars);
-  const hash = await contentHash(`${notice.reason}\n${notice.raw}`);
-  const key = unreadableNoticeKey(notice.source, hash);
-  const kept: UnreadableNotice = { ...notice, raw, contentHash: hash };
-  // Losing this check means that it is kept already.
-  await kv.atomic().check({ key, versionstamp: null }).set(key, kept).commit();
-}
-
-export async function listUnreadable(kv: Deno.Kv, count: number): Promise<UnreadableNotice[]> {
-  const rows = kv.list<UnreadableNotice>({ prefix: unreadableNoticesPrefix() }, { limit: count });
-  return (await Array.fromAsync(rows)).map(({ value }) => value);
 }
 
 /**

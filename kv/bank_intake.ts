@@ -10,10 +10,10 @@ import {
   getBankEvent,
   journalBankEvent,
   type JournalResult,
-  keepUnreadable,
   listUnmatched,
 } from "./bank_events.ts";
 import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
+import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** What a sweep did. */
 export interface SweepResult {

@@ -322,6 +322,10 @@ export function unreadableNoticeKey(source: string, contentHash: string): Deno.K
   return ["bank_unreadable", source, contentHash];
 }
 
+export function closedUnreadableNoticeKey(source: string, contentHash: string): Deno.KvKey {
+  return ["bank_unreadable_closed", source, contentHash];
+}
+
 // Bank movements: what stands behind the notices, by account, direction, amount and time. The guard's version changes
 // with every movement of that amount, so that two notices of one movement cannot both find nothing.
 

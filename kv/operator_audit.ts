@@ -16,6 +16,7 @@ export type OperatorAct =
   | "notice_refund_started"
   | "notice_refunded"
   | "notice_returned"
+  | "unreadable_notice_closed"
   | "statement_imported"
   | "notices_polled"
   | "invoice_exported"

@@ -13,6 +13,7 @@ import { bankSources } from "../../core/topup/bank_event.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
 import { vietnamDay } from "../../kv/rollups.ts";
 import { checkTopups, type TopupCheck } from "../../kv/topup_checks.ts";
+import { listUnreadable } from "../../kv/unreadable_notices.ts";
 import {
   Card,
   FileField,
@@ -36,7 +37,9 @@ import { bankTexts } from "./bank_texts.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { NoticeTable } from "./notice_views.tsx";
+import { formatCount } from "../dashboard/format.ts";
 import { frameTexts } from "./texts.ts";
+import { unreadablePath } from "./unreadable.tsx";
 
 const pageRows = 50;
 
@@ -57,6 +60,8 @@ interface BankResults {
   readonly imported?: ImportResult;
   readonly polled?: SepayPollResult;
   readonly checked?: TopupCheck;
+  /** Notices that are in none of the sums that were checked. */
+  readonly unreadable?: number;
   readonly problem?: string;
 }
 
@@ -109,7 +114,7 @@ async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankRes
 /** What the last act found. */
 function Outcome({ results, locale }: { results: BankResults; locale: Locale }) {
   const t = bankTexts[locale];
-  const { imported, polled, checked } = results;
+  const { imported, polled, checked, unreadable = 0 } = results;
   return (
     <>
       {imported !== undefined && (
@@ -127,6 +132,11 @@ function Outcome({ results, locale }: { results: BankResults; locale: Locale }) 
         </Notice>
       )}
       {checked !== undefined && <CheckResult checked={checked} locale={locale} />}
+      {unreadable > 0 && (
+        <Notice tone="warning">
+          <a href={unreadablePath}>{t.stillUnreadable(formatCount(unreadable, locale))}</a>
+        </Notice>
+      )}
     </>
   );
 }
@@ -290,7 +300,8 @@ export function createBankPages(deps: OperatorDeps): Hono<DashboardEnv> {
   app.post("/operator/bank/poll", (c) => pollNow(c, deps));
   app.post("/operator/bank/check", async (c) => {
     const checked = await checkTopups(deps.kv, deps.clock.nowMs());
-    return await bankPage(c, deps, { checked });
+    const unreadable = (await listUnreadable(deps.kv)).length;
+    return await bankPage(c, deps, { checked, unreadable });
   });
   app.get("/operator/bank/topups.csv", (c) => topupsCsv(c, deps));
   return app;

@@ -98,7 +98,12 @@ export const bankTexts = defineTexts({
     markBack: "Put back",
     unreadable: "Notices that could not be read",
     unreadableText:
-      "They were genuine, but their form was not understood, or they contradict one of the same id.",
+      "They were genuine, but their form was not understood, or they contradict one of the same id. Each may stand for money: compare it with the statement, credit by hand what is missing, then set it aside.",
+    unreadableCount: (count: string) => `${count} notices could not be read.`,
+    noUnreadable: "All notices could be read.",
+    moreUnreadable: (count: string) => `${count} more follow when these are set aside.`,
+    stillUnreadable: (count: string) =>
+      `${count} notices could not be read: the sums here know nothing of them.`,
     bankLead: "The journal of everything the bank told us, and second sources.",
     journal: "Journal",
     import: "Import a statement",
@@ -180,7 +185,13 @@ export const bankTexts = defineTexts({
     markBack: "Đưa lại",
     unreadable: "Thông báo không đọc được",
     unreadableText:
-      "Thông báo là thật, nhưng không hiểu được định dạng, hoặc mâu thuẫn với thông báo cùng id.",
+      "Thông báo là thật, nhưng không hiểu được định dạng, hoặc mâu thuẫn với thông báo cùng id. Mỗi thông báo có thể là tiền: hãy so với sao kê, ghi có thủ công phần còn thiếu, rồi gác lại.",
+    unreadableCount: (count) => `${count} thông báo không đọc được.`,
+    noUnreadable: "Mọi thông báo đều đọc được.",
+    moreUnreadable: (count) =>
+      `Còn ${count} thông báo nữa, hiện ra khi các thông báo này được gác lại.`,
+    stillUnreadable: (count) =>
+      `${count} thông báo không đọc được: các tổng ở đây không tính đến chúng.`,
     bankLead: "Nhật ký mọi điều ngân hàng báo, và các nguồn thứ hai.",
     journal: "Nhật ký",
     import: "Nhập sao kê",

@@ -9,6 +9,7 @@ import { createOperatorGate } from "./gate.tsx";
 import { createOperatorInvoicePages } from "./invoices.tsx";
 import { createOverviewPages } from "./overview.tsx";
 import { createReviewPages } from "./review.tsx";
+import { createUnreadablePages } from "./unreadable.tsx";
 import { createServicePages } from "./service.tsx";
 
 export type { OperatorDeps } from "./deps.ts";
@@ -23,6 +24,7 @@ export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
     createOperatorGate(deps),
     createOverviewPages(deps),
     createReviewPages(deps),
+    createUnreadablePages(deps),
     createBankPages(deps),
     createAccountsPages(deps),
     createApprovalPages(deps),

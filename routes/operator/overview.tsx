@@ -6,6 +6,7 @@ import { listReviews, listUnmatched } from "../../kv/bank_events.ts";
 import { listInvoices } from "../../kv/invoices.ts";
 import { type OperatorFigures, readOperatorFigures } from "../../kv/operator_figures.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
+import { listUnreadable } from "../../kv/unreadable_notices.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import {
   Card,
@@ -55,8 +56,9 @@ function counted(count: number, locale: Locale): string {
 async function todos(deps: OperatorDeps, locale: Locale): Promise<Todo[]> {
   const t = serviceTexts[locale];
   const { kv } = deps;
-  const [reviews, unmatched, approvals, requested, exported] = await Promise.all([
+  const [reviews, unreadable, unmatched, approvals, requested, exported] = await Promise.all([
     listReviews(kv, countedRows),
+    listUnreadable(kv),
     listUnmatched(kv, countedRows),
     listApprovals(kv, countedRows),
     listInvoices(kv, { count: countedRows, state: "requested" }),
@@ -65,6 +67,7 @@ async function todos(deps: OperatorDeps, locale: Locale): Promise<Todo[]> {
   const lateBefore = deps.clock.nowMs() - limits.bankMatchLateMs;
   const rows = [
     ["/operator/review", t.reviews, reviews.length],
+    ["/operator/review/unreadable", t.unreadable, unreadable.length],
     [
       "/operator/bank",
       t.unmatched,

@@ -13,7 +13,6 @@ import {
   type BankEventRow,
   getBankEvent,
   listReviews,
-  listUnreadable,
 } from "../../kv/bank_events.ts";
 import {
   assignBankEvent,
@@ -22,9 +21,11 @@ import {
   type Verdict,
 } from "../../kv/bank_resolution.ts";
 import { mailCredited } from "../../kv/topup_mails.ts";
-import { Card, Time } from "../dashboard/components/mod.ts";
+import { listUnreadable } from "../../kv/unreadable_notices.ts";
+import { Card, Notice } from "../dashboard/components/mod.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";
 import { type PostedForm, readForm } from "../dashboard/form_data.ts";
+import { formatCount } from "../dashboard/format.ts";
 import type { DashboardEnv } from "../dashboard/visitor.ts";
 import { bankTexts } from "./bank_texts.ts";
 import type { OperatorDeps } from "./deps.ts";
@@ -34,6 +35,7 @@ import { SearchForm } from "./list_parts.tsx";
 import { NoticeFacts, noticePath, NoticeTable } from "./notice_views.tsx";
 import { AssignCard, LikelyCard, VerdictCard } from "./review_forms.tsx";
 import { frameTexts } from "./texts.ts";
+import { unreadablePath } from "./unreadable.tsx";
 
 const shownReviews = 200;
 
@@ -51,7 +53,7 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
   const query = c.req.query("q") ?? "";
   const [reviews, unreadable] = await Promise.all([
     listReviews(deps.kv, shownReviews),
-    listUnreadable(deps.kv, 50),
+    listUnreadable(deps.kv),
   ]);
   return await renderOperatorPage(
     c,
@@ -68,17 +70,9 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
         />
       </Card>
       {unreadable.length > 0 && (
-        <Card title={t.unreadable}>
-          <p>{t.unreadableText}</p>
-          {unreadable.map((notice) => (
-            <details>
-              <summary>
-                <Time atMs={notice.receivedAtMs} locale={locale} /> {notice.source}: {notice.reason}
-              </summary>
-              <pre class="raw" tabindex={0}>{notice.raw}</pre>
-            </details>
-          ))}
-        </Card>
+        <Notice tone="warning">
+          <a href={unreadablePath}>{t.unreadableCount(formatCount(unreadable.length, locale))}</a>
+        </Notice>
       )}
     </>,
   );

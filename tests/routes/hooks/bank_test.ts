@@ -4,7 +4,7 @@ import { Deadlines } from "../../../core/deadlines.ts";
 import { cassoHook, cassoSignedText } from "../../../core/topup/casso.ts";
 import { sepayHook } from "../../../core/topup/sepay.ts";
 import type { BankHook } from "../../../core/topup/bank_hook.ts";
-import { listUnreadable } from "../../../kv/bank_events.ts";
+import { listUnreadable } from "../../../kv/unreadable_notices.ts";
 import { createBankHookRoutes, type HookProblem } from "../../../routes/hooks/bank.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "../../support/topup_world.ts";
@@ -185,7 +185,7 @@ Deno.test("a wrong, missing or reused signature is 401 and writes nothing", () =
     }
     assertEquals(problems.map(({ what }) => what), cases.map(() => "forged"));
     assertEquals(await world.balanceVnd(ann.id), 0);
-    assertEquals(await listUnreadable(world.kv, 10), []);
+    assertEquals(await listUnreadable(world.kv), []);
   }));
 
 Deno.test("a replay after the window is 401; inside it, known", () =>
@@ -208,7 +208,7 @@ Deno.test("a signed body that cannot be read is kept for staff and answered with
   hooked(async ({ world, sendSepay, problems }) => {
     await isTaken(await sendSepay({ hello: "world" }));
     await isTaken(await sendSepay({ hello: "world" }));
-    const kept = await listUnreadable(world.kv, 10);
+    const kept = await listUnreadable(world.kv);
     assertEquals(kept.map(({ raw, source }) => [raw, source]), [['{"hello":"world"}', "sepay"]]);
     assertEquals(problems, []);
   }));

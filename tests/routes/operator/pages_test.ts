@@ -9,6 +9,7 @@ import { mailQueue } from "../../../kv/mail.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { claimDue } from "../../../kv/outbox_claims.ts";
 import { getTopupOrder } from "../../../kv/topups.ts";
+import { listUnreadable } from "../../../kv/unreadable_notices.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { operatorWorld } from "../../support/operator_world.ts";
 import { notice, receivingAccount } from "../../support/topup_world.ts";
@@ -204,6 +205,31 @@ Deno.test("above the limit nothing moves until a second operator approves", () =
       "adjustment_refused",
     ]);
     assertEquals(await world.findings(), []);
+  }));
+
+Deno.test("a notice that could not be read waits for a person, and is set aside once, with a note", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const staff = await operator("staff");
+    for (let at = 0; at < 3; at++) {
+      world.nowMs += 1_000;
+      await world.intake.keepUnreadable("sepay", "field id", `{"at":${at}}`);
+    }
+    const path = "/operator/review/unreadable";
+    assertStringIncludes((await staff.get("/operator")).text, path);
+    assertStringIncludes((await staff.get("/operator/review")).text, path);
+    assertStringIncludes((await staff.post("/operator/bank/check")).text, path);
+    const { text } = await staff.get(path);
+    const order = [0, 1, 2].map((at) => text.indexOf(`{&quot;at&quot;:${at}}`));
+    assertEquals(order.toSorted((one, other) => one - other), order, "oldest first");
+    const hash = /name="hash" value="([0-9a-f]+)"/.exec(text)![1]!;
+    const act = { source: "sepay", hash, note: "" };
+    assertEquals((await staff.post(path, act)).status, 400);
+    assertEquals((await staff.post(path, { ...act, note: "credited by hand" })).status, 303);
+    assertEquals((await staff.post(path, { ...act, note: "again" })).status, 400);
+    assertEquals((await listUnreadable(world.kv)).length, 2);
+    await world.intake.keepUnreadable("sepay", "field id", `{"at":0}`);
+    assertEquals((await listUnreadable(world.kv)).length, 2, "it was looked at already");
+    assertEquals(await acts(world.kv), ["unreadable_notice_closed"]);
   }));
 
 Deno.test("wallets are given and taken with a reason, once per form, never below zero", () =>

@@ -1,0 +1,83 @@
+/**
+ * Notices of the bank that were genuine but could not be read, or contradict one of the same id. They may stand for
+ * money, so they stay open until a person has looked and set them aside.
+ */
+import type { BankSource } from "../core/topup/bank_event.ts";
+import { limits } from "../core/limits.ts";
+import { closedUnreadableNoticeKey, unreadableNoticeKey, unreadableNoticesPrefix } from "./keys.ts";
+import { addAuditLine, type Operator } from "./operator_audit.ts";
+
+/** One notice as it came. */
+export interface UnreadableNotice {
+  readonly source: BankSource;
+  readonly reason: string;
+  /** Cut at a bound. For staff. */
+  readonly raw: string;
+  readonly receivedAtMs: number;
+  readonly contentHash: string;
+}
+
+async function contentHashOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest).subarray(0, 16))
+    .map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Keeps a notice. The same text is kept once, also after it was set aside. */
+export async function keepUnreadable(
+  kv: Deno.Kv,
+  notice: Omit<UnreadableNotice, "contentHash">,
+): Promise<void> {
+  const raw = notice.raw.slice(0, limits.bankNoticeKeptChars);
+  const contentHash = await contentHashOf(`${notice.reason}\n${notice.raw}`);
+  const key = unreadableNoticeKey(notice.source, contentHash);
+  const kept: UnreadableNotice = { ...notice, raw, contentHash };
+  // Losing a check means that it is kept already.
+  await kv.atomic()
+    .check({ key, versionstamp: null })
+    .check({ key: closedUnreadableNoticeKey(notice.source, contentHash), versionstamp: null })
+    .set(key, kept)
+    .commit();
+}
+
+/** The open ones, oldest first; at most `limits.unreadableNoticesListed` of them. */
+export async function listUnreadable(kv: Deno.Kv): Promise<UnreadableNotice[]> {
+  const rows = kv.list<UnreadableNotice>(
+    { prefix: unreadableNoticesPrefix() },
+    { limit: limits.unreadableNoticesListed, batchSize: 100 },
+  );
+  // Keyed by content, so that a notice that is sent again is known; their order is made here.
+  return (await Array.fromAsync(rows)).map(({ value }) => value)
+    .sort((one, other) => one.receivedAtMs - other.receivedAtMs);
+}
+
+/**
+ * Sets a notice aside, with a note of what was done about it. It stays in the store.
+ *
+ * @returns `false` if it is not open (any more)
+ */
+export async function setAsideUnreadable(
+  kv: Deno.Kv,
+  ref: Pick<UnreadableNotice, "source" | "contentHash">,
+  act: { readonly operator: Operator; readonly nowMs: number; readonly note: string },
+): Promise<boolean> {
+  const { source, contentHash } = ref;
+  const entry = await kv.get<UnreadableNotice>(unreadableNoticeKey(source, contentHash));
+  if (entry.value === null) return false;
+  const operation = kv.atomic()
+    .check(entry)
+    .delete(entry.key)
+    .set(closedUnreadableNoticeKey(source, contentHash), {
+      ...entry.value,
+      by: act.operator.email,
+      note: act.note,
+      atMs: act.nowMs,
+    });
+  addAuditLine(operation, act.operator, {
+    act: "unreadable_notice_closed",
+    subject: `${source}:${contentHash}`,
+    detail: act.note,
+    atMs: act.nowMs,
+  });
+  return (await operation.commit()).ok;
+}
