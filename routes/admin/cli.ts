@@ -1,5 +1,4 @@
 /** `deno task admin …`: commands for the operator, on the store of the configured gateway. */
-import { parseArgs } from "node:util";
 import { systemClock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { openControl } from "../../kv/control.ts";
@@ -8,22 +7,9 @@ import { openStore } from "../../kv/store.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { loadMasterKeys } from "../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
+import { readAdminCommand } from "./command.ts";
+import { type AdminRequest, adminUsage } from "./command_forms.ts";
 import { adminSocketPath, callAdminSocket } from "./socket.ts";
-
-const usage = `Usage: deno task admin <command>
-
-  account                        list accounts
-  account create [--email E]     make an account
-  account show ACCOUNT           balance and keys (ACCOUNT: id or e-mail)
-  key create ACCOUNT [--name N]  make an API key; it is printed once
-  key revoke ACCOUNT KEY_ID      revoke a key
-  second-factor forget ACCOUNT   for an operator who lost the device: the next visit enrols anew
-  credit ACCOUNT VND --reason R [--operation ID]
-                                 credit (or, negative, debit) a wallet; the same operation id never counts twice
-  verify                         check every money invariant of the store
-  export                         write every record as JSON lines to standard output
-  maintenance on|off [--message M]
-`;
 
 /** Where the command writes: the process's own output, or a test's. */
 export interface CommandOutput {
@@ -31,89 +17,7 @@ export interface CommandOutput {
   error(text: string): void;
 }
 
-interface Command {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly path: string;
-  readonly body?: unknown;
-}
-
-function commandOf(args: readonly string[]): Command | undefined {
-  const { positionals, values } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      email: { type: "string" },
-      name: { type: "string" },
-      reason: { type: "string" },
-      operation: { type: "string" },
-      message: { type: "string" },
-    },
-  });
-  const [noun, verb, third] = positionals;
-  const account = encodeURIComponent(
-    verb === "create" || verb === "show" || verb === "revoke" ? third ?? "" : verb ?? "",
-  );
-  switch (noun) {
-    case "account":
-      if (verb === undefined || verb === "list") return { method: "GET", path: "/accounts" };
-      if (verb === "create") {
-        return {
-          method: "POST",
-          path: "/accounts",
-          body: values.email === undefined ? {} : { email: values.email },
-        };
-      }
-      return verb === "show" && third ? { method: "GET", path: `/accounts/${account}` } : undefined;
-    case "key":
-      if (verb === "create" && third) {
-        return {
-          method: "POST",
-          path: `/accounts/${account}/keys`,
-          body: values.name === undefined ? {} : { name: values.name },
-        };
-      }
-      return verb === "revoke" && third && positionals[3]
-        ? {
-          method: "DELETE",
-          path: `/accounts/${account}/keys/${encodeURIComponent(positionals[3])}`,
-        }
-        : undefined;
-    case "second-factor":
-      return verb === "forget" && third
-        ? { method: "DELETE", path: `/accounts/${encodeURIComponent(third)}/second-factor` }
-        : undefined;
-    case "credit":
-      return verb && third
-        ? {
-          method: "POST",
-          path: `/accounts/${account}/credit`,
-          body: {
-            vnd: third,
-            reason: values.reason ?? "",
-            operationId: values.operation ?? `admin-${crypto.randomUUID()}`,
-          },
-        }
-        : undefined;
-    case "verify":
-    case "export":
-      return { method: "GET", path: `/${noun}` };
-    case "maintenance":
-      return verb === "on" || verb === "off"
-        ? {
-          method: "POST",
-          path: "/maintenance",
-          body: {
-            on: verb === "on",
-            ...(values.message === undefined ? {} : { message: values.message }),
-          },
-        }
-        : undefined;
-    default:
-      return undefined;
-  }
-}
-
-async function send(config: Config, command: Command): Promise<Response> {
+async function send(config: Config, command: AdminRequest): Promise<Response> {
   const init: RequestInit = {
     method: command.method,
     ...(command.body === undefined ? {} : {
@@ -152,16 +56,16 @@ export async function runAdmin(
   args: readonly string[],
   output: CommandOutput,
 ): Promise<number> {
-  let command: Command | undefined;
-  try {
-    command = commandOf(args);
-  } catch (error) {
-    output.error(`${error instanceof Error ? error.message : error}\n`);
+  const read = readAdminCommand(args);
+  if (read.kind === "help") {
+    output.write(adminUsage());
+    return 0;
   }
-  if (command === undefined) {
-    output.error(usage);
+  if (read.kind === "refused") {
+    output.error(`${read.problem}\n${read.usage}`);
     return 2;
   }
+  const command = read.request;
   const response = await send(config, command);
   if (command.path === "/export" && response.ok) {
     await response.body?.pipeTo(Deno.stdout.writable, { preventClose: true });
