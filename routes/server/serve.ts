@@ -2,6 +2,7 @@
 import type { Config } from "../../core/config.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
+import { whyNoMail } from "../mail/mailer.ts";
 import { serveHotPath } from "../v1/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
 import { createApp } from "../app.ts";
@@ -114,6 +115,8 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     await admin?.stop();
     return 1;
   }
+  const noMail = whyNoMail(config);
+  if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
   const jobs = startJobs(gateway, site.jobs);
   const workers = site.startWorkers();
   const videoWorker = startVideoWorker(gateway);
@@ -131,7 +134,12 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   await Promise.all([jobs.stop(), workers.stop()]);
   await videoWorker.stop();
   await assembled.close();
-  await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  let patience: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([
+    stopped,
+    new Promise((resolve) => patience = setTimeout(resolve, 1_000)),
+  ]);
+  clearTimeout(patience);
   await admin?.stop();
   gateway.log.event("info", "stopped");
   return 0;
