@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { buildCatalog, type Catalog } from "./catalog/catalog.ts";
 import { gatewayFileSchema } from "./catalog/schema.ts";
+import { localAddress } from "./local_address.ts";
 import { readTopupSettings, type TopupSettings } from "./topup/settings.ts";
 
 /** Where the gateway keeps its records. */
@@ -16,8 +17,11 @@ export interface Config {
   readonly host: string;
   readonly store: StoreLocation;
   readonly region: string | undefined;
-  /** Public address of this service, without a trailing slash; for links and snippets. */
-  readonly baseUrl: string;
+  /**
+   * Public address of this service, without a trailing slash; for links and snippets. Undefined: the address it listens
+   * on, which with port 0 nobody knows before.
+   */
+  readonly baseUrl: string | undefined;
   /** Text of `GATEWAY_MASTER_KEYS`; undefined = generate beside a local store. */
   readonly masterKeys: string | undefined;
   /** E-mail addresses of operators, lower-case. */
@@ -149,6 +153,13 @@ export function readConfig(environment: Environment, fileText: string): ConfigRe
   const variables = environmentSchema.safeParse(environment);
   if (!variables.success) problems.push(...issueLines("environment", variables.error));
 
+  const cannotLink = variables.data !== undefined &&
+    variables.data.GATEWAY_BASE_URL === undefined &&
+    localAddress(variables.data.HOST, variables.data.PORT) === undefined;
+  if (cannotLink) {
+    problems.push("environment HOST: is no part of a URL; name the address in GATEWAY_BASE_URL");
+  }
+
   const topup = readTopupSettings(environment);
   if (!topup.ok) problems.push(...topup.problems.map((problem) => `environment ${problem}`));
   const openId = readOpenId(environment, problems);
@@ -194,7 +205,7 @@ export function readConfig(environment: Environment, fileText: string): ConfigRe
       host: data.HOST,
       store,
       region: data.GATEWAY_REGION,
-      baseUrl: (data.GATEWAY_BASE_URL ?? `http://${data.HOST}:${data.PORT}`).replace(/\/+$/, ""),
+      baseUrl: data.GATEWAY_BASE_URL?.replace(/\/+$/, ""),
       masterKeys: data.GATEWAY_MASTER_KEYS,
       operators: data.GATEWAY_OPERATORS.split(",").map((e) => e.trim().toLowerCase()).filter(
         Boolean,

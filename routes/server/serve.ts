@@ -1,5 +1,6 @@
 /** Runs the gateway until it is told to stop. */
 import type { Config } from "../../core/config.ts";
+import { localAddress } from "../../core/local_address.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
 import { whyNoMail } from "../mail/mailer.ts";
@@ -22,8 +23,16 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
 }
 
-function banner(config: Config, address: string, secret: string | undefined): string[] {
-  const lines = [`Gateway listening on ${address} (${config.mode} mode)`];
+interface Listening {
+  readonly address: string;
+  /** An address that a program of this machine can use. */
+  readonly nearby: string;
+  /** A key of the demo account. */
+  readonly secret: string | undefined;
+}
+
+function banner(mode: Config["mode"], { address, nearby, secret }: Listening): string[] {
+  const lines = [`Gateway listening on ${address} (${mode} mode)`];
   if (secret === undefined) return lines;
   return [
     ...lines,
@@ -32,27 +41,25 @@ function banner(config: Config, address: string, secret: string | undefined): st
     `Demo key with 100,000 VND of sandbox money: ${secret}`,
     "",
     "Try it:",
-    `  curl ${address}/v1/chat/completions \\`,
+    `  curl ${nearby}/v1/chat/completions \\`,
     `    -H "authorization: Bearer ${secret}" -H "content-type: application/json" \\`,
     `    -d '{"model":"premium-1","messages":[{"role":"user","content":"Hello!"}],"max_tokens":100}'`,
     "",
   ];
 }
 
-/** Starts the server. `undefined`: the address is taken, or is not this machine's. */
+type Answer = (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>;
+
+/** Starts to listen. `undefined`: the address is taken, or is not this machine's. */
 function listen(
-  gateway: Gateway,
-  app: ReturnType<typeof createApp>,
-  onListen: (address: string) => void,
-): Deno.HttpServer | undefined {
-  const { config, log } = gateway;
+  { config, log }: Gateway,
+  answer: Answer,
+): Deno.HttpServer<Deno.NetAddr> | undefined {
   try {
     return Deno.serve({
       port: config.port,
       hostname: config.host,
-      onListen({ hostname, port }) {
-        onListen(`http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`);
-      },
+      onListen() {},
       onError(error) {
         // Handlers answer every error themselves; here only broken bodies and bugs arrive.
         log.event("error", "response failed", {
@@ -60,20 +67,26 @@ function listen(
         });
         return new Response(null, { status: 500 });
       },
-    }, (request, { remoteAddr }) => {
-      const clientAddress = clientAddressOf(request, remoteAddr, config.clientAddressHeader);
-      return serveHotPath(gateway, request, clientAddress) ??
-        // A `host` header that makes no URL would fail wherever the path is looked at.
-        (URL.canParse(request.url)
-          ? app.fetch(request, { clientAddress })
-          : new Response(null, { status: 400 }));
-    });
+    }, answer);
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse || error instanceof Deno.errors.AddrNotAvailable) {
       return undefined;
     }
     throw error;
   }
+}
+
+/** The path of every request: the hot one first, then all of the application. */
+function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>): Answer {
+  const { clientAddressHeader } = gateway.config;
+  return (request, { remoteAddr }) => {
+    const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
+    return serveHotPath(gateway, request, clientAddress) ??
+      // A `host` header that makes no URL would fail wherever the path is looked at.
+      (URL.canParse(request.url)
+        ? app.fetch(request, { clientAddress })
+        : new Response(null, { status: 400 }));
+  };
 }
 
 /**
@@ -104,17 +117,23 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
       createAdminApp({ ...gateway, masterKeys }).fetch,
     )
     : undefined;
-  const site = openSite(gateway, masterKeys, write);
-  const app = createApp(gateway, { stopping: () => signal.aborted, site });
-  const server = listen(gateway, app, (address) => {
-    for (const line of banner(config, address, demo?.secret)) write(line);
-  });
+  // Pages and links carry the port, which with port 0 is known only now. No request is read before this turn ends.
+  let answer: Answer = () => new Response(null, { status: 503 });
+  const server = listen(gateway, (request, info) => answer(request, info));
   if (server === undefined) {
     write(`Cannot listen on ${config.host}:${config.port}: set PORT and HOST to a free address`);
     await assembled.close();
     await admin?.stop();
     return 1;
   }
+  const { hostname, port } = server.addr;
+  const address = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+  const nearby = localAddress(config.host, port) ?? address;
+  const baseUrl = config.baseUrl ?? nearby;
+  const site = openSite(gateway, { masterKeys, baseUrl, write });
+  const app = createApp(gateway, { stopping: () => signal.aborted, site });
+  answer = answerWith(gateway, app);
+  for (const line of banner(config.mode, { address, nearby, secret: demo?.secret })) write(line);
   const noMail = whyNoMail(config);
   if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
   const jobs = startJobs(gateway, site.jobs);

@@ -45,7 +45,8 @@ export async function serveGateway(options: TestGatewayOptions = {}): Promise<Se
     address,
     lines,
     line,
-    browser: (origin = address) => new TestBrowser((request) => fetch(request), origin),
+    browser: (origin = address) =>
+      new TestBrowser((request) => fetch(request, { redirect: "manual" }), origin),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await ended;

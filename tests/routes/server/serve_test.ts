@@ -41,3 +41,62 @@ Deno.test("with MAIL_URL, and in a sandbox, there is no such warning", async () 
     assert(!gateway.lines.some((line) => line.includes("mail is off")));
   }
 });
+
+const hasIpv6 = (() => {
+  try {
+    Deno.listen({ hostname: "::1", port: 0 }).close();
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** What a visitor who came to `origin` is told to use, after posting a form there. */
+async function toldAt(host: string, origin: (port: string) => string) {
+  await using gateway = await serveGateway({ env: { HOST: host } });
+  const port = /:(\d+)$/.exec(gateway.address)![1]!;
+  const browser = gateway.browser(origin(port));
+  const page = await browser.get("/sign-in");
+  const posted = await browser.submit(page, "/preferences", { locale: "en", theme: "dark" });
+  const landing = await browser.get("/");
+  const told = /base_url=&quot;(http[^&]*)\/v1&quot;|base_url="(http[^"]*)\/v1"/.exec(landing.text);
+  const curl = gateway.lines.find((line) => line.includes("curl "));
+  return {
+    posted: posted.status,
+    told: (told?.[1] ?? told?.[2])?.replace(port, "PORT"),
+    curl: /http[^/]*\/\/[^/]*/.exec(curl ?? "")?.[0].replace(port, "PORT"),
+  };
+}
+
+Deno.test("with port 0 pages and banner name the port that was found", async () => {
+  const local = "http://127.0.0.1:PORT";
+  assertEquals(
+    await toldAt("127.0.0.1", (port) => `http://127.0.0.1:${port}`),
+    { posted: 303, told: local, curl: local },
+  );
+});
+
+Deno.test("on every address pages and banner name one that a browser can open", async () => {
+  const local = "http://localhost:PORT";
+  // Whoever came by an address of the machine may post forms there too.
+  for (const [host, from] of [["0.0.0.0", "127.0.0.1"], ["::", "[::1]"]] as const) {
+    if (host === "::" && !hasIpv6) continue;
+    assertEquals(
+      await toldAt(host, (port) => `http://${from}:${port}`),
+      { posted: 303, told: local, curl: local },
+      host,
+    );
+  }
+});
+
+Deno.test({
+  name: "on an IPv6 address forms can be posted, and links have brackets",
+  ignore: !hasIpv6,
+  async fn() {
+    const local = "http://[::1]:PORT";
+    assertEquals(
+      await toldAt("::1", (port) => `http://[::1]:${port}`),
+      { posted: 303, told: local, curl: local },
+    );
+  },
+});
