@@ -17,7 +17,12 @@ export interface CommandOutput {
   error(text: string): void;
 }
 
-async function send(config: Config, command: AdminRequest): Promise<Response> {
+type Sent =
+  | { readonly ok: true; readonly response: Response }
+  /** Nobody could run it; one line. */
+  | { readonly ok: false; readonly problem: string };
+
+async function send(config: Config, command: AdminRequest): Promise<Sent> {
   const init: RequestInit = {
     method: command.method,
     ...(command.body === undefined ? {} : {
@@ -26,24 +31,43 @@ async function send(config: Config, command: AdminRequest): Promise<Response> {
     }),
   };
   const opened = await openStore(config.store);
-  if (!opened.ok) return await callAdminSocket(adminSocketPath(config), command.path, init);
-  using store = opened.store;
-  const control = await openControl(store.kv, systemClock);
-  await reapExpiredInstances(store.kv, systemClock.nowMs(), { all: config.store.kind === "file" });
-  const teller = await openTeller(store.kv, { clock: systemClock });
+  if (opened.ok) {
+    using store = opened.store;
+    return await runOn(store.kv, config, command, init);
+  }
+  if (opened.reason === "unusable") return { ok: false, problem: opened.problem };
+  const path = adminSocketPath(config);
   try {
-    const app = createAdminApp({
-      kv: store.kv,
-      clock: systemClock,
-      masterKeys: await loadMasterKeys(config),
-      control,
-      teller,
-    });
+    return { ok: true, response: await callAdminSocket(path, command.path, init) };
+  } catch {
+    const problem = `Another process has the store open and does not answer at ${path}: ` +
+      "it starts or stops at this moment, or is no server";
+    return { ok: false, problem };
+  }
+}
+
+/** Runs the command in this process, which is alone on the store. */
+async function runOn(
+  kv: Deno.Kv,
+  config: Config,
+  command: AdminRequest,
+  init: RequestInit,
+): Promise<Sent> {
+  const loaded = await loadMasterKeys(config);
+  if (!loaded.ok) return loaded;
+  const { masterKeys } = loaded;
+  const control = await openControl(kv, systemClock);
+  await reapExpiredInstances(kv, systemClock.nowMs(), { all: config.store.kind === "file" });
+  const teller = await openTeller(kv, { clock: systemClock });
+  try {
+    const app = createAdminApp({ kv, clock: systemClock, masterKeys, control, teller });
     const response = await app.request(command.path, init);
     // The body is read before the store closes under it.
-    if (command.path !== "/export") return new Response(await response.text(), response);
+    if (command.path !== "/export") {
+      return { ok: true, response: new Response(await response.text(), response) };
+    }
     await response.body?.pipeTo(Deno.stdout.writable, { preventClose: true });
-    return new Response(null, response);
+    return { ok: true, response: new Response(null, response) };
   } finally {
     await teller.close();
     control.close();
@@ -66,7 +90,12 @@ export async function runAdmin(
     return 2;
   }
   const command = read.request;
-  const response = await send(config, command);
+  const sent = await send(config, command);
+  if (!sent.ok) {
+    output.error(`${sent.problem}\n`);
+    return 1;
+  }
+  const { response } = sent;
   if (command.path === "/export" && response.ok) {
     await response.body?.pipeTo(Deno.stdout.writable, { preventClose: true });
     return 0;
