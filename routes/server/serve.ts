@@ -84,13 +84,14 @@ function startWork(gateway: Gateway, site: Site, signal: AbortSignal): { stop():
   const jobs = startJobs(gateway, site.jobs);
   const workers = site.startWorkers();
   const videoWorker = startVideoWorker(gateway);
-  registerVideoCron(gateway, signal);
+  const cron = registerVideoCron(gateway, signal);
   // Resolves when the store is closed; until then hints of other tasks of this store arrive here.
   gateway.media.wakeUp.listen();
   return {
     async stop() {
       await Promise.all([jobs.stop(), workers.stop()]);
       await videoWorker.stop();
+      await aSecondFor(cron);
     },
   };
 }
