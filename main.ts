@@ -2,6 +2,7 @@
  * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires; see README.
  */
 import { readConfig } from "./core/config.ts";
+import { setVariables } from "./core/environment.ts";
 import { runAdmin } from "./routes/admin/cli.ts";
 import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
@@ -11,17 +12,17 @@ const write = (text: string) => void Deno.stdout.writeSync(encoder.encode(text))
 const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));
 const lines = createLineWriter((bytes) => Deno.stdout.writeSync(bytes));
 
-async function main(args: readonly string[]): Promise<number> {
-  const environment = Deno.env.toObject();
-  const path = environment["GATEWAY_CONFIG"] ?? new URL("./gateway.json", import.meta.url);
-  let fileText: string;
+async function readGatewayFile(path: string | undefined): Promise<string | { problem: string }> {
   try {
-    fileText = await Deno.readTextFile(path);
-  } catch (cause) {
-    error(`Cannot read the configuration: ${cause instanceof Error ? cause.message : cause}\n`);
-    return 1;
+    return await Deno.readTextFile(path ?? new URL("./gateway.json", import.meta.url));
+  } catch (error) {
+    return { problem: `cannot be read (${error instanceof Error ? error.message : error})` };
   }
-  const read = readConfig(environment, fileText);
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const environment = setVariables(Deno.env.toObject());
+  const read = readConfig(environment, await readGatewayFile(environment["GATEWAY_CONFIG"]));
   if (!read.ok) {
     error(`Cannot start: ${read.problems.length} problem(s) in the configuration\n`);
     for (const problem of read.problems) error(`  ${problem}\n`);

@@ -1,7 +1,9 @@
 /** Everything the operator sets, read once at start. Pure: environment and file text come in as values. */
 import { z } from "zod";
-import { buildCatalog, type Catalog } from "./catalog/catalog.ts";
-import { gatewayFileSchema } from "./catalog/schema.ts";
+import type { Catalog } from "./catalog/catalog.ts";
+import { readGatewayFile } from "./catalog/read_file.ts";
+import { readVariables } from "./config_variables.ts";
+import { type Environment, issueLines, setVariables } from "./environment.ts";
 import { readTopupSettings, type TopupSettings } from "./topup/settings.ts";
 
 /** Where the gateway keeps its records. */
@@ -16,8 +18,11 @@ export interface Config {
   readonly host: string;
   readonly store: StoreLocation;
   readonly region: string | undefined;
-  /** Public address of this service, without a trailing slash; for links and snippets. */
-  readonly baseUrl: string;
+  /**
+   * Public address of this service, without a trailing slash; for links and snippets. Undefined: the address it listens
+   * on, which with port 0 nobody knows before.
+   */
+  readonly baseUrl: string | undefined;
   /** Text of `GATEWAY_MASTER_KEYS`; undefined = generate beside a local store. */
   readonly masterKeys: string | undefined;
   /** E-mail addresses of operators, lower-case. */
@@ -55,31 +60,6 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-const environmentSchema = z.object({
-  PORT: z.coerce.number().int().min(0).max(65_535).default(8787),
-  HOST: z.string().min(1).default("127.0.0.1"),
-  GATEWAY_KV: z.string().min(1).default("./data/gateway.sqlite3"),
-  GATEWAY_REGION: z.string().min(1).optional(),
-  GATEWAY_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  GATEWAY_MASTER_KEYS: z.string().min(1).optional(),
-  GATEWAY_OPERATORS: z.string().default(""),
-  GATEWAY_OPERATOR_KEY: z.string().min(24, "must have at least 24 characters").optional(),
-  GATEWAY_CLIENT_ADDRESS_HEADER: z.string().regex(
-    /^[a-z0-9-]+$/,
-    "must be a lower-case header name",
-  )
-    .optional(),
-  GATEWAY_DRAIN_MS: z.coerce.number().int().min(0).max(900_000).default(25_000),
-  OTEL_DENO: z.string().default(""),
-  MAIL_URL: z.string().regex(
-    /^(smtps?:\/\/|https:\/\/|log:)/,
-    "must start with smtp://, smtps://, https:// or log:",
-  )
-    .default("log:"),
-});
-
 const openIdSchema = z.object({
   OIDC_ISSUER: z.url({ protocol: /^https?$/ }),
   OIDC_CLIENT_ID: z.string().min(1),
@@ -105,33 +85,20 @@ function readOpenId(environment: Environment, problems: string[]): OpenIdConfig 
   };
 }
 
-function storeLocation(text: string): StoreLocation {
-  if (text === ":memory:") return { kind: "memory" };
-  if (/^https?:\/\//.test(text)) return { kind: "remote", url: text };
-  return { kind: "file", path: text };
-}
-
-function issueLines(prefix: string, error: z.ZodError): string[] {
-  return error.issues.map((issue) => {
-    const path = issue.path.map(String).join(".");
-    return `${prefix}${path === "" ? "" : ` ${path}`}: ${issue.message}`;
-  });
-}
-
 function readProviderKeys(
-  catalog: Catalog,
+  providers: Catalog["providers"],
   environment: Environment,
 ): { keys: Record<string, string[]>; problems: string[] } {
   const keys: Record<string, string[]> = {};
   const problems: string[] = [];
-  for (const [name, provider] of Object.entries(catalog.providers)) {
+  for (const [name, provider] of Object.entries(providers)) {
     if (provider.kind === "sandbox") continue;
     const names = [provider.apiKeyEnv].flat();
     keys[name] = [];
     for (const variable of names) {
       const secret = environment[variable];
-      if (secret === undefined || secret === "") {
-        problems.push(`${variable}: not set; providers.${name} needs it`);
+      if (secret === undefined) {
+        problems.push(`environment ${variable}: not set; providers.${name} needs it`);
       } else keys[name].push(secret);
     }
   }
@@ -141,74 +108,54 @@ function readProviderKeys(
 /**
  * Reads the configuration, or names every problem at once.
  *
- * @param environment e.g. `Deno.env.toObject()`
- * @param fileText text of `gateway.json`
+ * @param environment e.g. `Deno.env.toObject()`; a blank variable counts as not set
+ * @param file text of `gateway.json`, or why it could not be read
  */
-export function readConfig(environment: Environment, fileText: string): ConfigResult {
-  const problems: string[] = [];
-  const variables = environmentSchema.safeParse(environment);
-  if (!variables.success) problems.push(...issueLines("environment", variables.error));
-
-  const topup = readTopupSettings(environment);
-  if (!topup.ok) problems.push(...topup.problems.map((problem) => `environment ${problem}`));
-  const openId = readOpenId(environment, problems);
-
-  let catalog: Catalog | undefined;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(fileText);
-    const file = gatewayFileSchema.safeParse(parsed);
-    if (!file.success) problems.push(...issueLines("gateway.json", file.error));
-    else {
-      const built = buildCatalog(file.data);
-      if (built.ok) catalog = built.catalog;
-      else problems.push(...built.problems.map((problem) => `gateway.json ${problem}`));
-    }
-  } catch (error) {
-    problems.push(`gateway.json: is not JSON (${error instanceof Error ? error.message : error})`);
+export function readConfig(
+  environment: Environment,
+  file: string | { readonly problem: string },
+): ConfigResult {
+  const set = setVariables(environment);
+  const variables = readVariables(set);
+  const topup = readTopupSettings(set);
+  const openIdProblems: string[] = [];
+  const openId = readOpenId(set, openIdProblems);
+  const { catalog, providers, problems } = typeof file === "string"
+    ? readGatewayFile(file)
+    : { catalog: undefined, providers: {}, problems: [`gateway.json: ${file.problem}`] };
+  const secrets = readProviderKeys(providers, set);
+  const all = [
+    ...variables.problems,
+    ...(topup.ok ? [] : topup.problems),
+    ...openIdProblems,
+    ...problems,
+    ...secrets.problems,
+  ];
+  const { values } = variables;
+  if (values === undefined || catalog === undefined || !topup.ok || all.length > 0) {
+    return { ok: false, problems: all };
   }
-
-  let providerKeys: Record<string, string[]> = {};
-  if (catalog !== undefined) {
-    const read = readProviderKeys(catalog, environment);
-    problems.push(...read.problems);
-    providerKeys = read.keys;
-  }
-  if (!variables.success || catalog === undefined || !topup.ok || problems.length > 0) {
-    return { ok: false, problems };
-  }
-
-  const { data } = variables;
-  const real = Object.values(catalog.providers).some((provider) => provider.kind !== "sandbox");
-  const store = storeLocation(data.GATEWAY_KV);
-  if (store.kind === "remote" && data.GATEWAY_MASTER_KEYS === undefined) {
-    return {
-      ok: false,
-      problems: ["GATEWAY_MASTER_KEYS: must be set when GATEWAY_KV is a remote store"],
-    };
-  }
+  const isReal = Object.values(providers).some((provider) => provider.kind !== "sandbox");
   return {
     ok: true,
     config: {
-      port: data.PORT,
-      host: data.HOST,
-      store,
-      region: data.GATEWAY_REGION,
-      baseUrl: (data.GATEWAY_BASE_URL ?? `http://${data.HOST}:${data.PORT}`).replace(/\/+$/, ""),
-      masterKeys: data.GATEWAY_MASTER_KEYS,
-      operators: data.GATEWAY_OPERATORS.split(",").map((e) => e.trim().toLowerCase()).filter(
-        Boolean,
-      ),
-      operatorKey: data.GATEWAY_OPERATOR_KEY,
-      mailUrl: data.MAIL_URL,
-      clientAddressHeader: data.GATEWAY_CLIENT_ADDRESS_HEADER,
+      port: values.PORT,
+      host: values.HOST,
+      store: values.GATEWAY_KV,
+      region: values.GATEWAY_REGION,
+      baseUrl: values.GATEWAY_BASE_URL,
+      masterKeys: values.GATEWAY_MASTER_KEYS,
+      operators: values.GATEWAY_OPERATORS,
+      operatorKey: values.GATEWAY_OPERATOR_KEY,
+      mailUrl: values.MAIL_URL,
+      clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,
       openId,
-      drainMs: data.GATEWAY_DRAIN_MS,
-      telemetry: data.OTEL_DENO === "true" || data.OTEL_DENO === "1",
+      drainMs: values.GATEWAY_DRAIN_MS,
+      telemetry: values.OTEL_DENO === "true" || values.OTEL_DENO === "1",
       catalog,
-      mode: real ? "production" : "sandbox",
-      providerKeys,
+      mode: isReal ? "production" : "sandbox",
+      providerKeys: secrets.keys,
     },
   };
 }

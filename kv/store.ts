@@ -1,6 +1,7 @@
 /** Opens the store. A local file has exactly one process: two starve each other until the database is "locked". */
 import { dirname } from "node:path";
 import type { StoreLocation } from "../core/config.ts";
+import { errorLine } from "../core/error_line.ts";
 
 export interface Store extends Disposable {
   readonly kv: Deno.Kv;
@@ -9,32 +10,44 @@ export interface Store extends Disposable {
 export type OpenStoreResult =
   | { readonly ok: true; readonly store: Store }
   /** Another process has the file; talk to it instead. */
-  | { readonly ok: false; readonly reason: "in_use" };
+  | { readonly ok: false; readonly reason: "in_use" }
+  /** It cannot be opened by anyone here; `problem` says why, on one line. */
+  | { readonly ok: false; readonly reason: "unusable"; readonly problem: string };
 
 /**
  * Opens the store. For a file an OS lock is held until the store is closed; the lock dies with the process, so a
  * crash leaves nothing behind.
  */
 export async function openStore(location: StoreLocation): Promise<OpenStoreResult> {
-  switch (location.kind) {
-    case "memory":
-      return { ok: true, store: withKv(await Deno.openKv(":memory:"), undefined) };
-    case "remote":
-      return { ok: true, store: withKv(await Deno.openKv(location.url), undefined) };
-    case "file": {
-      await Deno.mkdir(dirname(location.path), { recursive: true, mode: 0o700 });
-      const lock = await Deno.open(`${location.path}.lock`, {
-        create: true,
-        write: true,
-        mode: 0o600,
-      });
-      if (!await lock.tryLock(true)) {
-        lock.close();
-        return { ok: false, reason: "in_use" };
-      }
-      await keepPrivate(location.path);
-      return { ok: true, store: withKv(await Deno.openKv(location.path), lock) };
+  try {
+    switch (location.kind) {
+      case "memory":
+        return { ok: true, store: withKv(await Deno.openKv(":memory:"), undefined) };
+      case "remote":
+        return { ok: true, store: withKv(await Deno.openKv(location.url), undefined) };
+      case "file":
+        return await openFile(location.path);
     }
+  } catch (error) {
+    const where = location.kind === "file" ? ` ${location.path}` : "";
+    const problem = `Cannot open the store${where}: ${errorLine(error)}`;
+    return { ok: false, reason: "unusable", problem };
+  }
+}
+
+async function openFile(path: string): Promise<OpenStoreResult> {
+  await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const lock = await Deno.open(`${path}.lock`, { create: true, write: true, mode: 0o600 });
+  try {
+    if (!await lock.tryLock(true)) {
+      lock.close();
+      return { ok: false, reason: "in_use" };
+    }
+    await keepPrivate(path);
+    return { ok: true, store: withKv(await Deno.openKv(path), lock) };
+  } catch (error) {
+    lock.close();
+    throw error;
   }
 }
 

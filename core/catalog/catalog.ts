@@ -3,7 +3,7 @@ import type { RouteFacts, Style } from "../dialects/contract.ts";
 import type { DearFeature } from "../dialects/dear/features.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../money/price.ts";
-import { videoModelProblems } from "../video/model_rules.ts";
+import { catalogProblems } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry } from "./schema.ts";
 
 export type ModelKind = "chat" | "image" | "speech" | "video";
@@ -72,22 +72,6 @@ const defaultStyles: Record<ModelKind, RouteStyle> = {
   video: "videos",
 };
 
-const kindOfStyle: Record<RouteStyle, ModelKind> = {
-  messages: "chat",
-  chat: "chat",
-  responses: "chat",
-  images: "image",
-  speech: "speech",
-  videos: "video",
-};
-
-const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
-  chat: ["token", "request"],
-  image: ["image", "request"],
-  speech: ["request"],
-  video: ["video", "request"],
-};
-
 function buildRoutes(entry: ModelEntry): Route[] {
   return entry.routes.flatMap((route) => {
     const styles = route.style === undefined
@@ -111,7 +95,8 @@ function buildRoutes(entry: ModelEntry): Route[] {
   });
 }
 
-function buildModel(entry: ModelEntry): Model {
+/** A model of the file, its routes spread out. */
+export function buildModel(entry: ModelEntry): Model {
   return {
     id: entry.id,
     kind: entry.kind,
@@ -129,35 +114,6 @@ function buildModel(entry: ModelEntry): Model {
   };
 }
 
-function modelProblems(model: Model, path: string, file: GatewayFile): string[] {
-  const problems = videoModelProblems(model).map((problem) => `${path}.${problem}`);
-  const routeIds = new Set<string>();
-  for (const route of model.routes) {
-    if (!(route.provider in file.providers)) {
-      problems.push(`${path}.routes: provider "${route.provider}" is not in providers`);
-    }
-    if (kindOfStyle[route.style] !== model.kind) {
-      problems.push(`${path}.routes: style "${route.style}" does not serve a ${model.kind} model`);
-    }
-    if (model.kind !== "chat" && route.allow.size > 0) {
-      problems.push(`${path}.routes: "allow" has no meaning for a ${model.kind} model`);
-    }
-    if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" is there twice`);
-    routeIds.add(route.id);
-  }
-  if (!unitsOfKind[model.kind].includes(model.price.unit)) {
-    problems.push(`${path}.price: a ${model.kind} model cannot be priced per ${model.price.unit}`);
-  }
-  if (model.price.unit === "video") {
-    for (const [i, tier] of model.price.tiers.entries()) {
-      if (tier.toSeconds < tier.fromSeconds) {
-        problems.push(`${path}.price.tiers.${i}: toSeconds is below fromSeconds`);
-      }
-    }
-  }
-  return problems;
-}
-
 /**
  * Builds the catalogue, or names everything that is wrong with the file at once.
  *
@@ -166,22 +122,16 @@ function modelProblems(model: Model, path: string, file: GatewayFile): string[] 
 export function buildCatalog(
   file: GatewayFile,
 ): { ok: true; catalog: Catalog } | { ok: false; problems: string[] } {
-  const problems: string[] = [];
-  const byName = new Map<string, Model>();
-  const models = file.models.map((entry, i) => {
-    const model = buildModel(entry);
-    const path = `models.${i} (${model.id})`;
-    problems.push(...modelProblems(model, path, file));
-    for (const name of [model.id, ...model.aliases]) {
-      if (byName.has(name)) problems.push(`${path}: the name "${name}" is taken`);
-      byName.set(name, model);
-    }
-    return model;
+  const models = file.models.map(buildModel);
+  const problems = catalogProblems({
+    models,
+    providerNames: new Set(Object.keys(file.providers)),
+    defaultModel: file.defaultModel,
   });
+  const byName = new Map(
+    models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)),
+  );
   const defaultModel = byName.get(file.defaultModel);
-  if (defaultModel?.kind !== "chat") {
-    problems.push(`defaultModel: "${file.defaultModel}" is not a chat model of this file`);
-  }
   if (defaultModel === undefined || problems.length > 0) return { ok: false, problems };
   return {
     ok: true,

@@ -39,26 +39,52 @@ export function newMasterKey(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
-/**
- * Reads `GATEWAY_MASTER_KEYS`: one or more keys of 32 bytes in base64url, separated by commas, newest first.
- *
- * @throws {RangeError} if the list is empty or a key has not 32 bytes; the message never contains the key
- */
-export async function readMasterKeys(text: string): Promise<MasterKeys> {
+type MasterKeyBytes =
+  | { readonly ok: true; readonly keys: readonly Uint8Array<ArrayBuffer>[] }
+  | { readonly ok: false; readonly problem: string };
+
+function masterKeyBytes(text: string): MasterKeyBytes {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
-  const keys: MasterKey[] = [];
+  const keys: Uint8Array<ArrayBuffer>[] = [];
   for (const [i, part] of parts.entries()) {
     const raw = fromBase64Url(part);
     if (raw?.length !== 32) {
-      throw new RangeError(`Cannot read master key ${i + 1}: it must be 32 bytes in base64url`);
+      return { ok: false, problem: `key ${i + 1} must be 32 bytes in base64url` };
     }
+    keys.push(raw);
+  }
+  return keys.length === 0 ? { ok: false, problem: "there is no key in it" } : { ok: true, keys };
+}
+
+/**
+ * What keeps a list of master keys from being read; `undefined` if nothing does. Never contains a key.
+ *
+ * @example
+ * ```ts
+ * import { masterKeysProblem, newMasterKey } from "./seal.ts";
+ * if (masterKeysProblem(`${newMasterKey()}, ${newMasterKey()}`) !== undefined) throw new Error("refused");
+ * if (masterKeysProblem("abc") !== "key 1 must be 32 bytes in base64url") throw new Error("accepted");
+ * ```
+ */
+export function masterKeysProblem(text: string): string | undefined {
+  const read = masterKeyBytes(text);
+  return read.ok ? undefined : read.problem;
+}
+
+/**
+ * Reads `GATEWAY_MASTER_KEYS`: one or more keys of 32 bytes in base64url, separated by commas, newest first.
+ *
+ * @throws {RangeError} if there is a {@linkcode masterKeysProblem}
+ */
+export async function readMasterKeys(text: string): Promise<MasterKeys> {
+  const read = masterKeyBytes(text);
+  if (!read.ok) throw new RangeError(`Cannot read master keys: ${read.problem}`);
+  const keys = await Promise.all(read.keys.map(async (raw): Promise<MasterKey> => {
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", raw));
     const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
-    keys.push({ id: toBase64Url(digest.subarray(0, 6)), key });
-  }
-  const sealing = keys[0];
-  if (sealing === undefined) throw new RangeError("Cannot read master keys: the list is empty");
-  return { sealing, byId: new Map(keys.map((entry) => [entry.id, entry])) };
+    return { id: toBase64Url(digest.subarray(0, 6)), key };
+  }));
+  return { sealing: keys[0]!, byId: new Map(keys.map((entry) => [entry.id, entry])) };
 }
 
 /**

@@ -12,3 +12,21 @@ export interface Mailer {
   /** Resolves when somebody else has taken the responsibility for the mail; rejects when it should be tried again. */
   send(mail: Mail): Promise<void>;
 }
+
+/**
+ * A mail that nobody took. Its `name` is a word of ours that says why, for the log and for dead letters: the message of
+ * a mail server may hold addresses.
+ *
+ * @example
+ * ```ts
+ * import { MailFailure } from "./mail.ts";
+ * const failure = new MailFailure("mail_url_not_set", "Cannot send a mail: MAIL_URL is not set");
+ * if (failure.name !== "mail_url_not_set") throw new Error(failure.name);
+ * ```
+ */
+export class MailFailure extends Error {
+  constructor(name: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = name;
+  }
+}

@@ -1,5 +1,6 @@
 /** The operator's settings for top-ups and invoices, read from the environment. Every problem is named at once. */
 import { z } from "zod";
+import { type Environment, issueLines, setVariables, wholeNumber } from "../environment.ts";
 import { limits } from "../limits.ts";
 import { fromVnd } from "../money/micro_vnd.ts";
 import type { ReceivingAccount } from "./receiving_account.ts";
@@ -35,7 +36,7 @@ const accountSchema = z.strictObject({
   alsoKnownAs: z.array(z.string().min(1).max(40)).max(10).default([]),
 });
 
-const wholeVnd = z.coerce.number().int().min(0).max(1_000_000_000).transform(fromVnd);
+const wholeVnd = wholeNumber(0, 1_000_000_000).transform(fromVnd);
 const secret = z.string().min(16, "must have at least 16 characters").optional();
 
 const jsonAccounts = z.string().transform((text, context): unknown => {
@@ -78,15 +79,9 @@ export type TopupSettingsResult =
  * if (!read.ok || read.settings.receivingAccounts.length !== 0) throw new Error("wrong");
  * ```
  */
-export function readTopupSettings(
-  environment: Readonly<Record<string, string | undefined>>,
-): TopupSettingsResult {
-  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const read = environmentSchema.safeParse(set);
-  if (!read.success) {
-    const problems = read.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-    return { ok: false, problems };
-  }
+export function readTopupSettings(environment: Environment): TopupSettingsResult {
+  const read = environmentSchema.safeParse(setVariables(environment));
+  if (!read.success) return { ok: false, problems: issueLines("environment", read.error) };
   const { data } = read;
   return {
     ok: true,

@@ -8,7 +8,7 @@ import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type AccountId, type ApiKeyId, parseId } from "../../core/ids.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
-import { formatVnd, parseVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { inVnd } from "../../core/money/vnd_json.ts";
 import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
 import { createAccount, findAccountByEmail, getAccount, listAccounts } from "../../kv/accounts.ts";
@@ -21,6 +21,7 @@ import { verifyStore } from "../../kv/verify.ts";
 import { forgetSecondFactor } from "../../kv/second_factor.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
 import { addNoticeRoutes } from "./notices.ts";
+import { movementSummary, readTypedVnd } from "./amount.ts";
 
 export interface AdminDeps {
   readonly kv: Deno.Kv;
@@ -138,9 +139,9 @@ export function createAdminApp(deps: AdminDeps): Hono {
 
   app.post("/accounts/:account/credit", async (context) => {
     const { vnd, reason, operationId } = creditBody.parse(await context.req.json());
-    const amountMicroVnd = parseVnd(vnd);
-    if (amountMicroVnd === undefined || amountMicroVnd === 0n) {
-      throw new GatewayError("invalid_request", `Not an amount in VND: ${vnd}`);
+    const amountMicroVnd = readTypedVnd(vnd);
+    if (amountMicroVnd === undefined) {
+      throw new GatewayError("invalid_request", `Not an amount in whole VND: ${vnd}`);
     }
     const accountId = await requireAccount(kv, context.req.param("account"));
     const movement = {
@@ -157,7 +158,9 @@ export function createAdminApp(deps: AdminDeps): Hono {
       throw new GatewayError("invalid_request", `Nothing was moved: ${result.status}`);
     }
     const balance = await teller.balance(accountId);
-    return Response.json(inVnd({ ...result, balanceVnd: formatVnd(balance.totalMicroVnd) }));
+    const summary = movementSummary(amountMicroVnd, result.status);
+    const balanceVnd = formatVnd(balance.totalMicroVnd);
+    return Response.json(inVnd({ summary, ...result, balanceVnd }));
   });
 
   app.delete("/accounts/:account/second-factor", async (context) => {

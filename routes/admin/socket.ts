@@ -25,13 +25,21 @@ export async function serveAdminSocket(
   };
 }
 
-/** Calls the admin app of a running server. */
+/**
+ * Calls the admin app of a running server.
+ *
+ * @throws if nobody answers there
+ */
 export async function callAdminSocket(
   path: string,
   pathAndQuery: string,
   init: RequestInit,
 ): Promise<Response> {
   const client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
-  const response = await fetch(`http://admin.invalid${pathAndQuery}`, { ...init, client });
-  return response;
+  try {
+    return await fetch(`http://admin.invalid${pathAndQuery}`, { ...init, client });
+  } catch (error) {
+    client.close();
+    throw error;
+  }
 }

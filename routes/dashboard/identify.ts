@@ -77,10 +77,14 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
 function isCrossSite(c: Context, baseUrl: string): boolean {
   const site = c.req.header("sec-fetch-site");
   if (site !== undefined && site !== "same-origin") return true;
-  const origin = c.req.header("origin");
-  if (origin === undefined) return false;
+  const header = c.req.header("origin");
+  if (header === undefined) return false;
+  const origin = URL.parse(header);
+  // "null", or nothing that a browser sends.
+  if (origin === null) return true;
   // The address that the browser used also counts: on a developer's machine it may differ from the public one.
-  return origin !== new URL(baseUrl).origin && URL.parse(origin)?.host !== new URL(c.req.url).host;
+  return origin.origin !== URL.parse(baseUrl)?.origin &&
+    origin.host !== URL.parse(c.req.url)?.host;
 }
 
 async function sentCsrfToken(c: Context): Promise<string | undefined> {

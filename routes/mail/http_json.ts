@@ -1,5 +1,5 @@
 /** Sends mails by one POST of JSON, in the shape that most mail services accept. For places where SMTP is blocked. */
-import type { Mailer } from "../../core/mail/mail.ts";
+import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
 import { limits } from "../../core/limits.ts";
 
 export interface HttpMailSettings {
@@ -33,10 +33,20 @@ export function createHttpMailer({ url, from, fetch }: HttpMailSettings): Mailer
         }),
         redirect: "error",
         signal: AbortSignal.timeout(limits.mailMs),
+      }).catch((cause) => {
+        throw new MailFailure(
+          "mail_service_unreachable",
+          "Cannot send a mail: the mail service is not reached, redirects, or is silent",
+          { cause },
+        );
       });
       await response.body?.cancel();
       if (!response.ok) {
-        throw new Error(`Cannot send a mail: the mail service answered ${response.status}`);
+        const { status } = response;
+        throw new MailFailure(
+          `mail_service_answered_${status}`,
+          `Cannot send a mail: the mail service answered ${status}`,
+        );
       }
     },
   };

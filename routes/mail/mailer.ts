@@ -1,7 +1,30 @@
 /** Chooses the driver that `MAIL_URL` names. */
-import type { Mailer } from "../../core/mail/mail.ts";
+import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
+import type { Config } from "../../core/config.ts";
 import { createHttpMailer } from "./http_json.ts";
 import { createSmtpMailer } from "./smtp.ts";
+
+/**
+ * Why this configuration sends no mail, for the operator; `undefined` if it does. `log:` is for a sandbox only: in
+ * production a log line with a sign-in link in it would be a key under the doormat.
+ *
+ * @example
+ * ```ts
+ * import { whyNoMail } from "./mailer.ts";
+ * if (whyNoMail({ mode: "sandbox", mailUrl: "log:" }) !== undefined) throw new Error("refused");
+ * if (whyNoMail({ mode: "production", mailUrl: "log:" }) === undefined) throw new Error("links in the log");
+ * ```
+ */
+export function whyNoMail(config: Pick<Config, "mode" | "mailUrl">): string | undefined {
+  return config.mode === "production" && config.mailUrl.startsWith("log:")
+    ? "MAIL_URL is not set: nobody can sign up by e-mail, change an address or reset a password"
+    : undefined;
+}
+
+/** Refuses every mail; each waits in the store and is tried again. */
+export function createAbsentMailer(why: string): Mailer {
+  return { send: () => Promise.reject(new MailFailure("mail_url_not_set", why)) };
+}
 
 export interface MailerSettings {
   /** `smtp://…`, `smtps://…`, `https://…` or `log:`. A query parameter `from` sets the sender. */

@@ -1,5 +1,6 @@
 /** Sends mails over SMTP by nodemailer, which is loaded only when the first mail goes out. */
-import type { Mailer } from "../../core/mail/mail.ts";
+import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
+import { z } from "zod";
 import { limits } from "../../core/limits.ts";
 
 export interface SmtpSettings {
@@ -7,6 +8,17 @@ export interface SmtpSettings {
   readonly url: URL;
   /** `Model Gateway <no-reply@example.com>` or a bare address. */
   readonly from: string;
+}
+
+/** What nodemailer names in an error beside its text, which may hold addresses: `EAUTH`, and the server's `535`. */
+function failureOf(cause: unknown): MailFailure {
+  const read = z.object({
+    code: z.string().regex(/^[A-Z]{1,20}$/).optional().catch(undefined),
+    responseCode: z.int().min(100).max(999).optional().catch(undefined),
+  }).safeParse(cause);
+  const words = ["smtp", read.data?.code, read.data?.responseCode];
+  const name = words.filter((word) => word !== undefined).join("_");
+  return new MailFailure(name, "Cannot send a mail: the mail server did not take it", { cause });
 }
 
 /** A mailer that opens one connection per mail: mails are rare, and idle connections break. */
@@ -43,6 +55,8 @@ export function createSmtpMailer({ url, from }: SmtpSettings): Mailer {
           messageId: `<${mail.id}@${domain}>`,
           headers: { "auto-submitted": "auto-generated" },
         });
+      } catch (error) {
+        throw failureOf(error);
       } finally {
         transport.close();
       }

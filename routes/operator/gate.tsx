@@ -58,26 +58,43 @@ function sealOwner(accountId: string): string {
   return `second_factor/${accountId}`;
 }
 
-interface Factor {
-  readonly secret: string;
-  readonly confirmed: boolean;
-}
+/** The second factor of the visitor. */
+type Factor =
+  | { readonly kind: "known"; readonly secret: string; readonly confirmed: boolean }
+  /** Sealed with a master key that is gone: no code can be right, and only the machine's owner can help. */
+  | { readonly kind: "unreadable" }
+  /** Somebody else wrote it at this moment. */
+  | { readonly kind: "busy" };
 
-/** The secret of the visitor: the one that is kept, or a new one while none is confirmed. */
-async function factorOf(c: OperatorContext, deps: OperatorDeps): Promise<Factor | undefined> {
+/** The one that is kept, or a new one while none is confirmed. */
+async function factorOf(c: OperatorContext, deps: OperatorDeps): Promise<Factor> {
   const { id } = c.get("signedIn").account;
   const { value } = await getSecondFactor(deps.kv, id);
   if (value !== null) {
     const secret = await open(deps.masterKeys, value.sealedSecret, sealOwner(id));
     const confirmed = value.confirmedAtMs !== undefined;
-    if (secret !== undefined) return { secret, confirmed };
-    // Sealed with a master key that is gone: only the machine's owner can make a new one.
-    if (confirmed) return undefined;
+    if (secret !== undefined) return { kind: "known", secret, confirmed };
+    if (confirmed) return { kind: "unreadable" };
   }
   const secret = newTotpSecret();
   const sealed = await seal(deps.masterKeys, secret, sealOwner(id));
   const kept = await offerSecondFactor(deps.kv, id, sealed, deps.clock.nowMs());
-  return kept ? { secret, confirmed: false } : undefined;
+  return kept ? { kind: "known", secret, confirmed: false } : { kind: "busy" };
+}
+
+/** Instead of a form that would refuse every code. */
+async function unreadablePage(c: OperatorContext) {
+  const t = frameTexts[c.get("visitor").locale].factor;
+  const { id, email } = c.get("signedIn").account;
+  return await renderPage(
+    c,
+    { title: t.title, narrow: true, status: c.req.method === "GET" ? 200 : 400 },
+    <Card>
+      <Notice tone="danger">{t.unreadable}</Notice>
+      <p>{t.unreadableText}</p>
+      <code>deno task admin second-factor forget {email ?? id}</code>
+    </Card>,
+  );
 }
 
 async function factorPage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
@@ -87,13 +104,14 @@ async function factorPage(c: OperatorContext, deps: OperatorDeps, problem?: stri
   const email = c.get("signedIn").account.email ?? "";
   const issuer = new URL(deps.baseUrl).host;
   const next = c.req.query("next");
+  if (factor.kind === "unreadable") return await unreadablePage(c);
   const action = next === undefined ? factorPath : `${factorPath}?next=${encodeURIComponent(next)}`;
   return await renderPage(
     c,
     { title: t.title, lead: t.lead, narrow: true, status: problem === undefined ? 200 : 400 },
     <Card>
       {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
-      {factor !== undefined && !factor.confirmed && (
+      {factor.kind === "known" && !factor.confirmed && (
         <>
           <p>{t.enrol}</p>
           <div class="qr" role="img" aria-label={t.qrLabel}>
@@ -130,8 +148,10 @@ async function checkCode(c: OperatorContext, deps: OperatorDeps) {
   const secret = entry.value === null
     ? undefined
     : await open(deps.masterKeys, entry.value.sealedSecret, sealOwner(account.id));
+  // There is none, or it cannot be read: whatever was typed, the page says what to do now.
+  if (secret === undefined) return await factorPage(c, deps, t.anew);
   const code = (await readForm(c)).text("code");
-  const step = secret === undefined ? undefined : totpStep(secret, code, nowMs);
+  const step = totpStep(secret, code, nowMs);
   const passed = entry.value !== null && step !== undefined &&
     await passSecondFactor(deps.kv, entry, { operator, sessionId: session.id, step, nowMs });
   if (!passed) {

@@ -68,6 +68,11 @@ export const frameTexts = defineTexts({
       send: "Continue",
       wrong: "The code is wrong, or was used already. Wait for the next one.",
       tooMany: "Too many wrong codes. Wait a few minutes.",
+      anew: "There was no secret to check the code with. Scan the new one.",
+      unreadable:
+        "Your second factor cannot be checked: its secret was sealed with a master key that this server does not have.",
+      unreadableText:
+        "Put the earlier key back into GATEWAY_MASTER_KEYS, or master.key back beside the store. If it is lost, forget the factor on the server; the next visit enrols anew:",
       qrLabel: "QR code with the secret for an authenticator app",
     },
   },
@@ -137,6 +142,11 @@ export const frameTexts = defineTexts({
       send: "Tiếp tục",
       wrong: "Mã sai, hoặc đã dùng rồi. Hãy đợi mã tiếp theo.",
       tooMany: "Quá nhiều mã sai. Hãy đợi vài phút.",
+      anew: "Chưa có khoá để kiểm tra mã. Hãy quét mã mới.",
+      unreadable:
+        "Không kiểm tra được bước hai của bạn: khoá của nó được niêm phong bằng một khoá chủ mà máy chủ này không có.",
+      unreadableText:
+        "Hãy đưa khoá chủ cũ trở lại GATEWAY_MASTER_KEYS, hoặc tệp master.key trở lại cạnh kho dữ liệu. Nếu khoá đã mất, hãy xoá bước hai trên máy chủ; lần vào sau sẽ đăng ký lại:",
       qrLabel: "Mã QR chứa khoá cho ứng dụng xác thực",
     },
   },

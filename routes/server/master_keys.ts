@@ -1,20 +1,45 @@
 /** The master keys of this instance: from the environment, or kept beside a local store. */
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config.ts";
-import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { errorLine } from "../../core/error_line.ts";
+import {
+  type MasterKeys,
+  masterKeysProblem,
+  newMasterKey,
+  readMasterKeys,
+} from "../../core/keys/seal.ts";
+
+export type LoadedMasterKeys =
+  | { readonly ok: true; readonly masterKeys: MasterKeys }
+  /** One line for the operator, without any key. */
+  | { readonly ok: false; readonly problem: string };
 
 /**
  * Reads the master keys. Beside a local store a missing key is generated once, readable by its owner only; a remote
  * store refuses to start without one (checked by the configuration), since instances must share it.
- *
- * @throws {RangeError} if the configured keys cannot be read
  */
-export async function loadMasterKeys(config: Config): Promise<MasterKeys> {
-  if (config.masterKeys !== undefined) return await readMasterKeys(config.masterKeys);
-  if (config.store.kind !== "file") return await readMasterKeys(newMasterKey());
-  const path = join(dirname(config.store.path), "master.key");
+export async function loadMasterKeys(config: Config): Promise<LoadedMasterKeys> {
+  const { masterKeys: text, store } = config;
+  if (text !== undefined || store.kind !== "file") {
+    return { ok: true, masterKeys: await readMasterKeys(text ?? newMasterKey()) };
+  }
+  const path = join(dirname(store.path), "master.key");
   try {
-    return await readMasterKeys(await Deno.readTextFile(path));
+    const kept = await keptText(path);
+    const problem = masterKeysProblem(kept);
+    if (problem === undefined) return { ok: true, masterKeys: await readMasterKeys(kept) };
+    // Never replaced by a new one: what the old one sealed would be lost for good.
+    const advice = "put the earlier file back, or see docs/operations.md, Keys at rest";
+    return { ok: false, problem: `Cannot read the master key ${path}: ${problem}; ${advice}` };
+  } catch (error) {
+    return { ok: false, problem: `Cannot read the master key ${path}: ${errorLine(error)}` };
+  }
+}
+
+/** The text of the file; a new key on first use. */
+async function keptText(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
@@ -22,5 +47,5 @@ export async function loadMasterKeys(config: Config): Promise<MasterKeys> {
   const text = newMasterKey();
   // createNew: of two processes that start at once only one makes the key.
   await Deno.writeTextFile(path, `${text}\n`, { createNew: true, mode: 0o600 });
-  return await readMasterKeys(text);
+  return text;
 }

@@ -1,18 +1,21 @@
 /** Runs the gateway until it is told to stop. */
 import type { Config } from "../../core/config.ts";
+import { errorLine } from "../../core/error_line.ts";
+import type { MasterKeys } from "../../core/keys/seal.ts";
+import { localAddress } from "../../core/local_address.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
-import { serveHotPath } from "../v1/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
 import { createApp } from "../app.ts";
+import { whyNoMail } from "../mail/mailer.ts";
 import type { Gateway } from "../v1/gateway.ts";
-import { assemble } from "./assemble.ts";
-import { clientAddressOf } from "./client_address.ts";
-import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
-import { loadMasterKeys } from "./master_keys.ts";
 import { registerVideoCron, startVideoWorker } from "../v1/video_worker.ts";
+import { assemble } from "./assemble.ts";
+import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
 import { startJobs } from "./jobs.ts";
-import { openSite } from "./site.ts";
+import { type Answer, answerWith, listen } from "./listen.ts";
+import { loadMasterKeys } from "./master_keys.ts";
+import { openSite, type Site } from "./site.ts";
 
 export interface ServeOptions {
   /** Gets whole lines: the banner and the log. */
@@ -21,8 +24,20 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
 }
 
-function banner(config: Config, address: string, secret: string | undefined): string[] {
-  const lines = [`Gateway listening on ${address} (${config.mode} mode)`];
+interface Listening {
+  readonly address: string;
+  /** An address that a program of this machine can use. */
+  readonly nearby: string;
+}
+
+function listeningOn(config: Config, { hostname, port }: Deno.NetAddr): Listening {
+  const address = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+  return { address, nearby: localAddress(config.host, port) ?? address };
+}
+
+/** @param secret a key of the demo account */
+function banner(mode: Config["mode"], { address, nearby }: Listening, secret?: string): string[] {
+  const lines = [`Gateway listening on ${address} (${mode} mode)`];
   if (secret === undefined) return lines;
   return [
     ...lines,
@@ -31,52 +46,75 @@ function banner(config: Config, address: string, secret: string | undefined): st
     `Demo key with 100,000 VND of sandbox money: ${secret}`,
     "",
     "Try it:",
-    `  curl ${address}/v1/chat/completions \\`,
+    `  curl ${nearby}/v1/chat/completions \\`,
     `    -H "authorization: Bearer ${secret}" -H "content-type: application/json" \\`,
     `    -d '{"model":"premium-1","messages":[{"role":"user","content":"Hello!"}],"max_tokens":100}'`,
     "",
   ];
 }
 
-/** Starts the server. `undefined`: the address is taken, or is not this machine's. */
-function listen(
-  gateway: Gateway,
-  app: ReturnType<typeof createApp>,
-  onListen: (address: string) => void,
-): Deno.HttpServer | undefined {
-  const { config, log } = gateway;
+type Admin =
+  | { readonly ok: true; stop(): Promise<void> }
+  | { readonly ok: false; readonly problem: string };
+
+/** Serves the administrator's commands beside a local store. */
+async function openAdmin(gateway: Gateway, masterKeys: MasterKeys): Promise<Admin> {
+  if (gateway.config.store.kind !== "file") return { ok: true, stop: async () => {} };
+  const path = adminSocketPath(gateway.config);
   try {
-    return Deno.serve({
-      port: config.port,
-      hostname: config.host,
-      onListen({ hostname, port }) {
-        onListen(`http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`);
-      },
-      onError(error) {
-        // Handlers answer every error themselves; here only broken bodies and bugs arrive.
-        log.event("error", "response failed", {
-          error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-        });
-        return new Response(null, { status: 500 });
-      },
-    }, (request, { remoteAddr }) => {
-      const clientAddress = clientAddressOf(request, remoteAddr, config.clientAddressHeader);
-      return serveHotPath(gateway, request, clientAddress) ??
-        // A `host` header that makes no URL would fail wherever the path is looked at.
-        (URL.canParse(request.url)
-          ? app.fetch(request, { clientAddress })
-          : new Response(null, { status: 400 }));
-    });
+    const { receivingAccounts } = gateway.config.topup;
+    const app = createAdminApp({ ...gateway, masterKeys, receivingAccounts });
+    const socket = await serveAdminSocket(path, app.fetch);
+    return { ok: true, stop: socket.stop };
   } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse || error instanceof Deno.errors.AddrNotAvailable) {
-      return undefined;
-    }
-    throw error;
+    return { ok: false, problem: `Cannot serve ${path}: ${errorLine(error)}` };
   }
 }
 
+/** A key of the demo account where money is play money; elsewhere what may be left of the account goes. */
+async function demoKeyOf(gateway: Gateway, masterKeys: MasterKeys): Promise<string | undefined> {
+  const { config: { mode }, kv, clock } = gateway;
+  if (mode === "sandbox") return (await ensureDemoAccount(kv, masterKeys, clock.nowMs())).secret;
+  await retireDemoAccount(kv, clock.nowMs());
+  return undefined;
+}
+
+/** Starts what runs beside requests. */
+function startWork(gateway: Gateway, site: Site, signal: AbortSignal): { stop(): Promise<void> } {
+  const noMail = whyNoMail(gateway.config);
+  if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
+  const jobs = startJobs(gateway, site.jobs);
+  const workers = site.startWorkers();
+  const videoWorker = startVideoWorker(gateway);
+  const cron = registerVideoCron(gateway, signal);
+  // Resolves when the store is closed; until then hints of other tasks of this store arrive here.
+  gateway.media.wakeUp.listen();
+  return {
+    async stop() {
+      await Promise.all([jobs.stop(), workers.stop()]);
+      await videoWorker.stop();
+      await aSecondFor(cron);
+    },
+  };
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}
+
+/** Resolves with `task`, or after a second. */
+async function aSecondFor(task: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([task, new Promise((resolve) => timer = setTimeout(resolve, 1_000))]);
+  clearTimeout(timer);
+}
+
 /**
- * Serves until `signal` fires; then stops accepting, lets streams end up to the deadline, settles, flushes.
+ * Serves until `signal` fires; then stops accepting, lets streams end up to the deadline, settles, flushes. What keeps
+ * it from starting is written as one line.
  *
  * @returns the exit code of the process
  */
@@ -85,58 +123,47 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   const opened = await openStore(config.store);
   if (!opened.ok) {
     write(
-      "Cannot start: another process has the store open. Stop it, or set GATEWAY_KV to another file",
+      opened.reason === "unusable"
+        ? opened.problem
+        : "Cannot start: another process has the store open. Stop it, or set GATEWAY_KV to another file",
     );
     return 1;
   }
   using store = opened.store;
-  const masterKeys = await loadMasterKeys(config);
-  const assembled = await assemble(config, store.kv, masterKeys, write);
-  const { gateway } = assembled;
-  const demo = config.mode === "sandbox"
-    ? await ensureDemoAccount(store.kv, masterKeys, gateway.clock.nowMs())
-    : undefined;
-  if (config.mode === "production") await retireDemoAccount(store.kv, gateway.clock.nowMs());
-  const admin = config.store.kind === "file"
-    ? await serveAdminSocket(
-      adminSocketPath(config),
-      createAdminApp({
-        ...gateway,
-        masterKeys,
-        receivingAccounts: config.topup.receivingAccounts,
-      }).fetch,
-    )
-    : undefined;
-  const site = openSite(gateway, masterKeys, write);
-  const app = createApp(gateway, { stopping: () => signal.aborted, site });
-  const server = listen(gateway, app, (address) => {
-    for (const line of banner(config, address, demo?.secret)) write(line);
-  });
-  if (server === undefined) {
-    write(`Cannot listen on ${config.host}:${config.port}: set PORT and HOST to a free address`);
-    await assembled.close();
-    await admin?.stop();
+  const loaded = await loadMasterKeys(config);
+  if (!loaded.ok) {
+    write(loaded.problem);
     return 1;
   }
-  const jobs = startJobs(gateway, site.jobs);
-  const workers = site.startWorkers();
-  const videoWorker = startVideoWorker(gateway);
-  registerVideoCron(gateway, signal);
-  // Resolves when the store is closed; until then hints of other tasks of this store arrive here.
-  gateway.media.wakeUp.listen();
+  const { masterKeys } = loaded;
+  const assembled = await assemble(config, store.kv, masterKeys, write);
+  const { gateway } = assembled;
+  const secret = await demoKeyOf(gateway, masterKeys);
+  const admin = await openAdmin(gateway, masterKeys);
+  let answer: Answer = () => new Response(null, { status: 503 });
+  const listening = admin.ok ? listen(gateway, (request, info) => answer(request, info)) : admin;
+  if (!admin.ok || !listening.ok) {
+    if (!listening.ok) write(listening.problem);
+    await assembled.close();
+    if (admin.ok) await admin.stop();
+    return 1;
+  }
+  // Pages and links carry the port, which with port 0 is known only now. No request is read before this turn ends.
+  const { server } = listening;
+  const on = listeningOn(config, server.addr);
+  const site = openSite(gateway, { masterKeys, baseUrl: config.baseUrl ?? on.nearby, write });
+  answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, site }));
+  for (const line of banner(config.mode, on, secret)) write(line);
+  const work = startWork(gateway, site, signal);
 
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await untilAborted(signal);
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });
   // shutdown() stops accepting at once and resolves when all responses are out; assembled.close() makes them end.
   const stopped = server.shutdown();
-  await Promise.all([jobs.stop(), workers.stop()]);
-  await videoWorker.stop();
+  await work.stop();
   await assembled.close();
-  await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1_000))]);
-  await admin?.stop();
+  await aSecondFor(stopped);
+  await admin.stop();
   gateway.log.event("info", "stopped");
   return 0;
 }

@@ -22,7 +22,7 @@ import {
 } from "../dashboard/mod.ts";
 import { createWalletPages } from "../dashboard/wallet_pages.tsx";
 import { createBankHookRoutes } from "../hooks/bank.ts";
-import { createMailer } from "../mail/mailer.ts";
+import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";
 import { createOperatorPages } from "../operator/mod.ts";
 import { pollSepay, type SepayPollResult } from "../topup/sepay_poll.ts";
@@ -42,22 +42,22 @@ export interface Site {
   startWorkers(): { stop(): Promise<void> };
 }
 
+export interface SiteOptions {
+  readonly masterKeys: MasterKeys;
+  /** Public address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Gets mails of the `log:` driver. */
+  readonly write: (line: string) => void;
+}
+
 function errorName(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }
 
-function mailerOf(gateway: Gateway, write: (line: string) => void): Mailer {
-  const { config } = gateway;
-  if (config.mode === "production" && config.mailUrl.startsWith("log:")) {
-    // A log line with a sign-in link in it would be a key under the doormat.
-    return { send: () => Promise.reject(new Error("MAIL_URL is not set")) };
-  }
-  return createMailer({
-    mailUrl: config.mailUrl,
-    baseUrl: config.baseUrl,
-    fetch,
-    log: write,
-  });
+function mailerOf({ config }: Gateway, { baseUrl, write }: SiteOptions): Mailer {
+  const off = whyNoMail(config);
+  if (off !== undefined) return createAbsentMailer(off);
+  return createMailer({ mailUrl: config.mailUrl, baseUrl, fetch, log: write });
 }
 
 function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
@@ -137,19 +137,16 @@ function jobsOf(
   return jobs;
 }
 
-/** Puts the customer's side together. `write` gets mails of the `log:` driver. */
-export function openSite(
-  gateway: Gateway,
-  masterKeys: MasterKeys,
-  write: (line: string) => void,
-): Site {
+/** Puts the customer's side together. */
+export function openSite(gateway: Gateway, options: SiteOptions): Site {
+  const { masterKeys, baseUrl } = options;
   const { config, kv, clock, deadlines, teller, control, directory, router, log, media } = gateway;
   const hintMail = () => media.wakeUp.hint(mailQueue.name);
   const intake = intakeOf(gateway, hintMail);
   const page: PageDeps = {
     kv,
     clock,
-    baseUrl: config.baseUrl,
+    baseUrl,
     operators: config.operators,
     sandbox: config.mode === "sandbox",
   };
@@ -215,7 +212,7 @@ export function openSite(
           onFailure: ({ queue, id, attempt, fate, error }) =>
             log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
         },
-        mailWork({ kv, clock, mailer: mailerOf(gateway, write), baseUrl: config.baseUrl }),
+        mailWork({ kv, clock, mailer: mailerOf(gateway, options), baseUrl }),
       );
       const remove = media.wakeUp.add(mailQueue.name, worker);
       return {

@@ -41,12 +41,17 @@ export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
   };
 }
 
-/** Registers {@linkcode sweepVideos} with the platform's cron, where there is one. Ends with `signal`. */
-export function registerVideoCron(gateway: Gateway, signal: AbortSignal): void {
+/** Registers {@linkcode sweepVideos} with the platform's cron, where there is one. Ends with `signal`, and resolves then. */
+export async function registerVideoCron(gateway: Gateway, signal: AbortSignal): Promise<void> {
   // Undefined where the runtime was started without its flag; the worker and its polls do not need it.
   if (typeof Deno.cron !== "function") return;
   const backoffSchedule = [1_000, 10_000];
-  Deno.cron("sweep videos", "* * * * *", { signal, backoffSchedule }, () => sweepVideos(gateway))
+  await Deno.cron(
+    "sweep videos",
+    "* * * * *",
+    { signal, backoffSchedule },
+    () => sweepVideos(gateway),
+  )
     .catch((error: unknown) =>
       gateway.log.event("error", "cron failed", {
         error: error instanceof Error ? error.name : "unknown",

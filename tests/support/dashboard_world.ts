@@ -28,6 +28,8 @@ export interface DashboardWorld extends AsyncDisposable {
   readonly baseUrl: string;
   /** Mails that were sent, oldest first. */
   readonly mails: Mail[];
+  /** What the log was told of. */
+  readonly reports: string[];
   fetch(request: Request): Promise<Response>;
   /** A new browser with no cookies. */
   browser(headers?: Record<string, string>): TestBrowser;
@@ -69,6 +71,7 @@ export async function openDashboardWorld(
   const teller = await openTeller(kv, { clock: time, timer: time });
   const baseUrl = options.baseUrl ?? "https://gw.example";
   const passwords = options.passwords ?? createPasswordHasher(cheapCost);
+  const reports: string[] = [];
   const deps: DashboardDeps = {
     kv,
     clock: time,
@@ -78,6 +81,7 @@ export async function openDashboardWorld(
     passwords,
     openId: options.openId,
     hintMail: () => {},
+    report: (what) => void reports.push(what),
     teller,
     masterKeys: await readMasterKeys(newMasterKey()),
     control: { refresh: () => Promise.resolve() },
@@ -107,6 +111,7 @@ export async function openDashboardWorld(
     deps,
     baseUrl,
     mails,
+    reports,
     fetch,
     browser,
     async deliver() {

@@ -35,6 +35,8 @@ export interface KeyDetailState {
   readonly secret?: string;
   readonly passwordError?: string;
   readonly noPassword?: boolean;
+  /** The password was right, but the master key that sealed the key is gone. */
+  readonly unreadable?: boolean;
   readonly form?: { readonly values: KeyFormValues; readonly errors: KeyFormErrors };
   readonly saved?: boolean;
 }
@@ -101,6 +103,13 @@ function ShowKey({ visitor, record, state }: PartProps & { state: KeyDetailState
       <Card title={t.show}>
         <Notice tone="warning">{t.noPassword}</Notice>
         <a href="/account">{t.setPassword}</a>
+      </Card>
+    );
+  }
+  if (state.unreadable === true) {
+    return (
+      <Card title={t.show}>
+        <Notice tone="danger">{t.unreadable}</Notice>
       </Card>
     );
   }

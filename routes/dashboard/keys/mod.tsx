@@ -124,7 +124,9 @@ const showKey: KeyAction = async (c, deps, record) => {
     return await keyDetailPage(c, deps, record, { passwordError: t.wrongPassword });
   }
   const secret = await revealApiKey(deps.masterKeys, record);
-  return await keyDetailPage(c, deps, record, secret === undefined ? {} : { secret });
+  if (secret !== undefined) return await keyDetailPage(c, deps, record, { secret });
+  deps.report?.("showing a key", new Error("it was sealed with a master key that is not here"));
+  return await keyDetailPage(c, deps, record, { unreadable: true });
 };
 
 const changeKey: KeyAction = async (c, deps, record) => {

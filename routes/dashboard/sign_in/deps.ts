@@ -8,7 +8,9 @@ export interface SignInDeps extends PageDeps {
   /** Absent: no OpenID provider is configured. */
   readonly openId?: OpenIdClient | undefined;
   /** Told of what went wrong and is not shown: exceptions behind pages, refusals of the OpenID provider. */
-  readonly report?: ((what: "page" | "openid", error: unknown) => void) | undefined;
+  readonly report?:
+    | ((what: "page" | "openid" | "showing a key", error: unknown) => void)
+    | undefined;
   /** Called after a mail was added to the queue. */
   readonly hintMail: () => void;
 }

@@ -35,6 +35,21 @@ Deno.test("a token of another browser or session is refused", async () => {
   assertEquals((await ann.post("/keys", { csrf: own, name: "x" })).status, 200);
 });
 
+Deno.test("a public address that is no URL makes no form fail with 500", async () => {
+  await using world = await openDashboardWorld({ baseUrl: "http://gw.example" });
+  const dashboard = createDashboard({ ...world.deps, baseUrl: "http://::1:8787" });
+  const csrf = { csrf: "none" };
+  for (const origin of ["http://gw.example", "http://evil.example", "null", "::", ""]) {
+    const response = await dashboard.request("http://gw.example/preferences", {
+      method: "POST",
+      body: new URLSearchParams(csrf),
+      headers: { origin, "sec-fetch-site": "same-origin" },
+    });
+    assertEquals(response.status, 403, origin);
+    await response.body?.cancel();
+  }
+});
+
 Deno.test("signing in needs the token too: nobody is signed in as somebody else", async () => {
   await using world = await openDashboardWorld();
   await world.signIn(email);

@@ -1,8 +1,10 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { hashApiKey } from "../../../core/keys/api_key.ts";
+import { newMasterKey, readMasterKeys, seal } from "../../../core/keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
 import { findApiKeyByHash, isUsableSecret, listApiKeys } from "../../../kv/api_keys.ts";
+import { apiKeyKey } from "../../../kv/keys.ts";
 import { parseTypedVnd } from "../../../routes/dashboard/keys/key_form.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";
@@ -85,6 +87,29 @@ Deno.test("an account without a password is told to set one first", async () => 
   const answer = await browser.submit(await browser.get(path), `${path}/show`, { password: "" });
   assertStringIncludes(answer.text, "has no password yet");
   assert(!secretForm.test(answer.text));
+});
+
+Deno.test("under another master key a right password gets the reason, not the same form", async () => {
+  const masterKeys = await readMasterKeys(newMasterKey());
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  const secret = secretIn(await makeKey(browser));
+  const [key] = await listApiKeys(world.kv, account.id);
+  await world.kv.set(apiKeyKey(account.id, key!.id), {
+    ...key,
+    sealed: await seal(masterKeys, secret, `${account.id}/${key!.id}`),
+  });
+  const path = `/keys/${key!.id}`;
+  const words = { en: "cannot decrypt it", vi: "không giải mã được" };
+  for (const locale of ["en", "vi"] as const) {
+    browser.cookies.set("locale", locale);
+    const page = await browser.get(path);
+    const answer = await browser.submit(page, `${path}/show`, { password: testPassword });
+    assertStringIncludes(answer.text, words[locale]);
+    assert(!answer.text.includes('name="password"'), "the same form again");
+  }
+  assertEquals(world.reports, ["showing a key", "showing a key"]);
+  assert(await works(world, secret));
 });
 
 Deno.test("keys of others do not exist, whatever is asked of them", async () => {

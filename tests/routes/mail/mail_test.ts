@@ -1,5 +1,5 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import type { Mail, Mailer } from "../../../core/mail/mail.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type Mail, type Mailer, MailFailure } from "../../../core/mail/mail.ts";
 import { addMail, mailQueue } from "../../../kv/mail.ts";
 import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
 import { runDue } from "../../../kv/outbox_worker.ts";
@@ -47,7 +47,9 @@ smtpTest("user and password of the address are used; wrong ones fail", async () 
   await using smtp = await openSmtp({ user: "gw", password: "p@ss:word" });
   await smtpMailer(smtp.port, "gw:p%40ss%3Aword@").send(mail);
   assertEquals(smtp.received.length, 1);
-  await assertRejects(() => smtpMailer(smtp.port, "gw:wrong@").send(mail));
+  const refusal = await smtpMailer(smtp.port, "gw:wrong@").send(mail).catch((error) => error);
+  assert(refusal instanceof MailFailure);
+  assertEquals(refusal.name, "smtp_EAUTH_535");
   assertEquals(smtp.received.length, 1);
 });
 
@@ -150,5 +152,7 @@ Deno.test("a mail service that refuses, redirects or fails means try again, with
     const error = await mailer.send(mail).then(() => undefined, (reason) => reason);
     assert(error instanceof Error, String(status));
     assert(!error.message.includes("re_secret"), error.message);
+    const word = status === 302 ? "mail_service_unreachable" : `mail_service_answered_${status}`;
+    assertEquals(error.name, word);
   }
 });

@@ -1,9 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { findAccountByEmail } from "../../../kv/accounts.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { secondFactorKey } from "../../../kv/keys.ts";
 import { forgetSecondFactor, type SecondFactor } from "../../../kv/second_factor.ts";
+import { createOperatorPages } from "../../../routes/operator/mod.ts";
 import { codeFor, operatorWorld, secretOn } from "../../support/operator_world.ts";
+import { pageApp, visit } from "../../support/page_visitor.ts";
 
 const paths = [
   "/operator",
@@ -162,4 +165,55 @@ Deno.test("a forgotten factor is enrolled anew, with another secret", () =>
     await forgetSecondFactor(world.kv, account.id);
     const fresh = secretOn(await staff.get("/operator/second-factor"));
     assert(fresh !== undefined && fresh !== secret);
+  }));
+
+Deno.test("under another master key the page says so, for the right code too, and how to go on", () =>
+  operatorWorld(async ({ world, deps, as }) => {
+    const account = await world.customer("staff");
+    const staff = await as(account);
+    const secret = secretOn(await staff.get("/operator/second-factor"))!;
+    await staff.post("/operator/second-factor", { code: codeFor(secret, world.nowMs) });
+    world.nowMs += 60_000;
+    const moved = { ...deps, masterKeys: await readMasterKeys(newMasterKey()) };
+    const app = pageApp(moved, createOperatorPages(moved));
+    const words = {
+      en: "sealed with a master key that this server does not have",
+      vi: "khoá chủ mà máy chủ này không có",
+    } as const;
+    for (const locale of ["en", "vi"] as const) {
+      const browser = await visit(app, moved, account, locale);
+      const page = await browser.get("/operator/second-factor");
+      const code = codeFor(secret, world.nowMs);
+      const refused = await browser.post("/operator/second-factor", { code });
+      assertEquals([page.status, refused.status], [200, 400]);
+      for (const { text } of [page, refused]) {
+        assertStringIncludes(text, words[locale]);
+        assertStringIncludes(text, "deno task admin second-factor forget staff@example.com");
+        assert(!text.includes('name="code"'), "a form that refuses every code");
+      }
+    }
+    // Nobody failed: the audit log has the enrolment only.
+    assertEquals((await listAuditLines(world.kv, { count: 9 })).map(({ act }) => act), [
+      "second_factor_enrolled",
+    ]);
+    await forgetSecondFactor(world.kv, account.id);
+    const browser = await visit(app, moved, account);
+    assert(secretOn(await browser.get("/operator/second-factor")) !== undefined);
+  }));
+
+Deno.test("an enrolment begun under another master key begins anew, and says so", () =>
+  operatorWorld(async ({ world, deps, as }) => {
+    const account = await world.customer("staff");
+    const secret = secretOn(await (await as(account)).get("/operator/second-factor"))!;
+    const moved = { ...deps, masterKeys: await readMasterKeys(newMasterKey()) };
+    const browser = await visit(pageApp(moved, createOperatorPages(moved)), moved, account);
+    const code = codeFor(secret, world.nowMs);
+    const refused = await browser.post("/operator/second-factor", { code });
+    assertStringIncludes(refused.text, "Scan the new one");
+    const fresh = secretOn(refused);
+    assert(fresh !== undefined && fresh !== secret);
+    const entered = await browser.post("/operator/second-factor", {
+      code: codeFor(fresh, world.nowMs),
+    });
+    assertEquals(entered.status, 303);
   }));

@@ -1,0 +1,89 @@
+/** What is wrong with a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
+import type { CataloguePrice } from "../money/price.ts";
+import { videoModelProblems } from "../video/model_rules.ts";
+import type { Model, ModelKind, RouteStyle } from "./catalog.ts";
+
+/** A model whose own shape is wrong: all that is known of it are the names it claims. */
+export interface UnreadModel {
+  readonly names: readonly string[];
+}
+
+/** A catalogue as far as it could be read. What is undefined is not checked: its shape is wrong, which is said already. */
+export interface CatalogParts {
+  readonly providerNames: ReadonlySet<string> | undefined;
+  /** In the order of the file. */
+  readonly models: readonly (Model | UnreadModel)[];
+  readonly defaultModel: string | undefined;
+}
+
+const kindOfStyle: Record<RouteStyle, ModelKind> = {
+  messages: "chat",
+  chat: "chat",
+  responses: "chat",
+  images: "image",
+  speech: "speech",
+  videos: "video",
+};
+
+const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
+  chat: ["token", "request"],
+  image: ["image", "request"],
+  speech: ["request"],
+  video: ["video", "request"],
+};
+
+function modelProblems(
+  model: Model,
+  path: string,
+  providerNames: CatalogParts["providerNames"],
+): string[] {
+  const problems = videoModelProblems(model).map((problem) => `${path}.${problem}`);
+  const routeIds = new Set<string>();
+  for (const route of model.routes) {
+    if (providerNames?.has(route.provider) === false) {
+      problems.push(`${path}.routes: provider "${route.provider}" is not in providers`);
+    }
+    if (kindOfStyle[route.style] !== model.kind) {
+      problems.push(`${path}.routes: style "${route.style}" does not serve a ${model.kind} model`);
+    }
+    if (model.kind !== "chat" && route.allow.size > 0) {
+      problems.push(`${path}.routes: "allow" has no meaning for a ${model.kind} model`);
+    }
+    if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" is there twice`);
+    routeIds.add(route.id);
+  }
+  if (!unitsOfKind[model.kind].includes(model.price.unit)) {
+    problems.push(`${path}.price: a ${model.kind} model cannot be priced per ${model.price.unit}`);
+  }
+  if (model.price.unit === "video") {
+    for (const [i, tier] of model.price.tiers.entries()) {
+      if (tier.toSeconds < tier.fromSeconds) {
+        problems.push(`${path}.price.tiers.${i}: toSeconds is below fromSeconds`);
+      }
+    }
+  }
+  // A route of several styles is several routes with the same mistake.
+  return [...new Set(problems)];
+}
+
+/** Everything that is wrong, one line each, with the place in the file. */
+export function catalogProblems(parts: CatalogParts): string[] {
+  const problems: string[] = [];
+  const kinds = new Map<string, ModelKind | "unread">();
+  for (const [i, model] of parts.models.entries()) {
+    const isRead = "id" in model;
+    const names = isRead ? [model.id, ...model.aliases] : model.names;
+    const path = `models.${i} (${names[0] ?? "no id"})`;
+    if (isRead) problems.push(...modelProblems(model, path, parts.providerNames));
+    for (const name of names) {
+      if (kinds.has(name)) problems.push(`${path}: the name "${name}" is taken`);
+      kinds.set(name, isRead ? model.kind : "unread");
+    }
+  }
+  const { defaultModel } = parts;
+  const kind = defaultModel === undefined ? "unread" : kinds.get(defaultModel);
+  if (kind !== "chat" && kind !== "unread") {
+    problems.push(`defaultModel: "${defaultModel}" is not a chat model of this file`);
+  }
+  return problems;
+}

@@ -1,0 +1,36 @@
+/** Environment variables as every part of the configuration reads them. */
+import { z } from "zod";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The variables that are set. One that is empty or blank counts as not set, since that is what `PORT= deno task start`
+ * and an unfilled line of a service file mean; `Number("")` would make 0 of it.
+ *
+ * @example
+ * ```ts
+ * import { setVariables } from "./environment.ts";
+ * const set = setVariables({ PORT: "", HOST: " ", GATEWAY_REGION: "sg" });
+ * if (Object.keys(set).join() !== "GATEWAY_REGION") throw new Error("blanks were kept");
+ * ```
+ */
+export function setVariables(environment: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value.trim() !== ""),
+  );
+}
+
+/** A whole number in decimal digits, nothing else: `Number` would take `0x50` and `1e3`. */
+export function wholeNumber(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return z.string().trim().regex(/^\d{1,15}$/, message).transform(Number)
+    .pipe(z.int(message).min(least, message).max(most, message));
+}
+
+/** One line per issue, without the values. */
+export function issueLines(prefix: string, error: z.ZodError): string[] {
+  return error.issues.map((issue) => {
+    const path = issue.path.map(String).join(".");
+    return `${prefix}${path === "" ? "" : ` ${path}`}: ${issue.message}`;
+  });
+}

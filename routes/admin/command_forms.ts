@@ -1,0 +1,152 @@
+/** The commands of `deno task admin`, one form each: what is typed, what it is for, what it asks of the admin app. */
+
+/** A request to the admin app. */
+export interface AdminRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface CommandOption {
+  readonly name: string;
+  /** Stands for the value in the help text. */
+  readonly value: string;
+  readonly needed?: true;
+}
+
+/** How one command is written. */
+export interface CommandForm {
+  readonly words: readonly string[];
+  /** What follows the words; all of it is needed. */
+  readonly operands: readonly string[];
+  readonly options: readonly CommandOption[];
+  readonly about: string;
+  request(operands: readonly string[], options: Readonly<Record<string, string>>): AdminRequest;
+}
+
+function accountPath(account = "", ...rest: readonly string[]): string {
+  return ["/accounts", encodeURIComponent(account), ...rest].join("/");
+}
+
+export const commandForms: readonly CommandForm[] = [
+  {
+    words: ["account", "list"],
+    operands: [],
+    options: [],
+    about: "list accounts",
+    request: () => ({ method: "GET", path: "/accounts" }),
+  },
+  {
+    words: ["account", "create"],
+    operands: [],
+    options: [{ name: "email", value: "E" }],
+    about: "make an account",
+    request: (_, body) => ({ method: "POST", path: "/accounts", body }),
+  },
+  {
+    words: ["account", "show"],
+    operands: ["ACCOUNT"],
+    options: [],
+    about: "balance and keys (ACCOUNT: id or e-mail)",
+    request: ([account]) => ({ method: "GET", path: accountPath(account) }),
+  },
+  {
+    words: ["key", "create"],
+    operands: ["ACCOUNT"],
+    options: [{ name: "name", value: "N" }],
+    about: "make an API key; it is printed once",
+    request: ([account], body) => ({ method: "POST", path: accountPath(account, "keys"), body }),
+  },
+  {
+    words: ["key", "revoke"],
+    operands: ["ACCOUNT", "KEY_ID"],
+    options: [],
+    about: "revoke a key",
+    request: ([account, key = ""]) => ({
+      method: "DELETE",
+      path: accountPath(account, "keys", encodeURIComponent(key)),
+    }),
+  },
+  {
+    words: ["second-factor", "forget"],
+    operands: ["ACCOUNT"],
+    options: [],
+    about: "for an operator who lost the device: the next visit enrols anew",
+    request: ([account]) => ({ method: "DELETE", path: accountPath(account, "second-factor") }),
+  },
+  {
+    words: ["credit"],
+    operands: ["ACCOUNT", "VND"],
+    options: [{ name: "reason", value: "R", needed: true }, { name: "operation", value: "ID" }],
+    about: "credit (or, with a minus, debit) a wallet with whole VND: 50000, 50.000 and 50,000\n" +
+      "are the same; the same operation id never counts twice",
+    request: ([account, vnd], { reason, operation }) => ({
+      method: "POST",
+      path: accountPath(account, "credit"),
+      body: { vnd, reason, operationId: operation ?? `admin-${crypto.randomUUID()}` },
+    }),
+  },
+  {
+    words: ["verify"],
+    operands: [],
+    options: [],
+    about: "check every money invariant of the store",
+    request: () => ({ method: "GET", path: "/verify" }),
+  },
+  {
+    words: ["export"],
+    operands: [],
+    options: [],
+    about: "write every record as JSON lines to standard output",
+    request: () => ({ method: "GET", path: "/export" }),
+  },
+  {
+    words: ["notice", "return"],
+    operands: ["SOURCE:ID"],
+    options: [],
+    about: "put a bank notice (marked duplicate, set aside, refund not sent) back under review",
+    request: ([notice = ""]) => ({
+      method: "POST",
+      path: `/notices/${encodeURIComponent(notice)}/return`,
+    }),
+  },
+  {
+    words: ["maintenance", "on"],
+    operands: [],
+    options: [{ name: "message", value: "M" }],
+    about: "answer calls with 503 and this message",
+    request: (_, options) => ({
+      method: "POST",
+      path: "/maintenance",
+      body: { on: true, ...options },
+    }),
+  },
+  {
+    words: ["maintenance", "off"],
+    operands: [],
+    options: [],
+    about: "answer calls again",
+    request: () => ({ method: "POST", path: "/maintenance", body: { on: false } }),
+  },
+];
+
+/** The line that shows how a command is written. */
+export function formLine({ words, operands, options }: CommandForm): string {
+  const named = options.map(({ name, value, needed }) =>
+    needed === true ? `--${name} ${value}` : `[--${name} ${value}]`
+  );
+  return [...words, ...operands, ...named].join(" ");
+}
+
+/** The whole help text. */
+export function adminUsage(): string {
+  const column = 33;
+  const lines = commandForms.flatMap((form) => {
+    const left = `  ${formLine(form)}`;
+    const about = form.about.split("\n").map((line) => " ".repeat(column) + line);
+    return left.length < column
+      ? [left + about[0]!.slice(left.length), ...about.slice(1)]
+      : [left, ...about];
+  });
+  return `Usage: deno task admin <command>\n\n${lines.join("\n")}\n`;
+}

@@ -1,0 +1,53 @@
+/** The socket of the server, and the way of a request from it into the application. */
+import { errorLine } from "../../core/error_line.ts";
+import type { createApp } from "../app.ts";
+import { serveHotPath } from "../v1/app.ts";
+import type { Gateway } from "../v1/gateway.ts";
+import { clientAddressOf } from "./client_address.ts";
+
+export type Answer = (
+  request: Request,
+  info: Deno.ServeHandlerInfo<Deno.NetAddr>,
+) => Response | Promise<Response>;
+
+export type ListenResult =
+  | { readonly ok: true; readonly server: Deno.HttpServer<Deno.NetAddr> }
+  /** The address is taken, not this machine's, unknown, not allowed: one line for the operator. */
+  | { readonly ok: false; readonly problem: string };
+
+/** Starts to listen where the configuration says. */
+export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
+  const { host, port } = config;
+  try {
+    const server = Deno.serve({
+      port,
+      hostname: host,
+      onListen() {},
+      onError(error) {
+        // Handlers answer every error themselves; here only broken bodies and bugs arrive.
+        log.event("error", "response failed", {
+          error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+        });
+        return new Response(null, { status: 500 });
+      },
+    }, answer);
+    return { ok: true, server };
+  } catch (error) {
+    const where = `HOST ${host}, PORT ${port}`;
+    const problem = `Cannot listen on ${where}: ${errorLine(error)}; set them to a free address`;
+    return { ok: false, problem };
+  }
+}
+
+/** The path of every request: the hot one first, then all of the application. */
+export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>): Answer {
+  const { clientAddressHeader } = gateway.config;
+  return (request, { remoteAddr }) => {
+    const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
+    return serveHotPath(gateway, request, clientAddress) ??
+      // A `host` header that makes no URL would fail wherever the path is looked at.
+      (URL.canParse(request.url)
+        ? app.fetch(request, { clientAddress })
+        : new Response(null, { status: 400 }));
+  };
+}

@@ -1,0 +1,153 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { readConfig } from "../../core/config.ts";
+import { newMasterKey } from "../../core/keys/seal.ts";
+
+const fileText = await Deno.readTextFile(new URL("../../gateway.json", import.meta.url));
+
+/** The problems of an environment with the default file; empty if it starts. */
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  const read = readConfig(environment, fileText);
+  return read.ok ? [] : read.problems;
+}
+
+Deno.test("a host that is no part of a URL needs a public address", () => {
+  for (const HOST of ["fe80::1%eth0", "gw.example/v1", "ann@gw.example", "gw example"]) {
+    const problems = problemsOf({ HOST });
+    assertEquals(problems.length, 1, HOST);
+    assert(/HOST.*GATEWAY_BASE_URL/.test(problems[0]!), problems[0]);
+  }
+  assertEquals(problemsOf({ HOST: "fe80::1%eth0", GATEWAY_BASE_URL: "https://gw.example" }), []);
+  for (const HOST of ["::1", "[::1]", "::", "0.0.0.0", "gateway.internal"]) {
+    assertEquals(problemsOf({ HOST }), [], HOST);
+  }
+});
+
+Deno.test("every variable that is wrong is named, with its reason and without any secret", () => {
+  const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
+    [{ PORT: "80a" }, /PORT: must be a whole number from 0 to 65535/],
+    [{ PORT: "0x50" }, /PORT/],
+    [{ PORT: "65536" }, /PORT/],
+    [{ GATEWAY_DRAIN_MS: "-1" }, /GATEWAY_DRAIN_MS: must be a whole number from 0 to 900000/],
+    [{ GATEWAY_MASTER_KEYS: "abc" }, /GATEWAY_MASTER_KEYS: key 1 must be 32 bytes in base64url/],
+    [{ GATEWAY_MASTER_KEYS: `${newMasterKey()},secret` }, /GATEWAY_MASTER_KEYS: key 2 must be/],
+    [{ GATEWAY_MASTER_KEYS: "," }, /GATEWAY_MASTER_KEYS: there is no key in it/],
+    [{ GATEWAY_OPERATORS: "a@x.vn;b@x.vn" }, /GATEWAY_OPERATORS: "a@x.vn;b@x.vn" is no e-mail/],
+    [{ GATEWAY_OPERATORS: "a@x.vn, boss" }, /GATEWAY_OPERATORS: "boss" is no e-mail/],
+    [{ GATEWAY_BASE_URL: "gw.example" }, /GATEWAY_BASE_URL: must be a URL/],
+    [{ GATEWAY_KV: "https://" }, /GATEWAY_KV: must be/],
+    [{ MAIL_URL: "smtp://" }, /MAIL_URL: must be/],
+    [{ MAIL_URL: "smtp://user:100%@mail.example" }, /MAIL_URL: must be/],
+    [{ MAIL_URL: "mail.example" }, /MAIL_URL: must be/],
+    [{ GATEWAY_TOPUP_AUTO_MAX_VND: "1e6" }, /GATEWAY_TOPUP_AUTO_MAX_VND: must be a whole number/],
+    [{ OIDC_ISSUER: "https://id.example" }, /OIDC_CLIENT_ID/],
+  ];
+  for (const [environment, expected] of cases) {
+    const text = problemsOf(environment).join("\n");
+    assertMatch(text, expected);
+    assert(!text.includes("secret") && !text.includes("100%"), text);
+  }
+  const together = problemsOf(Object.assign({}, ...cases.map(([environment]) => environment)));
+  for (const name of new Set(cases.flatMap(([environment]) => Object.keys(environment)))) {
+    if (name === "OIDC_ISSUER") continue;
+    assert(together.some((line) => line.startsWith(`environment ${name}: `)), name);
+  }
+});
+
+Deno.test("a variable that is empty or blank counts as not set", () => {
+  const names = [
+    "PORT",
+    "HOST",
+    "GATEWAY_KV",
+    "GATEWAY_REGION",
+    "GATEWAY_BASE_URL",
+    "GATEWAY_MASTER_KEYS",
+    "GATEWAY_OPERATORS",
+    "GATEWAY_OPERATOR_KEY",
+    "GATEWAY_CLIENT_ADDRESS_HEADER",
+    "GATEWAY_DRAIN_MS",
+    "GATEWAY_APPROVAL_ABOVE_VND",
+    "GATEWAY_TOPUP_AUTO_MAX_VND",
+    "GATEWAY_BANK_ACCOUNTS",
+    "GATEWAY_VAT_RATES",
+    "GATEWAY_INVOICE_ITEM",
+    "SEPAY_API_TOKEN",
+    "OIDC_ISSUER",
+    "OIDC_CLIENT_ID",
+    "OTEL_DENO",
+    "MAIL_URL",
+  ];
+  const facts = (environment: Record<string, string>) => {
+    const read = readConfig(environment, fileText);
+    assert(read.ok, read.ok ? "" : read.problems.join("\n"));
+    const { catalog: _, ...rest } = read.config;
+    return rest;
+  };
+  for (const blank of ["", "  "]) {
+    assertEquals(facts(Object.fromEntries(names.map((name) => [name, blank]))), facts({}));
+  }
+});
+
+Deno.test("a remote store needs master keys and its token, and both are named", () => {
+  const GATEWAY_KV = "https://kv.example";
+  assertEquals(problemsOf({ GATEWAY_KV, PORT: "x" }).map((line) => line.split(":")[0]), [
+    "environment PORT",
+    "environment GATEWAY_MASTER_KEYS",
+    "environment DENO_KV_ACCESS_TOKEN",
+  ]);
+  const set = { GATEWAY_MASTER_KEYS: newMasterKey(), DENO_KV_ACCESS_TOKEN: "token" };
+  assertEquals(problemsOf({ GATEWAY_KV, ...set }), []);
+});
+
+Deno.test("a wrong shape hides nothing else that is wrong with the file or its secrets", () => {
+  const file = JSON.parse(fileText);
+  delete file.models[0].price;
+  file.models[1].routes[0].provider = "nowhere";
+  file.models[2].aliases = ["premium-1"];
+  file.models[3].id = file.models[4].id;
+  file.models[5].price = { unit: "image", vnd: 1 };
+  file.defaultModel = "no-such-model";
+  file.providers.vendor = { kind: "http", baseUrl: "https://a.example", apiKeyEnv: "VENDOR_KEY" };
+  file.providers.broken = { kind: "http" };
+  const read = readConfig({}, JSON.stringify(file));
+  assert(!read.ok);
+  const text = read.problems.join("\n");
+  const expected = [
+    "gateway.json models.0.price: ",
+    "gateway.json providers.broken.baseUrl: ",
+    `models.1 (${file.models[1].id}).routes: provider "nowhere" is not in providers`,
+    'the name "premium-1" is taken',
+    `the name "${file.models[4].id}" is taken`,
+    "cannot be priced per image",
+    'defaultModel: "no-such-model" is not a chat model',
+    "environment VENDOR_KEY: not set; providers.vendor needs it",
+  ];
+  for (const part of expected) assert(text.includes(part), `${part} is missing from:\n${text}`);
+});
+
+Deno.test("what a broken part of the file may have meant is not held against the rest", () => {
+  const file = JSON.parse(fileText);
+  // The default model is there, only its price is missing; the provider is there, only its key is not.
+  delete file.models.find(({ id }: { id: string }) => id === file.defaultModel).price;
+  file.providers.sandbox = { kind: "sandbox", strict: "yes" };
+  const read = readConfig({}, JSON.stringify(file));
+  assert(!read.ok);
+  assertEquals(read.problems.map((line) => line.split(": ")[0]), [
+    "gateway.json providers.sandbox.strict",
+    "gateway.json models.0.price",
+  ]);
+  for (const text of ["[]", "null", '{"models":1,"providers":2,"defaultModel":"x"}', "{"]) {
+    const other = readConfig({ PORT: "x" }, text);
+    assert(!other.ok && other.problems[0]!.includes("PORT"));
+    assert(other.problems.slice(1).every((line) => line.startsWith("gateway.json")));
+    assert(!other.problems.some((line) => line.includes("not a chat model")));
+  }
+});
+
+Deno.test("a file that cannot be read is one problem among the others", () => {
+  const read = readConfig({ PORT: "x" }, { problem: "cannot be read (no such file)" });
+  assert(!read.ok);
+  assertEquals(read.problems.map((line) => line.split(": ")[0]), [
+    "environment PORT",
+    "gateway.json",
+  ]);
+});
