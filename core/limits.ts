@@ -14,6 +14,11 @@ export const limits = {
   discardMs: 30_000,
   /** Deeper JSON than any SDK builds; parsing recursion further down stays far from the stack limit. */
   jsonDepth: 128,
+  /**
+   * Numbers of one JSON text that no `number` holds (64-bit ids, mostly): each is kept as an object of its own, some
+   * microseconds apiece. As tokens, so many would fill a context of a million by themselves.
+   */
+  exactNumbers: 100_000,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */
   modelNameChars: 256,
   /** Messages or items of one request; the largest vendor limit. */

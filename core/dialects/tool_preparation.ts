@@ -5,7 +5,8 @@
  * Names and ids are pure functions of the client's, so they agree between requests. What must be undone in the
  * answer goes into the memory; see `answer_restoration.ts`.
  */
-import type { JsonObject } from "../json.ts";
+import { parseExactly } from "../exact_json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import type { ConversionMemory } from "./contract.ts";
 import type {
   Block,
@@ -95,8 +96,8 @@ class Preparation {
     this.#custom.add(tool.name);
     this.#notes.add(tool.path);
     const grammar = tool.format?.["type"] === "grammar"
-      ? `The input must match this ${String(tool.format["syntax"])} grammar:\n${
-        String(tool.format["definition"])
+      ? `The input must match this ${words(tool.format["syntax"])} grammar:\n${
+        words(tool.format["definition"])
       }`
       : undefined;
     const description = [tool.description, grammar].filter((text) => text !== undefined);
@@ -154,13 +155,18 @@ class Preparation {
     }
     if (!this.#wrapped.has(call.name)) return call.input;
     const value = call.input.kind === "object" ? call.input.value : parsed(call.input.text);
-    return { kind: "object", value: { input: value ?? null } };
+    return { kind: "object", value: { input: value } };
   }
 }
 
-function parsed(text: string): JsonObject | string {
+/** Whatever stands there: a grammar is told to the model as it is. */
+function words(value: Json | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+function parsed(text: string): Json {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     return text;
   }
