@@ -6,7 +6,7 @@
  * answer goes into the memory; see `answer_restoration.ts`.
  */
 import { parseExactly } from "../exact_json.ts";
-import type { Json, JsonObject } from "../json.ts";
+import type { Json } from "../json.ts";
 import type { ConversionMemory } from "./contract.ts";
 import type {
   Block,
@@ -20,6 +20,7 @@ import type {
 } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { hasObjectRoot } from "./json_schema.ts";
+import { schemaInObject } from "./json_schema_references.ts";
 import { Notes } from "./notes.ts";
 import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
@@ -106,7 +107,7 @@ class Preparation {
       path: tool.path,
       name,
       ...(description.length > 0 ? { description: description.join("\n\n") } : {}),
-      schema: wrapper({ type: "string" }),
+      schema: schemaInObject({ type: "string" }, "input"),
       ...(tool.cache === undefined ? {} : { cache: tool.cache }),
     };
   }
@@ -120,7 +121,7 @@ class Preparation {
     }
     this.#wrapped.add(tool.name);
     this.#notes.add(tool.path);
-    return { ...tool, name, schema: wrapper(schema) };
+    return { ...tool, name, schema: schemaInObject(schema, "input") };
   }
 
   #choice(choice: ToolChoice): ToolChoice {
@@ -170,15 +171,6 @@ function parsed(text: string): Json {
   } catch {
     return text;
   }
-}
-
-function wrapper(schema: JsonObject): JsonObject {
-  return {
-    type: "object",
-    properties: { input: schema },
-    required: ["input"],
-    additionalProperties: false,
-  };
 }
 
 function nameOf(tool: Tool): string {
