@@ -17,8 +17,20 @@ function isObjectSchema(schema: JsonObject): boolean {
     (Array.isArray(schema["type"]) && schema["type"].includes("object"));
 }
 
+/** Keywords that Chat and Responses cannot compile into a grammar. */
+const refusedByChat = [
+  "allOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+] as const;
+
 /**
- * Whether Chat and Responses take the schema as `strict`: every object is closed and requires all its properties.
+ * Whether Chat and Responses take the schema as `strict`: an object at the root, every object closed and with all its
+ * properties required, every list with its items, and none of the keywords that they refuse.
  *
  * @example
  * ```ts
@@ -29,7 +41,9 @@ function isObjectSchema(schema: JsonObject): boolean {
  * ```
  */
 export function allowsStrictChat(schema: JsonObject): boolean {
-  return everySchema(schema, (inner) => {
+  return schema["type"] === "object" && everySchema(schema, (inner) => {
+    if (refusedByChat.some((key) => inner[key] !== undefined)) return false;
+    if (isList(inner) && inner["items"] === undefined) return false;
     if (!isObjectSchema(inner)) return true;
     if (inner["additionalProperties"] !== false) return false;
     const required = inner["required"];
@@ -59,7 +73,9 @@ export function allowsStrictMessages(schema: JsonObject): boolean {
     schema,
     (inner) =>
       (!isObjectSchema(inner) || inner["additionalProperties"] === false) &&
-      !Array.isArray(inner["type"]) && refusedKeywords.every((key) => inner[key] === undefined),
+      !Array.isArray(inner["type"]) && inner["oneOf"] === undefined &&
+      inner["patternProperties"] === undefined &&
+      refusedKeywords.every((key) => inner[key] === undefined),
   );
 }
 
@@ -157,10 +173,13 @@ export function functionParameters(schema: JsonObject | undefined): JsonObject {
   return everySchema(whole, (inner) => !isBareList(inner)) ? whole : withItems(whole, 0);
 }
 
-function isBareList(schema: JsonObject): boolean {
+function isList(schema: JsonObject): boolean {
   const type = schema["type"];
-  const isList = type === "array" || (Array.isArray(type) && type.includes("array"));
-  return isList && schema["items"] === undefined && schema["prefixItems"] === undefined;
+  return type === "array" || (Array.isArray(type) && type.includes("array"));
+}
+
+function isBareList(schema: JsonObject): boolean {
+  return isList(schema) && schema["items"] === undefined && schema["prefixItems"] === undefined;
 }
 
 function withItems(schema: JsonObject, depth: number): JsonObject {
