@@ -203,7 +203,10 @@ export const limits = {
   conversionNotes: 64,
   /** Tool calls of one answer: models stop at a few dozen; each costs a map entry while its stream runs. */
   toolCallsPerAnswer: 512,
-  /** Deltas of later blocks kept back while an earlier tool call is still open on a style with one open block. */
+  /**
+   * What is kept back of a stream's tool calls: deltas of later blocks while an earlier call is open, on a style with
+   * one open block, and arguments that can only be changed as a whole.
+   */
   bufferedBlockBytes: 8 * 1024 * 1024,
   /** Messages must name `max_tokens`. Above this the vendor's SDKs refuse to wait for an answer that is not streamed. */
   unstreamedOutputTokens: 21_333,

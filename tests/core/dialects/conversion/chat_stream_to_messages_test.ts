@@ -163,6 +163,21 @@ Deno.test("null, missing, empty and object arguments are understood", () => {
   }
 });
 
+Deno.test("arguments that are no object are kept until the call ends, and become one", () => {
+  const inputs: readonly (readonly [string, Json])[] = [
+    ['"{\\"x\\":1}"', { x: 1 }],
+    ["[1,2]", { _raw: "[1,2]" }],
+    ["null", { _raw: "null" }],
+    [" ", {}],
+    [' \n {"x":1}', { x: 1 }],
+  ];
+  for (const [args, input] of inputs) {
+    const pieces = [...args].map((char) => calls(piece(0, char)));
+    const chunks = [open, calls(start(0, "call_a", "f")), ...pieces, chunk({}, "tool_calls")];
+    assertEquals(blocksOf(chunks), [use("call_a", "f", input)], args);
+  }
+});
+
 Deno.test("an empty object as a placeholder is not doubled by the arguments that follow", () => {
   const chunks = [
     open,
@@ -496,6 +511,10 @@ Deno.test("too many calls and too much waiting end the stream, not the process",
   long.push(encode(calls(start(0, "call_a", "f", '{"x":"'), start(1, "call_b", "g", '{"y":"'))));
   long.push(encode(calls(piece(1, half))));
   assertThrows(() => long.push(encode(calls(piece(1, half)))), GatewayError, "too long");
+  const odd = createConvertingPipe("chat", "messages", context, {});
+  odd.push(encode(calls(start(0, "call_a", "f", '"'))));
+  odd.push(encode(calls(piece(0, half))));
+  assertThrows(() => odd.push(encode(calls(piece(0, half)))), GatewayError, "too long");
 });
 
 Deno.test("bytes of text, reasoning, refusals and arguments are counted as they are in UTF-8", () => {

@@ -6,7 +6,7 @@ import { readAnswer } from "../../../../core/dialects/mod.ts";
 import { chatAnswer, messagesAnswer } from "./arbitrary_answers.ts";
 import { convertedAnswer } from "./converting.ts";
 import { joinedDetails, readChatStream, readMessagesStream } from "./stream_clients.ts";
-import { streamed } from "./streaming.ts";
+import { chatFrames, chunk, streamed } from "./streaming.ts";
 
 const sizes = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 5 });
 
@@ -43,6 +43,29 @@ Deno.test("Chat streams equal Chat answers for a Messages client, blocks strictl
     }),
     { numRuns: 500 },
   );
+});
+
+Deno.test("arguments that are no object reach a Messages client as in a whole answer, in whatever pieces", () => {
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.dictionary(fc.string(), fc.string()));
+  const args = fc.oneof(
+    value.map((value) => JSON.stringify(value)),
+    value.map((value) => JSON.stringify(JSON.stringify(value))),
+    value.map((value) => ` \n${JSON.stringify(value)} `),
+    fc.constantFrom("", " ", "\u00a0", "f(1)", '"{\\"x\\":', "[1,2"),
+  ).filter((text) => text !== "{}");
+  fc.assert(fc.property(args, fc.integer({ min: 1, max: 9 }), (text, size) => {
+    const call = { id: "a", type: "function", function: { name: "f", arguments: text } };
+    const choices = [{ index: 0, message: { tool_calls: [call] }, finish_reason: "tool_calls" }];
+    const { content } = convertedAnswer("chat", "messages", { choices });
+    const deltas: JsonObject[] = [{ ...call, index: 0, function: { name: "f", arguments: "" } }];
+    for (let at = 0; at < text.length; at += size) {
+      deltas.push({ index: 0, function: { arguments: text.slice(at, at + size) } });
+    }
+    const frames = deltas.map((delta) => chunk({ tool_calls: [delta] }));
+    const transcript = chatFrames([...frames, chunk({}, "tool_calls")]);
+    const { message } = readMessagesStream(streamed("chat", "messages", transcript).text);
+    assertEquals(message.content, content ?? null);
+  }));
 });
 
 Deno.test("any split of the bytes gives the same bytes", () => {
