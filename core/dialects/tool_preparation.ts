@@ -68,11 +68,13 @@ class Preparation {
         : {}),
       ...(tools.length > 0 && parallelTools !== undefined ? { parallelTools } : {}),
     };
-    return { conversation: prepared, memory: this.#memory() };
+    return { conversation: prepared, memory: this.#memory(tools) };
   }
 
-  #memory(): ConversionMemory {
+  #memory(tools: readonly Tool[]): ConversionMemory {
+    const offered = tools.filter((tool) => tool.type !== "hosted").map((tool) => tool.name);
     return {
+      ...(offered.length > 0 ? { offeredTools: new Set(offered) } : {}),
       ...(this.#renamed.size > 0 ? { toolNames: this.#renamed } : {}),
       ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}),
       ...(this.#wrapped.size > 0 ? { wrappedTools: this.#wrapped } : {}),

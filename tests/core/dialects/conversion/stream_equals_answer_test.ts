@@ -1,7 +1,7 @@
 /** A stream converts to what the whole answer of the same content converts to, however it is split and mixed. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
 import { readAnswer } from "../../../../core/dialects/mod.ts";
 import { chatAnswer, messagesAnswer } from "./arbitrary_answers.ts";
 import { convertedAnswer } from "./converting.ts";
@@ -65,6 +65,46 @@ Deno.test("arguments that are no object reach a Messages client as in a whole an
     const transcript = chatFrames([...frames, chunk({}, "tool_calls")]);
     const { message } = readMessagesStream(streamed("chat", "messages", transcript).text);
     assertEquals(message.content, content ?? null);
+  }));
+});
+
+/** How servers write the first delta of a call and those that follow. */
+const writings: readonly ((index: number, first: boolean) => JsonObject)[] = [
+  (index, first) => first ? { index, id: `call_${index}` } : { index },
+  (index, first) => first ? { id: `call_${index}` } : {},
+  (index, _first) => ({ id: `call_${index}` }),
+  (index, first) => first ? { index: 0, id: `call_${index}` } : { index: 0 },
+  (_index, _first) => ({ index: 0 }),
+  (_index, _first) => ({}),
+];
+
+Deno.test("calls one after another are the same calls, whatever the server says to tell them apart", () => {
+  const name = fc.constantFrom("f", "g");
+  const key = fc.string().filter((key) => key !== "__proto__");
+  const input = fc.dictionary(key, fc.string(), { noNullPrototype: true });
+  const calls = fc.array(fc.record({ name, input }, { noNullPrototype: true }), {
+    minLength: 1,
+    maxLength: 4,
+  });
+  const size = fc.integer({ min: 1, max: 9 });
+  fc.assert(fc.property(calls, size, fc.constantFrom(...writings), (calls, size, writing) => {
+    const deltas = calls.flatMap(({ name, input }, index) => {
+      const text = JSON.stringify(input);
+      const pieces: JsonObject[] = [];
+      for (let at = 0; at < text.length; at += size) {
+        pieces.push({
+          ...writing(index, false),
+          function: { arguments: text.slice(at, at + size) },
+        });
+      }
+      return [{ ...writing(index, true), function: { name, arguments: "" } }, ...pieces];
+    });
+    const frames = deltas.map((delta) => chunk({ tool_calls: [delta] }));
+    const transcript = chatFrames([...frames, chunk({}, "tool_calls")]);
+    const { message } = readMessagesStream(streamed("chat", "messages", transcript).text);
+    assert(Array.isArray(message.content));
+    const blocks = message.content.filter(isJsonObject);
+    assertEquals<Json>(blocks.map(({ name, input }) => ({ name, input })), calls);
   }));
 });
 
