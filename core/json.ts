@@ -1,7 +1,39 @@
 /** JSON as it comes off the wire, before anyone has looked at it. */
-export type Json = null | boolean | number | string | Json[] | JsonObject;
+export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject;
 export interface JsonObject {
   [key: string]: Json | undefined;
+}
+
+/**
+ * A number that no `number` holds, kept as its text: `JSON.stringify` writes it as it was. Whoever needs to count with
+ * a value asks for `typeof value === "number"`, and so refuses it. See `exact_json.ts`.
+ */
+export interface ExactNumber {
+  readonly rawJSON: string;
+}
+
+// Of the language since 2025; the compiler's own types do not have them yet.
+declare global {
+  interface JSON {
+    rawJSON(text: string): ExactNumber;
+    isRawJSON(value: unknown): value is ExactNumber;
+  }
+}
+
+/**
+ * The text of something that identifies: some servers number their calls and tasks. `undefined` for what is neither
+ * string nor number.
+ *
+ * @example
+ * ```ts
+ * import { idText } from "./json.ts";
+ * if (idText(7) !== "7" || idText("a") !== "a" || idText(null) !== undefined) throw new Error("wrong");
+ * ```
+ */
+export function idText(value: Json | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  return JSON.isRawJSON(value) ? value.rawJSON : undefined;
 }
 
 /**
@@ -14,5 +46,6 @@ export interface JsonObject {
  * ```
  */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    !JSON.isRawJSON(value);
 }

@@ -14,6 +14,11 @@ export const limits = {
   discardMs: 30_000,
   /** Deeper JSON than any SDK builds; parsing recursion further down stays far from the stack limit. */
   jsonDepth: 128,
+  /**
+   * Numbers of one JSON text that no `number` holds (64-bit ids, mostly): each is kept as an object of its own, some
+   * microseconds apiece. As tokens, so many would fill a context of a million by themselves.
+   */
+  exactNumbers: 100_000,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */
   modelNameChars: 256,
   /** Messages or items of one request; the largest vendor limit. */
@@ -231,7 +236,10 @@ export const limits = {
   conversionNotes: 64,
   /** Tool calls of one answer: models stop at a few dozen; each costs a map entry while its stream runs. */
   toolCallsPerAnswer: 512,
-  /** Deltas of later blocks kept back while an earlier tool call is still open on a style with one open block. */
+  /**
+   * What is kept back of a stream's tool calls: deltas of later blocks while an earlier call is open, on a style with
+   * one open block, and arguments that can only be changed as a whole.
+   */
   bufferedBlockBytes: 8 * 1024 * 1024,
   /** Messages must name `max_tokens`. Above this the vendor's SDKs refuse to wait for an answer that is not streamed. */
   unstreamedOutputTokens: 21_333,

@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Deadlines } from "../deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../dialects/contract.ts";
 import { GatewayError } from "../errors.ts";
+import { parseExactly } from "../exact_json.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
@@ -125,7 +126,7 @@ async function answered(
 
 function parseObject(bytes: Uint8Array): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(decodeUtf8(bytes));
+    const value = parseExactly(decodeUtf8(bytes));
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -31,10 +31,11 @@ function optionalInteger(
 ): number | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== "number" || !Number.isInteger(value)) {
+  const isTooLarge = JSON.isRawJSON(value);
+  if (!isTooLarge && (typeof value !== "number" || !Number.isInteger(value))) {
     throw invalid(field, "must be a whole number");
   }
-  if (value < bounds.min || value > bounds.max) {
+  if (isTooLarge || value < bounds.min || value > bounds.max) {
     throw invalid(field, `must be from ${bounds.min} to ${bounds.max}`);
   }
   return value;

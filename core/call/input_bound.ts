@@ -17,7 +17,7 @@ function countBound(value: Json | undefined): number {
     for (const item of value) bound += countBound(item);
     return bound;
   }
-  if (!isJsonObject(value)) return 4;
+  if (!isJsonObject(value)) return JSON.isRawJSON(value) ? value.rawJSON.length : 4;
   if (imagePartTypes.has(value["type"])) return tokensPerImage;
   let bound = 0;
   for (const [name, item] of Object.entries(value)) bound += name.length + countBound(item);
@@ -59,11 +59,11 @@ function isReference(part: JsonObject): boolean {
 }
 
 function addUnseen(value: Json | undefined, unseen: Unseen): void {
-  if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
     for (const item of value) addUnseen(item, unseen);
     return;
   }
+  if (!isJsonObject(value)) return;
   const type = value["type"];
   if (imagePartTypes.has(type)) {
     unseen.images++;

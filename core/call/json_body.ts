@@ -5,7 +5,8 @@
  * writing the whole body again: faithful, and cheap for long prompts.
  */
 import { GatewayError } from "../errors.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isNumberUnit, mayChange, withExactNumbers } from "../exact_json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import { refuseOtherCase } from "./decisive_fields.ts";
 
@@ -17,6 +18,7 @@ export interface Span {
 
 export interface JsonBody {
   readonly bytes: Uint8Array;
+  /** Its numbers are as exact as in the bytes. */
   readonly value: JsonObject;
   /** Top-level fields by their decoded name. */
   readonly fields: ReadonlyMap<string, Span>;
@@ -47,6 +49,8 @@ export function decodeUtf8(bytes: Uint8Array): string {
  */
 class Source {
   readonly bytes: Uint8Array;
+  /** A number was passed that may be too large for a `number`. */
+  sawLongNumber = false;
   readonly #text: string | undefined;
 
   constructor(bytes: Uint8Array, text: string) {
@@ -75,7 +79,8 @@ class Source {
  * Parses a body and refuses what could mean one thing to us and another to the provider.
  *
  * @throws {GatewayError} `invalid_json` if it is not UTF-8, not JSON, not an object, nested deeper than
- * `limits.jsonDepth`, names a top-level field twice, or writes one that decides the cost in other case
+ * `limits.jsonDepth`, has more numbers that no double holds than `limits.exactNumbers`, names a top-level field twice,
+ * or writes one that decides the cost in other case
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
   let text: string;
@@ -84,23 +89,41 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   } catch {
     throw new GatewayError("invalid_json", "The request body is not valid UTF-8");
   }
-  let value: unknown;
+  const value = parsedObject(text);
+  const source = new Source(bytes, text);
+  const fields = topLevelFields(source);
+  return {
+    bytes,
+    value: source.sawLongNumber ? exactObject(value, text) : value,
+    fields,
+    // The engine looks for the first character: a digit is rarer than a letter, and this is most of the search.
+    mentionsBase64: text.includes("64") && text.includes("base64"),
+  };
+}
+
+function parsedObject(text: string): JsonObject {
+  let value: Json;
   try {
     value = JSON.parse(text);
   } catch {
     // The engine's message quotes the body; ours does not.
     throw new GatewayError("invalid_json", "The request body is not valid JSON");
   }
-  if (!isJsonObject(value)) {
-    throw new GatewayError("invalid_json", "The request body must be a JSON object");
+  if (isJsonObject(value)) return value;
+  throw new GatewayError("invalid_json", "The request body must be a JSON object");
+}
+
+/** The object of a body that has long numbers. */
+function exactObject(value: JsonObject, text: string): JsonObject {
+  try {
+    return withExactNumbers(value, text);
+  } catch {
+    // The depth was looked at before, so it is their number.
+    throw new GatewayError(
+      "invalid_json",
+      `The request body has more than ${limits.exactNumbers} numbers that no double holds`,
+    );
   }
-  return {
-    bytes,
-    value,
-    fields: topLevelFields(new Source(bytes, text)),
-    // The engine looks for the first character: a digit is rarer than a letter, and this is most of the search.
-    mentionsBase64: text.includes("64") && text.includes("base64"),
-  };
 }
 
 /** Finds the top-level fields of a text that is known to be a valid JSON object. */
@@ -172,11 +195,22 @@ function skipValue(source: Source, from: number): number {
     } else if (byte === 0x2c && depth === 0) {
       return at;
     } else {
-      at++;
+      at = byte <= 0x39 && byte >= 0x2d ? skipNumber(source, at) : at + 1;
       continue;
     }
     if (depth === 0) return at;
   }
+  return at;
+}
+
+function skipNumber(source: Source, from: number): number {
+  const { bytes } = source;
+  let hasExponent = false;
+  let at = from;
+  for (let byte = bytes[at]!; isNumberUnit(byte); byte = bytes[++at]!) {
+    hasExponent ||= byte === 0x65 || byte === 0x45;
+  }
+  source.sawLongNumber ||= mayChange(at - from, hasExponent);
   return at;
 }
 

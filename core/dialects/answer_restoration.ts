@@ -3,6 +3,7 @@
  * back as the client wrote them, free-text tools get their text, wrapped schemas lose the wrapper, and the tool that
  * stood for a structured answer becomes the answer.
  */
+import { parseExactly } from "../exact_json.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { limits } from "../limits.ts";
 import { GatewayError } from "../errors.ts";
@@ -50,7 +51,7 @@ function inputText(input: ToolInput): string {
 /** The one property `input` of `text`, or the text itself when the model did not keep to the wrapper. */
 function inputOf(text: string): Json {
   try {
-    const value: Json = JSON.parse(text);
+    const value = parseExactly(text);
     return isJsonObject(value) && value["input"] !== undefined ? value["input"] : text;
   } catch {
     return text;

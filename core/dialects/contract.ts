@@ -100,6 +100,8 @@ export interface ConvertedRequest {
  * What the way back must know of the way there. Opaque to everyone but the dialects; small, holds no prompt text.
  */
 export interface ConversionMemory {
+  /** Names of all functions and free-text tools, as the upstream knows them. */
+  readonly offeredTools?: ReadonlySet<string>;
   /** Tool names that had to be changed: the upstream's name → the client's. */
   readonly toolNames?: ReadonlyMap<string, string>;
   /** Free-text tools (the client's names) that went out as functions with one text field `input`. */

@@ -35,7 +35,8 @@ export function requiredString(from: JsonObject, key: string, path: string): str
 export function optionalNumber(from: JsonObject, key: string, path: string): number | undefined {
   const value = from[key];
   if (value === undefined || value === null) return undefined;
-  return typeof value === "number" ? value : invalid(path, "must be a number");
+  if (typeof value === "number") return value;
+  return invalid(path, JSON.isRawJSON(value) ? "is too large a number" : "must be a number");
 }
 
 /** A whole number of at least `least`. */

@@ -1,5 +1,6 @@
 /** The JSON in an event of a stream. Providers send some errors as plain text, so in an `error` event both will do. */
 import { GatewayError } from "../errors.ts";
+import { parseExactly } from "../exact_json.ts";
 import type { Json } from "../json.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { JsonScanError } from "../sse/json_cursor.ts";
@@ -17,33 +18,27 @@ import { JsonScanError } from "../sse/json_cursor.ts";
  * ```
  */
 export function eventJson(event: string | undefined, data: string): Json {
-  return parse(
-    event,
-    data,
-    (cause) =>
-      new GatewayError("upstream_unreachable", "The provider's stream cannot be read", { cause }),
-  );
+  try {
+    return parseExactly(data);
+  } catch (cause) {
+    if (event === "error") return data;
+    throw new GatewayError("upstream_unreachable", "The provider's stream cannot be read", {
+      cause,
+    });
+  }
 }
 
 /**
- * For meters, which pass on what they read.
+ * For meters, which pass on what they read: what they count fits a `number`.
  *
  * @throws {JsonScanError} when the data is not JSON
  */
 export function frameJson(frame: SseFrame): Json {
-  return parse(frame.event, frame.data, (cause) => new JsonScanError("Not JSON", { cause }));
-}
-
-function parse(
-  event: string | undefined,
-  data: string,
-  unreadable: (cause: unknown) => Error,
-): Json {
   try {
-    const value: Json = JSON.parse(data);
+    const value: Json = JSON.parse(frame.data);
     return value;
   } catch (cause) {
-    if (event === "error") return data;
-    throw unreadable(cause);
+    if (frame.event === "error") return frame.data;
+    throw new JsonScanError("Not JSON", { cause });
   }
 }

@@ -4,46 +4,33 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
-
-/** Calls `visit` on every schema object inside `schema`, itself included; stops early when it returns `false`. */
-function everySchema(
-  schema: Json | undefined,
-  visit: (schema: JsonObject) => boolean,
-  depth = 0,
-): boolean {
-  if (!isJsonObject(schema)) return true;
-  if (depth > limits.jsonDepth || !visit(schema)) return false;
-  return children(schema).every((child) => everySchema(child, visit, depth + 1));
-}
-
-const schemaMaps = ["properties", "$defs", "definitions", "patternProperties"] as const;
-const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
-const schemaValues = ["items", "not", "additionalProperties", "if", "then", "else"] as const;
-
-function children(schema: JsonObject): Json[] {
-  const found: Json[] = [];
-  for (const key of schemaMaps) {
-    const map = schema[key];
-    if (isJsonObject(map)) { for (const child of Object.values(map)) found.push(child ?? null); }
-  }
-  for (const key of schemaLists) {
-    const list = schema[key];
-    if (Array.isArray(list)) found.push(...list);
-  }
-  for (const key of schemaValues) {
-    const child = schema[key];
-    if (isJsonObject(child)) found.push(child);
-  }
-  return found;
-}
+import {
+  isDocumentKeyword,
+  isReference,
+  isResource,
+  movedReference,
+} from "./json_schema_references.ts";
+import { eachChild, everySchema } from "./json_schema_walk.ts";
 
 function isObjectSchema(schema: JsonObject): boolean {
   return schema["type"] === "object" || isJsonObject(schema["properties"]) ||
     (Array.isArray(schema["type"]) && schema["type"].includes("object"));
 }
 
+/** Keywords that Chat and Responses cannot compile into a grammar. */
+const refusedByChat = [
+  "allOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+] as const;
+
 /**
- * Whether Chat and Responses take the schema as `strict`: every object is closed and requires all its properties.
+ * Whether Chat and Responses take the schema as `strict`: an object at the root, every object closed and with all its
+ * properties required, every list with its items, and none of the keywords that they refuse.
  *
  * @example
  * ```ts
@@ -54,7 +41,9 @@ function isObjectSchema(schema: JsonObject): boolean {
  * ```
  */
 export function allowsStrictChat(schema: JsonObject): boolean {
-  return everySchema(schema, (inner) => {
+  return schema["type"] === "object" && everySchema(schema, (inner) => {
+    if (refusedByChat.some((key) => inner[key] !== undefined)) return false;
+    if (isList(inner) && inner["items"] === undefined) return false;
     if (!isObjectSchema(inner)) return true;
     if (inner["additionalProperties"] !== false) return false;
     const required = inner["required"];
@@ -84,7 +73,9 @@ export function allowsStrictMessages(schema: JsonObject): boolean {
     schema,
     (inner) =>
       (!isObjectSchema(inner) || inner["additionalProperties"] === false) &&
-      !Array.isArray(inner["type"]) && refusedKeywords.every((key) => inner[key] === undefined),
+      !Array.isArray(inner["type"]) && inner["oneOf"] === undefined &&
+      inner["patternProperties"] === undefined &&
+      refusedKeywords.every((key) => inner[key] === undefined),
   );
 }
 
@@ -102,19 +93,23 @@ export function allowsStrictMessages(schema: JsonObject): boolean {
  * ```
  */
 export function messagesFormatSchema(schema: JsonObject): JsonObject {
-  return allowsStrictMessages(schema) ? schema : closed(schema, 0);
+  return allowsStrictMessages(schema) ? schema : closed(schema, schema, 0);
 }
 
-function closed(schema: JsonObject, depth: number): JsonObject {
+/** `root`: where the references inside `schema` begin. */
+function closed(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
   if (depth > limits.jsonDepth) return schema;
+  const from = isResource(schema) ? schema : root;
   const out: JsonObject = {};
   const told: string[] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined) continue;
     if (refusedKeywords.some((refused) => refused === key)) {
       told.push(`${key}: ${JSON.stringify(value)}`);
+    } else if (isReference(key, value)) {
+      out[key] = referenceAfterSplit(from, value);
     } else {
-      out[key] = eachChild(key, value, (child) => closed(child, depth + 1));
+      out[key] = eachChild(key, value, (child) => closed(child, from, depth + 1));
     }
   }
   if (isObjectSchema(schema)) out["additionalProperties"] = false;
@@ -126,25 +121,27 @@ function closed(schema: JsonObject, depth: number): JsonObject {
   return Array.isArray(schema["type"]) ? splitTypes(out, schema["type"]) : out;
 }
 
-/** The value of a schema's member with `change` applied to the schemas in it. */
-function eachChild(key: string, value: Json, change: (child: JsonObject) => JsonObject): Json {
-  const changed = (child: Json | undefined): Json =>
-    isJsonObject(child) ? change(child) : child ?? null;
-  if (schemaMaps.some((name) => name === key) && isJsonObject(value)) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, child]) => [name, changed(child)]),
-    );
-  }
-  if (schemaLists.some((name) => name === key) && Array.isArray(value)) return value.map(changed);
-  return schemaValues.some((name) => name === key) ? changed(value) : value;
-}
-
 /** `["string", "null"]` lists are refused; the same said with `anyOf` is not. */
 function splitTypes(schema: JsonObject, types: readonly Json[]): JsonObject {
-  const { description, anyOf, ...rest } = schema;
-  if (anyOf !== undefined) return schema;
+  if (schema["anyOf"] !== undefined) return schema;
+  const shared: JsonObject = {};
+  const rest: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === "description" || isDocumentKeyword(key)) shared[key] = value;
+    else rest[key] = value;
+  }
   const variants = types.map((type) => type === "null" ? { type } : { ...rest, type });
-  return description === undefined ? { anyOf: variants } : { description, anyOf: variants };
+  return { ...shared, anyOf: variants };
+}
+
+/** A pointer through a schema whose list of types was split: what it had lies in the variants now. */
+function referenceAfterSplit(root: JsonObject, reference: string): string {
+  return movedReference(root, reference, (schema, step) => {
+    const types = schema["type"];
+    if (!Array.isArray(types) || schema["anyOf"] !== undefined) return "";
+    if (step === "description" || isDocumentKeyword(step)) return "";
+    return `/anyOf/${types.findIndex((type) => type !== "null")}`;
+  });
 }
 
 /** Vendors want an object at the top of a tool's schema, with no union there. */
@@ -176,10 +173,13 @@ export function functionParameters(schema: JsonObject | undefined): JsonObject {
   return everySchema(whole, (inner) => !isBareList(inner)) ? whole : withItems(whole, 0);
 }
 
-function isBareList(schema: JsonObject): boolean {
+function isList(schema: JsonObject): boolean {
   const type = schema["type"];
-  const isList = type === "array" || (Array.isArray(type) && type.includes("array"));
-  return isList && schema["items"] === undefined && schema["prefixItems"] === undefined;
+  return type === "array" || (Array.isArray(type) && type.includes("array"));
+}
+
+function isBareList(schema: JsonObject): boolean {
+  return isList(schema) && schema["items"] === undefined && schema["prefixItems"] === undefined;
 }
 
 function withItems(schema: JsonObject, depth: number): JsonObject {

@@ -6,6 +6,7 @@
  * none. The proof is sealed into a signature with our own prefix, so that a later request can be told apart from one
  * signed by a Messages vendor, and the proof goes back to who made it and to nobody else.
  */
+import { parseExactly } from "../exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { ReasoningProof } from "./conversation/mod.ts";
 
@@ -36,7 +37,7 @@ export function unsealProof(signature: string): ReasoningProof | undefined | "fo
   if (!signature.startsWith(sealPrefix)) return "foreign";
   if (signature === bare) return undefined;
   try {
-    const value: Json = JSON.parse(fromBase64Url(signature.slice(sealPrefix.length)));
+    const value = parseExactly(fromBase64Url(signature.slice(sealPrefix.length)));
     return isJsonObject(value) ? readProof(value) : undefined;
   } catch {
     // Cut or changed by a client: worth no more than reasoning without a proof.

@@ -1,4 +1,5 @@
 /** Tool arguments between text (Chat, Responses) and object (Messages). */
+import { parseExactly } from "../exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { ToolInput } from "./conversation/mod.ts";
 
@@ -30,7 +31,7 @@ export function argumentsObject(
 
 function parse(text: string): Json | undefined {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     return undefined;
   }

@@ -5,7 +5,8 @@
  * Names and ids are pure functions of the client's, so they agree between requests. What must be undone in the
  * answer goes into the memory; see `answer_restoration.ts`.
  */
-import type { JsonObject } from "../json.ts";
+import { parseExactly } from "../exact_json.ts";
+import type { Json } from "../json.ts";
 import type { ConversionMemory } from "./contract.ts";
 import type {
   Block,
@@ -19,6 +20,7 @@ import type {
 } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { hasObjectRoot } from "./json_schema.ts";
+import { schemaInObject } from "./json_schema_references.ts";
 import { Notes } from "./notes.ts";
 import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
@@ -66,11 +68,13 @@ class Preparation {
         : {}),
       ...(tools.length > 0 && parallelTools !== undefined ? { parallelTools } : {}),
     };
-    return { conversation: prepared, memory: this.#memory() };
+    return { conversation: prepared, memory: this.#memory(tools) };
   }
 
-  #memory(): ConversionMemory {
+  #memory(tools: readonly Tool[]): ConversionMemory {
+    const offered = tools.filter((tool) => tool.type !== "hosted").map((tool) => tool.name);
     return {
+      ...(offered.length > 0 ? { offeredTools: new Set(offered) } : {}),
       ...(this.#renamed.size > 0 ? { toolNames: this.#renamed } : {}),
       ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}),
       ...(this.#wrapped.size > 0 ? { wrappedTools: this.#wrapped } : {}),
@@ -95,8 +99,8 @@ class Preparation {
     this.#custom.add(tool.name);
     this.#notes.add(tool.path);
     const grammar = tool.format?.["type"] === "grammar"
-      ? `The input must match this ${String(tool.format["syntax"])} grammar:\n${
-        String(tool.format["definition"])
+      ? `The input must match this ${words(tool.format["syntax"])} grammar:\n${
+        words(tool.format["definition"])
       }`
       : undefined;
     const description = [tool.description, grammar].filter((text) => text !== undefined);
@@ -105,7 +109,7 @@ class Preparation {
       path: tool.path,
       name,
       ...(description.length > 0 ? { description: description.join("\n\n") } : {}),
-      schema: wrapper({ type: "string" }),
+      schema: schemaInObject({ type: "string" }, "input"),
       ...(tool.cache === undefined ? {} : { cache: tool.cache }),
     };
   }
@@ -119,7 +123,7 @@ class Preparation {
     }
     this.#wrapped.add(tool.name);
     this.#notes.add(tool.path);
-    return { ...tool, name, schema: wrapper(schema) };
+    return { ...tool, name, schema: schemaInObject(schema, "input") };
   }
 
   #choice(choice: ToolChoice): ToolChoice {
@@ -154,25 +158,21 @@ class Preparation {
     }
     if (!this.#wrapped.has(call.name)) return call.input;
     const value = call.input.kind === "object" ? call.input.value : parsed(call.input.text);
-    return { kind: "object", value: { input: value ?? null } };
+    return { kind: "object", value: { input: value } };
   }
 }
 
-function parsed(text: string): JsonObject | string {
+/** Whatever stands there: a grammar is told to the model as it is. */
+function words(value: Json | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+function parsed(text: string): Json {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     return text;
   }
-}
-
-function wrapper(schema: JsonObject): JsonObject {
-  return {
-    type: "object",
-    properties: { input: schema },
-    required: ["input"],
-    additionalProperties: false,
-  };
 }
 
 function nameOf(tool: Tool): string {

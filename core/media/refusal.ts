@@ -4,6 +4,7 @@ import { readBeginning } from "../call/read_whole.ts";
 import { retryAfterSeconds } from "../call/retry_after.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
+import { parseExactly } from "../exact_json.ts";
 import type { Json } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
@@ -11,8 +12,7 @@ import type { UpstreamExchange, UpstreamResponse } from "../upstream/transport.t
 /** The JSON of a body; `undefined` if it is none. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
   try {
-    const value: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return value;
+    return parseExactly(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     return undefined;
   }

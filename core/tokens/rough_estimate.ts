@@ -66,6 +66,8 @@ function addValue(value: Json | undefined, tally: Tally, depth: number): void {
     addText(value, tally);
   } else if (typeof value === "number") {
     tally.bytes += 2;
+  } else if (JSON.isRawJSON(value)) {
+    tally.bytes += value.rawJSON.length;
   } else if (depth > limits.jsonDepth || value === null) {
     return;
   } else if (Array.isArray(value)) {

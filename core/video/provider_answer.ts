@@ -1,6 +1,6 @@
 /** What providers answer to submits and polls, in our terms. Nothing a provider says is believed beyond its bounds. */
 import { publicMessage } from "../dialects/provider_error.ts";
-import type { Json } from "../json.ts";
+import { idText, type Json } from "../json.ts";
 import type { VideoAdapter } from "./adapter.ts";
 import { readPointer } from "./json_pointer.ts";
 import type { VideoError, VideoSighting, VideoState } from "./task.ts";
@@ -10,9 +10,8 @@ const upstreamIdChars = 512;
 
 /** The id of the task in the answer to a submit; `undefined` if there is none that can be used. */
 export function readUpstreamId(adapter: VideoAdapter, answer: Json): string | undefined {
-  const value = readPointer(answer, adapter.submit.id);
-  const id = typeof value === "number" ? String(value) : value;
-  if (typeof id !== "string" || id === "" || id.length > upstreamIdChars) return undefined;
+  const id = idText(readPointer(answer, adapter.submit.id));
+  if (id === undefined || id === "" || id.length > upstreamIdChars) return undefined;
   return id;
 }
 

@@ -1,6 +1,6 @@
 /** Reads a whole Chat answer, with the deviations that servers are known for (wire notes, tables B and C). */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { idText, isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type {
   Answer,
@@ -126,7 +126,7 @@ function decodeCalls(message: JsonObject): AnswerBlock[] {
 
 /** Some servers number their calls. */
 export function readCallId(id: Json | undefined): string {
-  return typeof id === "string" ? id : typeof id === "number" ? String(id) : "";
+  return idText(id) ?? "";
 }
 
 function decodeCall(call: JsonObject, id: string): AnswerBlock {

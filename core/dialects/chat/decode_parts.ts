@@ -1,5 +1,5 @@
 /** Reads Chat content: strings and lists of parts. */
-import type { Json, JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { fileBlock, type PartBlock, readContent } from "../content_parts.ts";
 import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
 import { dataUrl } from "../data_url.ts";
@@ -33,7 +33,7 @@ function decodePart(part: JsonObject, path: string): PartBlock {
 /** Both forms of cache mark that Chat clients send: the vendor's, and the habit of other gateways. */
 function decodeMark(part: JsonObject): { readonly cache?: CacheMark } {
   const mark = part.cache_control ?? part.prompt_cache_breakpoint;
-  if (typeof mark !== "object" || mark === null || Array.isArray(mark)) return {};
+  if (!isJsonObject(mark)) return {};
   const { ttl } = mark;
   return { cache: ttl === "5m" || ttl === "1h" ? { ttl } : {} };
 }

@@ -22,7 +22,7 @@ export function encodeChatRequest(
   const notes = new Notes();
   const body: JsonObject = { model: options.upstreamModel };
   const format = encodeOutputFormat(conversation.output, facts, notes, {
-    encodeSchema,
+    encodeSchema: (output) => encodeSchema(output, notes),
     modeIsEnough: () => true,
   });
   body.messages = encodeChatMessages(conversation, facts, notes, format.instructions);
@@ -96,12 +96,17 @@ function encodeReasoning(
   else if (wanted !== "none") notes.add(reasoning.path);
 }
 
-function encodeSchema({ schema, name, description, strict }: SchemaFormat): JsonObject {
+function encodeSchema(
+  { schema, name, description, strict, path }: SchemaFormat,
+  notes: Notes,
+): JsonObject {
+  const enforced = strict !== false && allowsStrictChat(schema);
+  if (strict === true && !enforced) notes.add(`${path}.strict`);
   const json_schema = {
     name: name ?? "output",
     ...(description === undefined ? {} : { description }),
     schema,
-    strict: strict ?? allowsStrictChat(schema),
+    strict: enforced,
   };
   return { type: "json_schema", json_schema };
 }

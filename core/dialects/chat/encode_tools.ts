@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
-import { functionParameters } from "../json_schema.ts";
+import { allowsStrictChat, functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
 import { carriedChoice, dropHostedTool, isCustomTool, writeParallelTools } from "../tool_fields.ts";
 
@@ -40,9 +40,12 @@ function encodeTool(
   if (tool.type === "custom") {
     return { type: "custom", custom: { ...named, ...customFormat(tool.format) } };
   }
-  const strict = tool.strict !== undefined && facts.strict_tools ? { strict: tool.strict } : {};
-  if (tool.strict === true && !facts.strict_tools) notes.add(`${tool.path}.strict`);
   const parameters = functionParameters(tool.schema);
+  // What is a strict schema in another style need not be one here; not enforced, it is still a good schema.
+  const isRefused = tool.strict === true && !(facts.strict_tools && allowsStrictChat(parameters));
+  if (isRefused) notes.add(`${tool.path}.strict`);
+  const isSaid = tool.strict !== undefined && facts.strict_tools && !isRefused;
+  const strict = isSaid ? { strict: tool.strict } : {};
   return { type: "function", function: { ...named, parameters, ...strict } };
 }
 

@@ -20,23 +20,46 @@ interface Call {
   ended: boolean;
 }
 
+/** Where a delta stands in the list of its chunk. */
+interface Place {
+  readonly position: number;
+  readonly alone: boolean;
+}
+
+/** What a delta says of the call that it belongs to, beside its key. */
+interface Said {
+  readonly id: string;
+  readonly name: string;
+  readonly alone: boolean;
+}
+
+export interface StreamCallsInput {
+  readonly emit: EventSink;
+  readonly takeBlock: () => number;
+  /** Names of the tools that the upstream was offered, if that is known. */
+  readonly toolNames: ReadonlySet<string>;
+}
+
 /**
- * Calls are told apart by `index`, else by id, else by their place in the list. A new id under an old index is a new
- * call (servers that send whole calls number them all 0); the same id and name again mean nothing.
+ * Calls are told apart by `index`, else by id, else by their place in the list; a delta that says nothing of the kind
+ * belongs to the call before it. A new id under an old index is a new call (servers that send whole calls number them
+ * all 0), and so is the name of another tool; the same id and name again mean nothing.
  */
 export class StreamCalls {
   readonly #emit: EventSink;
   readonly #takeBlock: () => number;
+  readonly #toolNames: ReadonlySet<string>;
   /** The current call of each key. */
   readonly #calls = new Map<string, Call>();
   #count = 0;
-  /** The call of {@linkcode lastPiece}. */
-  #pieceCall: Call | undefined;
+  /** The call of the last delta, and so of {@linkcode lastPiece}. */
+  #current: Call | undefined;
   #lastPiece: string | undefined;
 
-  constructor(emit: EventSink, takeBlock: () => number) {
+  constructor({ emit, takeBlock, toolNames }: StreamCallsInput) {
     this.#emit = emit;
     this.#takeBlock = takeBlock;
+    this.#toolNames = toolNames;
   }
 
   get count(): number {
@@ -54,14 +77,14 @@ export class StreamCalls {
   /** Takes the `tool_calls` list of one delta. */
   take(deltas: readonly Json[]): void {
     deltas.forEach((delta, position) => {
-      if (isJsonObject(delta)) this.#delta(delta, position);
+      if (isJsonObject(delta)) this.#delta(delta, { position, alone: deltas.length === 1 });
     });
     if (deltas.length !== 1) this.#lastPiece = undefined;
   }
 
   /** Takes one more piece for the call of {@linkcode lastPiece}; `false` when it needs a closer look. */
   takePiece(json: string): boolean {
-    const call = this.#pieceCall;
+    const call = this.#current;
     if (call === undefined || this.#lastPiece === undefined || call.ended) return false;
     const text: string = JSON.parse(json);
     call.progress.take(text);
@@ -71,7 +94,7 @@ export class StreamCalls {
 
   /** Takes the old `function_call` of one delta. */
   takeFunction(delta: JsonObject): void {
-    this.#delta({ index: 0, function: delta }, 0);
+    this.#delta({ index: 0, function: delta }, { position: 0, alone: true });
   }
 
   /** Other output follows: what is whole is ended, what is known is told. */
@@ -90,15 +113,15 @@ export class StreamCalls {
     }
   }
 
-  #delta(delta: JsonObject, position: number): void {
+  #delta(delta: JsonObject, place: Place): void {
     const isCustom = isJsonObject(delta.custom);
     const holder = isCustom ? delta.custom : delta.function;
     const inner = isJsonObject(holder) ? holder : {};
     const id = readCallId(delta.id);
     const name = typeof inner.name === "string" ? inner.name : "";
-    const key = keyOf(delta, id, position);
-    let call = this.#calls.get(key);
-    if (call === undefined || isAnother(call, id, name)) {
+    const key = keyOf(delta, id, place.position);
+    let call = this.#find(key, { id, name, alone: place.alone });
+    if (call === undefined || this.#isAnother(call, id, name)) {
       call = this.#begin(key, isCustom, delta, id);
     }
     this.#name(call, id, name);
@@ -106,9 +129,35 @@ export class StreamCalls {
     const isPiece = !isCustom && id === "" && name === "" && call.told && !call.ended &&
       !call.placeholder && typeof text === "string" && text !== "" && text !== "{}";
     this.#lastPiece = isPiece ? text : undefined;
-    this.#pieceCall = call;
+    this.#current = call;
     if (typeof text === "string") this.#arguments(call, text);
     else if (isJsonObject(text)) this.#arguments(call, JSON.stringify(text));
+  }
+
+  /** The call that a delta goes on with. */
+  #find(key: string, said: Said): Call | undefined {
+    const call = this.#calls.get(key);
+    if (key.startsWith("i")) return call;
+    if (said.id !== "") {
+      // The id of a call that began without one.
+      return call ?? (said.name === "" && this.#current?.id === "" ? this.#current : undefined);
+    }
+    if (!said.alone) return call ?? (said.name === "" ? this.#current : undefined);
+    return said.name !== "" && call?.name === said.name ? call : this.#current;
+  }
+
+  /** Whether a delta that would go on with a call begins one of its own. */
+  #isAnother(call: Call, id: string, name: string): boolean {
+    if (id !== "" && call.id !== "") return id !== call.id;
+    if (name === "") return false;
+    // A whole call is followed by another one that names its function; without ids that may be the same function.
+    if (call.progress.isWhole) return (id === "" && call.id === "") || name !== call.name;
+    if (call.name === "" || name === call.name) return false;
+    // A name may come in pieces, but a piece that is the name of a tool is no piece.
+    if (this.#toolNames.size > 0) {
+      return this.#toolNames.has(call.name) && this.#toolNames.has(name);
+    }
+    return call.told || call.id === "";
   }
 
   #begin(key: string, custom: boolean, delta: JsonObject, id: string): Call {
@@ -188,11 +237,4 @@ export class StreamCalls {
 function keyOf(delta: JsonObject, id: string, position: number): string {
   if (typeof delta.index === "number") return `i${delta.index}`;
   return id === "" ? `p${position}` : `d${id}`;
-}
-
-/** Whether a delta under the same key belongs to a call of its own. */
-function isAnother(call: Call, id: string, name: string): boolean {
-  if (id !== "" && call.id !== "") return id !== call.id;
-  // Without ids: a whole call is followed by another one that names its function.
-  return id === "" && call.id === "" && name !== "" && call.progress.isWhole;
 }

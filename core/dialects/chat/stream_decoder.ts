@@ -13,10 +13,13 @@ import { readDetail } from "./reasoning_details.ts";
 import { StreamCalls } from "./stream_calls.ts";
 import { readChatUsage } from "./usage.ts";
 
+const noTools: ReadonlySet<string> = new Set();
+
 type TextKind = "text" | "refusal" | "reasoning";
 
 export class ChatStreamDecoder implements StreamDecoder {
   readonly #signer: string;
+  readonly #toolNames: ReadonlySet<string>;
   readonly #template = new FrameTemplate();
   /** What the template's string means; `undefined` until one was learnt. */
   #templateKind: TextKind | "arguments" | undefined;
@@ -33,6 +36,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   constructor(memory: ConversionMemory) {
     this.#signer = memory.reasoningSigner ?? "chat";
+    this.#toolNames = memory.offeredTools ?? noTools;
   }
 
   frame(event: string | undefined, data: string, emit: EventSink): void {
@@ -136,7 +140,11 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #callsOf(): StreamCalls {
-    return this.#calls ??= new StreamCalls((event) => this.#emit(event), () => this.#blocks++);
+    return this.#calls ??= new StreamCalls({
+      emit: (event) => this.#emit(event),
+      takeBlock: () => this.#blocks++,
+      toolNames: this.#toolNames,
+    });
   }
 
   #reasoning(delta: JsonObject): void {

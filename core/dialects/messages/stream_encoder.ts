@@ -11,6 +11,7 @@ import { BlockSequencer } from "../sequencer.ts";
 import { wordId } from "../tool_ids.ts";
 import { thinkingSignature } from "./encode_answer.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
+import { ToolInputStream } from "./tool_input_stream.ts";
 import { writeMessagesUsage } from "./write_usage.ts";
 
 type OpenKind = "text" | "thinking" | "tool_use" | "custom" | "whole";
@@ -25,6 +26,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
   /** What the live block of the sequencer has become; `undefined` while nothing of it is out. */
   #open: OpenKind | undefined;
   #deltaHead = "";
+  /** Of an open `tool_use`. */
+  #input = new ToolInputStream();
   #signed = false;
   #refusal = "";
   #stop: Stop = { reason: "end" };
@@ -178,19 +181,25 @@ export class MessagesStreamEncoder implements StreamEncoder {
     };
     const delta = '{"type":"input_json_delta","partial_json":';
     this.#begin(event.custom ? "custom" : "tool_use", block, delta);
+    this.#input = new ToolInputStream();
     // The vendor's own first piece is empty; of a call without arguments it is the only one.
     this.#delta(event.custom ? JSON.stringify('{"input":"') : '""');
   }
 
   #arguments(json: string): void {
-    if (this.#open === "tool_use") this.#delta(json);
+    if (this.#open === "tool_use") this.#inputPiece(this.#input.take(json));
     // Free text becomes a JSON string inside JSON text: its literal is escaped once more.
     else if (this.#open === "custom") this.#delta(JSON.stringify(json.slice(1, -1)));
+  }
+
+  #inputPiece(json: string | undefined): void {
+    if (json !== undefined) this.#delta(json);
   }
 
   #blockEnd(): void {
     if (this.#open === undefined) return;
     if (this.#open === "thinking" && !this.#signed) this.#sign(undefined);
+    if (this.#open === "tool_use") this.#inputPiece(this.#input.end());
     if (this.#open === "custom") this.#delta(JSON.stringify('"}'));
     this.#open = undefined;
     this.#event("content_block_stop", `{"type":"content_block_stop","index":${this.#index}}`);

@@ -1,10 +1,11 @@
 /** A Chat stream for a Messages client: the machine of section 10.1, and every deviation of section 2.5. */
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { createConvertingPipe } from "../../../../core/dialects/converting_pipe.ts";
+import type { ConversionMemory } from "../../../../core/dialects/contract.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
 import { limits } from "../../../../core/limits.ts";
-import { context } from "./converting.ts";
+import { context, converted } from "./converting.ts";
 import { framesOf, readMessagesStream } from "./stream_clients.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";
 
@@ -163,6 +164,21 @@ Deno.test("null, missing, empty and object arguments are understood", () => {
   }
 });
 
+Deno.test("arguments that are no object are kept until the call ends, and become one", () => {
+  const inputs: readonly (readonly [string, Json])[] = [
+    ['"{\\"x\\":1}"', { x: 1 }],
+    ["[1,2]", { _raw: "[1,2]" }],
+    ["null", { _raw: "null" }],
+    [" ", {}],
+    [' \n {"x":1}', { x: 1 }],
+  ];
+  for (const [args, input] of inputs) {
+    const pieces = [...args].map((char) => calls(piece(0, char)));
+    const chunks = [open, calls(start(0, "call_a", "f")), ...pieces, chunk({}, "tool_calls")];
+    assertEquals(blocksOf(chunks), [use("call_a", "f", input)], args);
+  }
+});
+
 Deno.test("an empty object as a placeholder is not doubled by the arguments that follow", () => {
   const chunks = [
     open,
@@ -188,6 +204,68 @@ Deno.test("call indexes may start at 1 or be missing", () => {
     blocksOf([open, calls(bare), calls(rest), chunk({}, "tool_calls")]),
     [use("call_a", "f", { x: 1 })],
   );
+});
+
+Deno.test("a delta without index, id and name belongs to the call before it", () => {
+  const bare = (args: string): Json => calls({ function: { arguments: args } });
+  for (const id of [{ id: "call_a" }, {}]) {
+    const blocks = blocksOf([
+      open,
+      calls({ ...id, type: "function", function: { name: "f", arguments: "" } }),
+      bare('{"x"'),
+      bare(":1"),
+      bare("}"),
+      calls({ ...("id" in id ? { id: "call_b" } : {}), function: { name: "g" } }),
+      bare('{"y":2}'),
+      chunk({}, "tool_calls"),
+    ]);
+    const said = blocks.map(({ name, input }) => [name ?? null, input ?? null]);
+    assertEquals(said, [["f", { x: 1 }], ["g", { y: 2 }]]);
+  }
+});
+
+Deno.test("deltas of one list without index and id are told apart by their place in it", () => {
+  const bare = (args: string): JsonObject => ({ function: { arguments: args } });
+  const blocks = blocksOf([
+    open,
+    calls({ function: { name: "f", arguments: '{"x"' } }, { function: { name: "f" } }),
+    calls(bare(":1}"), bare('{"x":2}')),
+    chunk({}, "tool_calls"),
+  ]);
+  assertEquals(blocks.map((block) => block.input ?? null), [{ x: 1 }, { x: 2 }]);
+});
+
+Deno.test("without ids the name of another tool begins another call, a piece of a name does not", () => {
+  const named = (name: string, args: string): Json =>
+    calls({ index: 0, function: { name, arguments: args } });
+  const { memory: known } = converted("messages", "chat", {
+    model: "m",
+    max_tokens: 9,
+    messages: [{ role: "user", content: "a" }],
+    tools: ["f", "g", "get_weather", "weather"].map((name) => ({
+      name,
+      input_schema: { type: "object" },
+    })),
+  });
+  const cases: readonly (readonly [Json[], ConversionMemory, Json])[] = [
+    [[named("f", ""), named("g", "")], known, [["f", {}], ["g", {}]]],
+    [[named("f", ""), named("g", "")], {}, [["f", {}], ["g", {}]]],
+    [[named("f", '{"x":1'), named("g", '{"y":2}')], known, [["f", { unfinished: '{"x":1' }], [
+      "g",
+      { y: 2 },
+    ]]],
+    [[named("f", ""), named("f", '{"x":1}')], known, [["f", { x: 1 }]]],
+    [[named("get_", ""), named("weather", "{}")], known, [["get_weather", {}]]],
+  ];
+  for (const [deltas, memory, expected] of cases) {
+    const transcript = chatFrames([open, ...deltas, chunk({}, "tool_calls")]);
+    const { message } = readMessagesStream(
+      streamed("chat", "messages", transcript, { memory }).text,
+    );
+    assert(Array.isArray(message.content));
+    const blocks = message.content.filter(isJsonObject);
+    assertEquals<Json>(blocks.map(({ name, input }) => [name ?? null, input ?? null]), expected);
+  }
 });
 
 Deno.test("no finish reason: [DONE] is a clean end, the end of the body is not", () => {
@@ -496,6 +574,10 @@ Deno.test("too many calls and too much waiting end the stream, not the process",
   long.push(encode(calls(start(0, "call_a", "f", '{"x":"'), start(1, "call_b", "g", '{"y":"'))));
   long.push(encode(calls(piece(1, half))));
   assertThrows(() => long.push(encode(calls(piece(1, half)))), GatewayError, "too long");
+  const odd = createConvertingPipe("chat", "messages", context, {});
+  odd.push(encode(calls(start(0, "call_a", "f", '"'))));
+  odd.push(encode(calls(piece(0, half))));
+  assertThrows(() => odd.push(encode(calls(piece(0, half)))), GatewayError, "too long");
 });
 
 Deno.test("bytes of text, reasoning, refusals and arguments are counted as they are in UTF-8", () => {

@@ -406,6 +406,32 @@ Deno.test("strict is sent only when the client set it and the route knows it", (
   assertEquals(toChat({ tools }, { strict_tools: false }).dropped, ["tools.0.strict"]);
 });
 
+Deno.test("strict is left out and named where this style's vendors would refuse the schema", () => {
+  const closed = { type: "object", properties: { a: { type: "number" } }, required: ["a"] };
+  const some = { a: { type: "string" }, b: { type: "string" } };
+  const schemas: readonly JsonObject[] = [
+    // What Messages allows: optional properties, `allOf`, lists that say nothing of their items.
+    { type: "object", properties: some, required: ["a"], additionalProperties: false },
+    {
+      ...closed,
+      properties: { a: { allOf: [{ type: "number" }] } },
+      additionalProperties: false,
+    },
+    {
+      ...closed,
+      properties: { a: { type: "array", prefixItems: [{ type: "number" }] } },
+      additionalProperties: false,
+    },
+    { ...closed, additionalProperties: false, $defs: { d: { type: "object", properties: some } } },
+  ];
+  for (const input_schema of schemas) {
+    const { body, dropped } = toChat({ tools: [tool({ strict: true, input_schema })] });
+    const [written] = body.tools as JsonObject[];
+    const { strict, parameters } = written?.function as JsonObject;
+    assertEquals([strict, parameters, dropped], [undefined, input_schema, ["tools.0.strict"]]);
+  }
+});
+
 Deno.test("tools that only code may call, and tools with a hidden schema, are refused", () => {
   assertRefused(
     { tools: [tool({ allowed_callers: ["code_execution_20250825"] })] },

@@ -155,7 +155,11 @@ Deno.test("a provider with task_id, processing and succeeded, described in gatew
     if (path.startsWith("/api/files/")) {
       return new Response(mp4, { headers: { "content-type": "video/mp4" } });
     }
-    return Response.json(method === "POST" ? { code: 0, data: { task_id: 7777 } } : { data });
+    return Response.json(
+      method === "POST"
+        ? { code: 0, data: { task_id: JSON.rawJSON("7777777777777777777") } }
+        : { data },
+    );
   });
   await using world = await openMediaWorld({
     providers: { p1: provider.port },
@@ -195,7 +199,7 @@ Deno.test("a provider with task_id, processing and succeeded, described in gatew
     const now = await statusOf(world, id);
     assertEquals([now.status, now.progress], [state, progress]);
   }
-  assertEquals(provider.seen[1]!.path, "/api/tasks/7777?detail=1");
+  assertEquals(provider.seen[1]!.path, "/api/tasks/7777777777777777777?detail=1");
   const nowSeconds = Math.floor(world.gateway.clock.nowMs() / 1_000);
   data = {
     task_status: "succeeded",
