@@ -123,12 +123,12 @@ class MessageWriter {
     }
     const replayed = replayReasoning(reasoning, calls.length > 0, this.#facts);
     if (text === "" && calls.length === 0 && replayed === undefined) return [];
-    const signatures = thoughtSignatures(reasoning, this.#facts);
+    const signatures = thoughtSignatures(turn.blocks, this.#facts);
     const empty = calls.length > 0 && this.#facts.tool_call_content === "null" ? null : "";
     const message: JsonObject = { role: "assistant", content: text === "" ? empty : text };
     if (replayed !== undefined) message[replayed.field] = replayed.value;
     if (calls.length > 0) {
-      message.tool_calls = calls.map((call) => encodeCall(call, signatures.get(call.id)));
+      message.tool_calls = calls.map((call) => encodeCall(call, signatures.get(call)));
     }
     return [message];
   }

@@ -99,7 +99,7 @@ export class StreamCalls {
     const key = keyOf(delta, id, position);
     let call = this.#calls.get(key);
     if (call === undefined || isAnother(call, id, name)) {
-      call = this.#begin(key, isCustom, delta, id);
+      call = this.#begin(key, isCustom, delta);
     }
     this.#name(call, id, name);
     const text = isCustom ? inner.input : inner.arguments;
@@ -111,13 +111,13 @@ export class StreamCalls {
     else if (isJsonObject(text)) this.#arguments(call, JSON.stringify(text));
   }
 
-  #begin(key: string, custom: boolean, delta: JsonObject, id: string): Call {
+  #begin(key: string, custom: boolean, delta: JsonObject): Call {
     if (++this.#count > limits.toolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
     // Earlier calls keep their place: they are told before this one.
     this.settle();
-    const proof = readThoughtSignature(delta, id);
+    const proof = readThoughtSignature(delta);
     if (proof !== undefined) {
       const block = this.#takeBlock();
       this.#emit({ type: "reasoning_proof", block, proof });
