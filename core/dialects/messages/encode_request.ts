@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import { ephemeralMark } from "../cache_marks.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
-import type { Conversation, ToolChoice } from "../conversation/mod.ts";
+import type { Conversation, OutputFormat, ToolChoice } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { carryExtras } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";
@@ -78,7 +78,7 @@ function encodeFormat(
   facts: ResolvedFacts,
   notes: Notes,
 ): FormatPlan {
-  const { output } = conversation;
+  const output = describedInSchema(conversation.output);
   if (output === undefined) return { conversation, memory: {} };
   if (output.type === "json_schema" && facts.structured === "format") {
     const format = { type: "json_schema", schema: messagesFormatSchema(output.schema) };
@@ -96,6 +96,13 @@ function encodeFormat(
     conversation: { ...conversation, system: [...conversation.system, instruction] },
     memory: {},
   };
+}
+
+/** The style has no place for what the client says about its schema but the schema itself. */
+function describedInSchema(output: OutputFormat | undefined): OutputFormat | undefined {
+  if (output?.type !== "json_schema" || output.description === undefined) return output;
+  const { description, schema } = output;
+  return { ...output, schema: { description, ...schema } };
 }
 
 /** The answer comes as the arguments of a tool that the model must call (or may, beside the client's own tools). */
