@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
 import { limits } from "../../../../core/limits.ts";
-import { context } from "./converting.ts";
+import { context, convertedAnswer } from "./converting.ts";
 import { framesOf, joinedDetails, readChatStream } from "./stream_clients.ts";
 import { messagesFrames, type StreamCall, streamed } from "./streaming.ts";
 
@@ -169,6 +169,29 @@ function cited(index: number, words: string, title = "T"): Event[] {
     close(index),
   ];
 }
+
+Deno.test("an answer without a stop reason ends as its content says, streamed as whole", () => {
+  const endings: [Event[], JsonObject[], string][] = [
+    [
+      use(0, "toolu_1", "f", "{}"),
+      [{ type: "tool_use", id: "t", name: "f", input: {} }],
+      "tool_calls",
+    ],
+    [text(0, "a"), [{ type: "text", text: "a" }], "stop"],
+  ];
+  for (const [events, content, expected] of endings) {
+    for (const ends of [[stop(null), end], [stop("made_up"), end], [end]]) {
+      assertEquals(toChat([begin, ...events, ...ends]).finishReason, expected);
+    }
+    const body = { content, stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
+    const { choices } = convertedAnswer("messages", "chat", body);
+    assert(Array.isArray(choices) && isJsonObject(choices[0]));
+    assertEquals(choices[0].finish_reason, expected);
+  }
+  // The other way round: a call that never came is not waited for.
+  const { finishReason } = toChat([begin, ...text(0, "a"), stop("tool_use"), end]);
+  assertEquals(finishReason, "stop");
+});
 
 Deno.test("web sources are annotations on their text", () => {
   const { message } = toChat([
