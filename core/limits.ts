@@ -241,6 +241,8 @@ export const limits = {
    * one open block, and arguments that can only be changed as a whole.
    */
   bufferedBlockBytes: 8 * 1024 * 1024,
+  /** Sources of one streamed answer that a Chat client gets in one list at its end: a thousand common ones. */
+  streamCitationChars: 256 * 1024,
   /** Messages must name `max_tokens`. Above this the vendor's SDKs refuse to wait for an answer that is not streamed. */
   unstreamedOutputTokens: 21_333,
   /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under a client's patience. */

@@ -7,6 +7,7 @@ import { parseExactly } from "../exact_json.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { limits } from "../limits.ts";
 import { GatewayError } from "../errors.ts";
+import { takeToolAnswer, toolAnswerSink } from "./answer_tool.ts";
 import type { ConversionMemory } from "./contract.ts";
 import type {
   Answer,
@@ -18,7 +19,9 @@ import type {
 import type { EventSink } from "./dialect.ts";
 
 /** Restores a whole answer. */
-export function restoreAnswer(answer: Answer, memory: ConversionMemory): Answer {
+export function restoreAnswer(given: Answer, memory: ConversionMemory): Answer {
+  const { answerTool } = memory;
+  const answer = answerTool === undefined ? given : takeToolAnswer(given, answerTool);
   const blocks = answer.blocks.map((block) =>
     block.type === "tool_call" ? restoreCall(block, memory) : block
   );
@@ -30,9 +33,6 @@ export function restoreAnswer(answer: Answer, memory: ConversionMemory): Answer 
 }
 
 function restoreCall(call: ToolCallBlock, memory: ConversionMemory): AnswerBlock {
-  if (call.name === memory.answerTool) {
-    return { type: "text", path: call.path, text: inputText(call.input) };
-  }
   const name = memory.toolNames?.get(call.name) ?? call.name;
   const renamed = name === call.name ? call : { ...call, name };
   if (memory.customTools?.has(name)) {
@@ -76,23 +76,22 @@ export function needsRestoring(memory: ConversionMemory): boolean {
 
 /**
  * Restores the events of one stream on their way to `emit`. Arguments of wrapped tools are kept until their call
- * ends (at most {@linkcode limits.bufferedBlockBytes}); everything else passes at once.
+ * ends (at most {@linkcode limits.bufferedBlockBytes}), and text where it may have to make way for a structured answer;
+ * everything else passes at once.
  *
  * @throws {GatewayError} from the sink, `upstream_unreachable` when the arguments pass the bound
  */
 export function restoringSink(memory: ConversionMemory, emit: EventSink): EventSink {
   const restoration = new StreamRestoration(memory, emit);
-  return (event) => restoration.take(event);
+  const restored: EventSink = (event) => restoration.take(event);
+  return memory.answerTool === undefined ? restored : toolAnswerSink(memory.answerTool, restored);
 }
 
 class StreamRestoration {
   readonly #memory: ConversionMemory;
   readonly #emit: EventSink;
-  /** Blocks that became the answer's text. */
-  readonly #answers = new Set<number>();
   /** Wrapped calls: the pieces of their arguments so far, as joined literals without quotes. */
   readonly #held = new Map<number, { custom: boolean; json: string }>();
-  #called = false;
 
   constructor(memory: ConversionMemory, emit: EventSink) {
     this.#memory = memory;
@@ -108,23 +107,12 @@ class StreamRestoration {
       case "block_end":
         this.#release(event.block);
         return this.#emit(event);
-      case "stop":
-        return this.#emit(
-          event.stop.reason === "tool_calls" && !this.#called && this.#answers.size > 0
-            ? { ...event, stop: { ...event.stop, reason: "end" } }
-            : event,
-        );
       default:
         return this.#emit(event);
     }
   }
 
   #call(event: StreamEvent & { readonly type: "call" }): void {
-    if (event.name === this.#memory.answerTool) {
-      this.#answers.add(event.block);
-      return;
-    }
-    this.#called = true;
     const name = this.#memory.toolNames?.get(event.name) ?? event.name;
     const custom = this.#memory.customTools?.has(name) ?? false;
     if (custom || this.#memory.wrappedTools?.has(name)) {
@@ -134,9 +122,6 @@ class StreamRestoration {
   }
 
   #arguments(event: StreamEvent & { readonly type: "arguments" }): void {
-    if (this.#answers.has(event.block)) {
-      return this.#emit({ type: "text", block: event.block, json: event.json });
-    }
     const held = this.#held.get(event.block);
     if (held === undefined) return this.#emit(event);
     held.json += event.json.slice(1, -1);

@@ -1,6 +1,12 @@
 /** Request fields that more than one style writes the same way: read and written here, once. */
 import type { JsonObject } from "../json.ts";
-import type { Conversation, Effort, OutputFormat, Sampling } from "./conversation/mod.ts";
+import type {
+  Conversation,
+  Effort,
+  OutputFormat,
+  ReasoningWish,
+  Sampling,
+} from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { invalid, oneOf, optionalNumber, optionalString } from "./fields.ts";
 import type { Notes } from "./notes.ts";
@@ -56,6 +62,16 @@ const efforts = [
 /** Chat and Responses: a word for how much the model shall think. */
 export function readEffort(word: string, path: string): Effort {
   return oneOf(word, efforts, path);
+}
+
+/** How the thinking is to be shown: a word in the member `key` of the field at `path`, as something to spread. */
+export function readDisplay(
+  from: JsonObject,
+  key: string,
+  path: string,
+): Pick<ReasoningWish, "display"> {
+  const word = optionalString(from, key, `${path}.${key}`);
+  return word === undefined ? {} : { display: { word, path: `${path}.${key}` } };
 }
 
 /**

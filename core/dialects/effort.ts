@@ -3,6 +3,7 @@
  * tokens (`thinking.budget_tokens`). Both ways round agree: the budget of a word falls back into the same word.
  */
 import type { Effort, ReasoningWish } from "./conversation/mod.ts";
+import type { Notes } from "./notes.ts";
 
 /** From little to much; `none` stands apart. */
 const ladder = ["minimal", "low", "medium", "high", "xhigh", "max"] as const satisfies Effort[];
@@ -41,6 +42,13 @@ export function effortOf(wish: ReasoningWish): Effort | undefined {
   if (wish.budgetTokens <= 1_024) return "low";
   if (wish.budgetTokens < 8_192) return "medium";
   return wish.budgetTokens < 24_576 ? "high" : "xhigh";
+}
+
+/** Names a wish that cannot be carried, wherever its parts stood. */
+export function noteReasoning({ path, effortPath, display }: ReasoningWish, notes: Notes): void {
+  for (const part of [path, effortPath, display?.path]) {
+    if (part !== undefined) notes.add(part);
+  }
 }
 
 /**

@@ -83,6 +83,13 @@ export function optionalList(
   return Array.isArray(value) ? value : invalid(path, "must be a list");
 }
 
+/** Whether a list or an object has nothing in it. */
+export function isEmpty(value: Json): boolean {
+  return isJsonObject(value)
+    ? Object.keys(value).length === 0
+    : Array.isArray(value) && value.length === 0;
+}
+
 /** One of a closed set of words. */
 export function oneOf<Word extends string>(
   value: string,

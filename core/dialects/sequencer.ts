@@ -22,6 +22,11 @@ interface Waiting {
 /** What one kept event costs beside its text. */
 const eventOverheadBytes = 64;
 
+function textLength(event: BlockEvent): number {
+  if (event.type === "citation") return event.citation.url.length + event.citation.title.length;
+  return "json" in event ? event.json.length : 0;
+}
+
 export class BlockSequencer {
   readonly #write: EventSink;
   /** The live block, or -1. */
@@ -68,7 +73,7 @@ export class BlockSequencer {
     }
     if (event.type === "block_end") entry.ended = true;
     else entry.events.push(event);
-    this.#waitingBytes += eventOverheadBytes + ("json" in event ? event.json.length : 0);
+    this.#waitingBytes += eventOverheadBytes + textLength(event);
     if (this.#waitingBytes > limits.bufferedBlockBytes) {
       throw new GatewayError(
         "upstream_unreachable",

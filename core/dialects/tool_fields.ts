@@ -32,6 +32,11 @@ export function carriedChoice(choice: ToolChoice, facts: ResolvedFacts, notes: N
   return { type: "auto", path: choice.path };
 }
 
+/** Names a forced choice when no tool is left to choose: the field goes with its partner, the wish must not. */
+export function noteIdleChoice(choice: ToolChoice | undefined, notes: Notes): void {
+  if (choice?.type === "required" || choice?.type === "tool") notes.add(choice.path);
+}
+
 /** Whether a name is that of a tool that takes free text. */
 export function isCustomTool(tools: readonly Tool[], name: string): boolean {
   return tools.some((tool) => tool.type === "custom" && tool.name === name);

@@ -22,6 +22,7 @@ import type { ResolvedFacts } from "./facts.ts";
 import { hasObjectRoot } from "./json_schema.ts";
 import { schemaInObject } from "./json_schema_references.ts";
 import { Notes } from "./notes.ts";
+import { noteIdleChoice } from "./tool_fields.ts";
 import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
 
@@ -54,6 +55,7 @@ class Preparation {
       .filter((tool) => allowed === undefined || allowed.has(nameOf(tool)))
       .map((tool) => this.#tool(tool));
     const { toolChoice, parallelTools, ...rest } = conversation;
+    if (tools.length === 0) noteIdleChoice(toolChoice, this.#notes);
     const prepared: Conversation = {
       ...rest,
       tools,

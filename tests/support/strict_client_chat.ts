@@ -274,7 +274,8 @@ class StreamReader {
     const thought = delta.reasoning_content ?? delta.reasoning;
     if (typeof thought === "string") open.reasoning = (open.reasoning ?? "") + thought;
     open.details.push(...delta.reasoning_details ?? []);
-    open.annotations.push(...delta.annotations ?? []);
+    // The official library knows no such member of a delta: what comes later replaces what was there.
+    open.annotations = delta.annotations ?? open.annotations;
     for (const piece of delta.tool_calls ?? []) takeToolDelta(open.calls, piece);
     open.finish = finish_reason ?? undefined;
   }

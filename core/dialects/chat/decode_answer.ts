@@ -112,7 +112,7 @@ function decodeCalls(message: JsonObject): AnswerBlock[] {
   for (const call of list) {
     if (!isJsonObject(call)) continue;
     const id = readCallId(call.id);
-    const proof = readThoughtSignature(call, id);
+    const proof = readThoughtSignature(call);
     if (proof !== undefined) {
       blocks.push({ type: "reasoning", path: "tool_calls", text: "", proof });
     }

@@ -10,8 +10,9 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
+import type { Notes } from "../notes.ts";
 import { unsealProof } from "../reasoning_seal.ts";
-import { decodeChatContent } from "./decode_parts.ts";
+import { decodeChatContent, decodeChatMark } from "./decode_parts.ts";
 import { readDetail } from "./reasoning_details.ts";
 
 export interface DecodedMessages {
@@ -20,22 +21,42 @@ export interface DecodedMessages {
   readonly turns: readonly Turn[];
 }
 
-export function decodeChatMessages(messages: readonly Json[]): DecodedMessages {
+export function decodeChatMessages(messages: readonly Json[], notes: Notes): DecodedMessages {
   const system: TextBlock[] = [];
   const turns: Turn[] = [];
   messages.forEach((value, i) => {
     const path = `messages.${i}`;
     const message = requiredObject(value, path);
     const role = requiredString(message, "role", `${path}.role`);
-    if (role === "system" || role === "developer") {
-      const texts = instructionTexts(decodeChatContent(message.content, `${path}.content`));
-      if (turns.length === 0) system.push(...texts);
-      else turns.push({ role: "system", path, blocks: texts });
-    } else {
-      turns.push(decodeTurn(role, message, path));
-    }
+    const instructs = role === "system" || role === "developer";
+    const turn: Turn = instructs
+      ? {
+        role: "system",
+        path,
+        blocks: instructionTexts(decodeChatContent(message.content, `${path}.content`)),
+      }
+      : decodeTurn(role, message, path);
+    const marked = withMessageMark(turn, message, notes);
+    if (instructs && turns.length === 0) system.push(...marked.blocks.filter(isText));
+    else turns.push(marked);
   });
   return { system, turns };
+}
+
+function isText(block: Block): block is TextBlock {
+  return block.type === "text";
+}
+
+/** Some clients put the cache mark of a message beside its content; it means the message's last block. */
+function withMessageMark(turn: Turn, message: JsonObject, notes: Notes): Turn {
+  const mark = decodeChatMark(message, turn.path);
+  const last = turn.blocks.at(-1);
+  if (mark.cache === undefined) return turn;
+  if (last === undefined || last.cache !== undefined) {
+    notes.add(mark.cache.path);
+    return turn;
+  }
+  return { ...turn, blocks: turn.blocks.with(-1, { ...last, ...mark }) };
 }
 
 function decodeTurn(role: string, message: JsonObject, path: string): Turn {

@@ -11,7 +11,7 @@ export function decodeChatContent(content: Json | undefined, path: string): Part
 }
 
 function decodePart(part: JsonObject, path: string): PartBlock {
-  const cache = decodeMark(part);
+  const cache = decodeChatMark(part, path);
   switch (part.type) {
     case "text":
       return { type: "text", path, text: requiredString(part, "text", `${path}.text`), ...cache };
@@ -31,11 +31,18 @@ function decodePart(part: JsonObject, path: string): PartBlock {
 }
 
 /** Both forms of cache mark that Chat clients send: the vendor's, and the habit of other gateways. */
-function decodeMark(part: JsonObject): { readonly cache?: CacheMark } {
-  const mark = part.cache_control ?? part.prompt_cache_breakpoint;
-  if (!isJsonObject(mark)) return {};
-  const { ttl } = mark;
-  return { cache: ttl === "5m" || ttl === "1h" ? { ttl } : {} };
+const markMembers = ["cache_control", "prompt_cache_breakpoint"] as const;
+
+/** The mark of a part, message or tool, as something to spread. */
+export function decodeChatMark(part: JsonObject, path: string): { readonly cache?: CacheMark } {
+  for (const member of markMembers) {
+    const mark = part[member];
+    if (!isJsonObject(mark)) continue;
+    const { ttl } = mark;
+    const place = { path: `${path}.${member}` };
+    return { cache: ttl === "5m" || ttl === "1h" ? { ...place, ttl } : place };
+  }
+  return {};
 }
 
 function decodeImage(part: JsonObject, path: string): ImageBlock | DocumentBlock {

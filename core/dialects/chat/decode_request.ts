@@ -1,21 +1,15 @@
 /** Reads a Chat request into a conversation (wire notes, table B). */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import {
-  readEffort,
   readEndUser,
   readOutputFormat,
   readServiceTier,
   readTemperatureAndTopP,
 } from "../common_fields.ts";
-import type {
-  Conversation,
-  Extra,
-  OutputFormat,
-  ReasoningWish,
-  Sampling,
-} from "../conversation/mod.ts";
+import type { Conversation, Extra, OutputFormat, Sampling } from "../conversation/mod.ts";
 import {
   invalid,
+  isEmpty,
   optionalBoolean,
   optionalCount,
   optionalList,
@@ -25,8 +19,12 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
+import { Notes } from "../notes.ts";
+import { noteUnread } from "../unread_members.ts";
 import { decodeChatMessages } from "./decode_messages.ts";
+import { decodeReasoning } from "./decode_reasoning.ts";
 import { decodeChatTools } from "./decode_tools.ts";
+import { chatMembers } from "./members.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
 const known = new Set([
@@ -61,18 +59,20 @@ const known = new Set([
 
 export function decodeChatRequest(body: JsonObject): Conversation {
   refuseUncarried(body);
-  const reasoning = decodeReasoning(body);
+  const notes = new Notes();
+  const reasoning = decodeReasoning(body, notes);
   const output = decodeFormat(body);
   const maxTokens = optionalCount(body, "max_completion_tokens", "max_completion_tokens", 1) ??
     optionalCount(body, "max_tokens", "max_tokens", 1);
   const options = optionalObject(body, "stream_options", "stream_options");
   const tier = readServiceTier(body);
   const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
+  noteUnread(body, chatMembers, notes);
   return {
     from: "chat",
     model: requiredString(body, "model", "model"),
-    ...decodeChatMessages(messages),
-    ...decodeChatTools(body),
+    ...decodeChatMessages(messages, notes),
+    ...decodeChatTools(body, notes),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     sampling: decodeSampling(body),
     ...(reasoning === undefined ? {} : { reasoning }),
@@ -82,7 +82,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     ...readEndUser(body),
     ...tier,
     extras: decodeExtras(body),
-    notes: [],
+    notes: notes.list(),
   };
 }
 
@@ -95,8 +95,12 @@ function refuseUncarried(body: JsonObject): void {
   }
   if (body.logprobs === true) refuse("logprobs", "this model gives no log probabilities");
   const modalities = optionalList(body, "modalities", "modalities") ?? [];
-  if (modalities.includes("audio")) refuse("modalities", "this model does not speak");
-  if (isJsonObject(body.audio)) refuse("audio", "this model does not speak");
+  if (modalities.some((kind) => kind !== "text")) {
+    refuse("modalities", "this model answers in text only");
+  }
+  if (optionalObject(body, "audio", "audio") !== undefined) {
+    refuse("audio", "this model does not speak");
+  }
 }
 
 function decodeSampling(body: JsonObject): Sampling {
@@ -116,40 +120,6 @@ function decodeStop(stop: Json | undefined): string[] {
   return list.map((value) =>
     typeof value === "string" ? value : invalid("stop", "must be a string or a list of strings")
   );
-}
-
-function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
-  const word = optionalString(body, "reasoning_effort", "reasoning_effort");
-  if (word !== undefined) {
-    return { effort: readEffort(word, "reasoning_effort"), path: "reasoning_effort" };
-  }
-  return decodeReasoningObject(body) ?? decodeThinking(body);
-}
-
-/** The form that aggregators give to the same wish. */
-function decodeReasoningObject(body: JsonObject): ReasoningWish | undefined {
-  const reasoning = optionalObject(body, "reasoning", "reasoning");
-  if (reasoning === undefined) return undefined;
-  const effort = optionalString(reasoning, "effort", "reasoning.effort");
-  if (effort !== undefined) {
-    return { effort: readEffort(effort, "reasoning.effort"), path: "reasoning" };
-  }
-  const budgetTokens = optionalCount(reasoning, "max_tokens", "reasoning.max_tokens", 1);
-  if (budgetTokens !== undefined) return { mode: "on", budgetTokens, path: "reasoning" };
-  if (reasoning.enabled === false) return { mode: "off", path: "reasoning" };
-  return reasoning.enabled === true ? { mode: "adaptive", path: "reasoning" } : undefined;
-}
-
-/** The form that several other vendors of this style give to it. */
-function decodeThinking(body: JsonObject): ReasoningWish | undefined {
-  const path = "thinking";
-  const thinking = optionalObject(body, path, path);
-  if (thinking?.type === "disabled") return { mode: "off", path };
-  if (thinking?.type !== "enabled") return undefined;
-  const budgetTokens = optionalCount(thinking, "budget_tokens", `${path}.budget_tokens`, 1);
-  return budgetTokens === undefined
-    ? { mode: "adaptive", path }
-    : { mode: "on", budgetTokens, path };
 }
 
 function decodeFormat(body: JsonObject): OutputFormat | undefined {
@@ -177,6 +147,9 @@ function decodeSchema(given: JsonObject, path: string): OutputFormat {
   };
 }
 
+/** Objects that ask for nothing when nothing is in them. Others may ask by being there at all. */
+const harmlessWhenEmpty = new Set(["metadata", "logit_bias", "prompt_cache_options", "extra_body"]);
+
 /** Values that ask for nothing: they change no answer when they are left out. */
 function asksForNothing(name: string, value: Json): boolean {
   switch (name) {
@@ -187,7 +160,7 @@ function asksForNothing(name: string, value: Json): boolean {
     case "top_logprobs":
       return value === 0;
     default:
-      return isJsonObject(value) && Object.keys(value).length === 0;
+      return harmlessWhenEmpty.has(name) && isEmpty(value);
   }
 }
 

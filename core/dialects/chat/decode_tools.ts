@@ -10,17 +10,24 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
+import type { Notes } from "../notes.ts";
+import { decodeChatMark } from "./decode_parts.ts";
 
 type DecodedTools = Pick<
   Conversation,
   "tools" | "toolChoice" | "parallelTools" | "legacyFunctions"
 >;
 
-export function decodeChatTools(body: JsonObject): DecodedTools {
-  const functions = optionalList(body, "functions", "functions");
-  const tools = optionalList(body, "tools", "tools");
+export function decodeChatTools(body: JsonObject, notes: Notes): DecodedTools {
+  const functions = optionalList(body, "functions", "functions") ?? [];
+  const tools = optionalList(body, "tools", "tools") ?? [];
   const parallel = optionalBoolean(body, "parallel_tool_calls", "parallel_tool_calls");
-  if (functions !== undefined && functions.length > 0 && tools === undefined) {
+  const isLegacy = functions.length > 0 && tools.length === 0;
+  // The two forms exclude each other at the vendor: what the other one asks for is not read.
+  if (!isLegacy && functions.length > 0) notes.add("functions");
+  const otherChoice = isLegacy ? "tool_choice" : "function_call";
+  if ((body[otherChoice] ?? "auto") !== "auto") notes.add(otherChoice);
+  if (isLegacy) {
     return {
       tools: functions.map((item, i) => decodeFunction(item, `functions.${i}`)),
       ...decodeFunctionChoice(body.function_call),
@@ -30,7 +37,7 @@ export function decodeChatTools(body: JsonObject): DecodedTools {
     };
   }
   return {
-    tools: (tools ?? []).map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), i)),
+    tools: tools.map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), i)),
     ...decodeChoice(body.tool_choice),
     ...(parallel === undefined ? {} : { parallelTools: parallel }),
   };
@@ -40,12 +47,8 @@ function decodeTool(tool: JsonObject, i: number): Tool {
   const path = `tools.${i}`;
   const type = optionalString(tool, "type", `${path}.type`) ?? "function";
   if (type === "function") {
-    // The mark stands beside `function` in the habit of other gateways.
-    const mark = isJsonObject(tool.cache_control) ? tool.cache_control : undefined;
-    const decoded = decodeFunction(tool.function, path);
-    if (mark === undefined) return decoded;
-    const { ttl } = mark;
-    return { ...decoded, cache: ttl === "5m" || ttl === "1h" ? { ttl } : {} };
+    // The mark stands inside `function` or beside it, in the habits of other gateways.
+    return { ...decodeFunction(tool.function, path), ...decodeChatMark(tool, path) };
   }
   if (type === "custom") return decodeCustom(tool, path);
   return { type: "hosted", style: "chat", path, kind: type, runs: "server", raw: tool };
@@ -63,6 +66,7 @@ function decodeFunction(value: Json | undefined, path: string): Tool {
     ...(description === undefined ? {} : { description }),
     ...(schema === undefined ? {} : { schema }),
     ...(strict === undefined ? {} : { strict }),
+    ...decodeChatMark(item, `${path}.function`),
   };
 }
 

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Answer, AnswerText, ReasoningBlock, ToolCallBlock } from "../conversation/mod.ts";
+import { writeAnnotation } from "./annotations.ts";
 import { argumentsText } from "./encode_messages.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
 import { detailFor } from "./reasoning_details.ts";
@@ -55,9 +56,8 @@ function encodeAnnotations(texts: readonly AnswerText[]): JsonObject[] {
   const annotations: JsonObject[] = [];
   let offset = 0;
   for (const { text, citations } of texts) {
-    for (const { url, title } of citations ?? []) {
-      const place = { start_index: offset, end_index: offset + text.length };
-      annotations.push({ type: "url_citation", url_citation: { ...place, title, url } });
+    for (const citation of citations ?? []) {
+      annotations.push(writeAnnotation(citation, offset, offset + text.length));
     }
     offset += text.length;
   }

@@ -8,6 +8,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from "../conversation/mod.ts";
+import { noteMark } from "../cache_marks.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import type { Notes } from "../notes.ts";
@@ -25,7 +26,7 @@ export function encodeChatMessages(
 ): JsonObject[] {
   const writer = new MessageWriter(facts, notes);
   const system = withInstructions(conversation.system, moreInstructions);
-  const messages = system.length === 0 ? [] : [writer.system(system)];
+  const messages = writer.system(system);
   for (const turn of conversation.turns) messages.push(...writer.turn(turn));
   const lastTurn = conversation.turns.at(-1);
   if (lastTurn?.role === "assistant") writer.prefill(lastTurn, messages.at(-1));
@@ -43,13 +44,16 @@ class MessageWriter {
     this.#parts = new PartWriter(facts, notes);
   }
 
-  system(blocks: readonly Block[]): JsonObject {
-    const texts = blocks.filter((block) => block.type === "text");
-    return { role: this.#facts.system_role, content: this.#parts.texts(texts) };
+  system(blocks: readonly Block[]): JsonObject[] {
+    const parts = blocks.flatMap((block) =>
+      block.type === "text" || block.type === "foreign" ? this.#parts.parts(block) : []
+    );
+    if (parts.length === 0) return [];
+    return [{ role: this.#facts.system_role, content: this.#parts.content(parts) }];
   }
 
   turn(turn: Turn): JsonObject[] {
-    if (turn.role === "system") return [this.system(turn.blocks)];
+    if (turn.role === "system") return this.system(turn.blocks);
     return turn.role === "user" ? this.#user(turn) : this.#assistant(turn);
   }
 
@@ -94,8 +98,7 @@ class MessageWriter {
     }
     if (block.isError) this.#tellError(block, texts);
     if (texts.length === 0) texts.push({ type: "text", text: this.#facts.empty_tool_result });
-    const last = texts.at(-1);
-    if (last !== undefined) Object.assign(last, this.#parts.mark(block));
+    this.#parts.markLast(block, texts);
     return {
       role: "tool",
       tool_call_id: block.callId,
@@ -119,16 +122,16 @@ class MessageWriter {
       if (block.type === "reasoning") reasoning.push(block);
       else if (block.type === "tool_call") calls.push(block);
       else text += this.#assistantText(block);
-      if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
+      noteMark(block, this.#notes);
     }
     const replayed = replayReasoning(reasoning, calls.length > 0, this.#facts);
     if (text === "" && calls.length === 0 && replayed === undefined) return [];
-    const signatures = thoughtSignatures(reasoning, this.#facts);
+    const signatures = thoughtSignatures(turn.blocks, this.#facts);
     const empty = calls.length > 0 && this.#facts.tool_call_content === "null" ? null : "";
     const message: JsonObject = { role: "assistant", content: text === "" ? empty : text };
     if (replayed !== undefined) message[replayed.field] = replayed.value;
     if (calls.length > 0) {
-      message.tool_calls = calls.map((call) => encodeCall(call, signatures.get(call.id)));
+      message.tool_calls = calls.map((call) => encodeCall(call, signatures.get(call)));
     }
     return [message];
   }

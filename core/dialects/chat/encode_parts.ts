@@ -1,8 +1,7 @@
 /** Writes content blocks as Chat content: strings, text parts, images, files. */
 import type { JsonObject } from "../../json.ts";
-import { CacheMarkCounter, ephemeralMark } from "../cache_marks.ts";
+import { CacheMarkCounter, ephemeralMark, type Markable, noteMark } from "../cache_marks.ts";
 import type {
-  CacheMark,
   DocumentBlock,
   ImageBlock,
   TextBlock,
@@ -43,12 +42,7 @@ export class PartWriter {
     this.#marks = new CacheMarkCounter(notes);
   }
 
-  /** Text blocks only: a string where one is enough, else parts, which keep the borders between the blocks. */
-  texts(blocks: readonly TextBlock[]): string | TextPart[] {
-    return this.joinTexts(blocks.map((block) => this.#text(block)));
-  }
-
-  /** The same for parts that are written already. */
+  /** Texts only: a string where one is enough, else parts, which keep the borders between them. */
   joinTexts(parts: readonly TextPart[]): string | TextPart[] {
     const [first] = parts;
     if (first === undefined) return "";
@@ -70,6 +64,7 @@ export class PartWriter {
       case "document":
         return this.#document(block);
       case "search_result":
+        if (block.citations === true) this.#notes.add(`${block.path}.citations`);
         return [{ type: "text", text: searchResultText(block), ...this.mark(block) }];
       case "foreign": {
         const text = renderForeign(block, this.#notes);
@@ -79,9 +74,10 @@ export class PartWriter {
   }
 
   /** The cache mark of a block in the route's form, as something to spread; named when the route has none. */
-  mark(block: { readonly cache?: CacheMark; readonly path: string }): JsonObject {
+  mark(block: Markable): JsonObject {
     const kind = this.#facts.cache_marks;
-    const mark = this.#marks.take(block, kind !== "none");
+    // A string cannot be marked.
+    const mark = this.#marks.take(block, kind !== "none" && this.#facts.text_parts);
     if (mark === undefined) return {};
     if (kind === "breakpoint") return { prompt_cache_breakpoint: { mode: "explicit" } };
     return { cache_control: ephemeralMark(mark) };
@@ -103,20 +99,31 @@ export class PartWriter {
   }
 
   #unmarked(block: ImageBlock): JsonObject {
-    if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
+    noteMark(block, this.#notes);
     return {};
+  }
+
+  /** Puts the mark of a block that became several parts onto the last of them. */
+  markLast(block: Markable, parts: readonly Part[]): void {
+    if (block.cache === undefined) return;
+    const last = parts.at(-1);
+    const cannotHold = last?.type === "image_url" && this.#facts.cache_marks !== "cache_control";
+    if (last === undefined || cannotHold) noteMark(block, this.#notes);
+    else if (!isMarked(last)) Object.assign(last, this.mark(block));
   }
 
   #document(block: DocumentBlock): Part[] {
     const { source, path } = block;
-    if (block.citations) this.#notes.add(`${path}.citations`);
+    if (block.citations === true) this.#notes.add(`${path}.citations`);
     switch (source.kind) {
       case "text":
         return [{ type: "text", text: documentHeading(block) + source.text, ...this.mark(block) }];
       case "blocks": {
         const head = documentHeading(block);
         const parts = source.blocks.flatMap((inner) => this.parts(inner));
-        return head === "" ? parts : [{ type: "text", text: head.trimEnd() }, ...parts];
+        if (head !== "") parts.unshift({ type: "text", text: head.trimEnd() });
+        this.markLast(block, parts);
+        return parts;
       }
       case "file":
         return refuseForeignFile(path);
@@ -129,6 +136,8 @@ export class PartWriter {
 
   #file(block: DocumentBlock, mediaType: string, data: string): MediaPart {
     requireDocuments(block.path, this.#facts);
+    // The part has room for a name only.
+    if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
     return {
       type: "file",
       file: {
@@ -140,6 +149,6 @@ export class PartWriter {
   }
 }
 
-function isMarked(part: TextPart): boolean {
+function isMarked(part: Part): boolean {
   return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
 }

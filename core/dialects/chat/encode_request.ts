@@ -1,10 +1,11 @@
 /** Writes a conversation as a Chat request (wire notes, table A). */
 import type { JsonObject } from "../../json.ts";
+import { placeAutomaticMark } from "../cache_marks.ts";
 import { writeEndUserAndTier, writeTemperatureAndTopP } from "../common_fields.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
-import { effortOf, nearestEffort } from "../effort.ts";
+import { effortOf, nearestEffort, noteReasoning } from "../effort.ts";
 import { carryExtras, stopPath } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";
 import { refuse } from "../fields.ts";
@@ -15,11 +16,12 @@ import { encodeChatMessages } from "./encode_messages.ts";
 import { encodeChatTools } from "./encode_tools.ts";
 
 export function encodeChatRequest(
-  conversation: Conversation,
+  given: Conversation,
   options: ConversionOptions,
 ): EncodedRequest {
   const facts = resolveFacts("chat", options.facts);
   const notes = new Notes();
+  const conversation = placeAutomaticMark(given, facts, notes);
   const body: JsonObject = { model: options.upstreamModel };
   const format = encodeOutputFormat(conversation.output, facts, notes, {
     encodeSchema: (output) => encodeSchema(output, notes),
@@ -55,6 +57,9 @@ function endsWithAssistant(conversation: Conversation): boolean {
   return conversation.turns.at(-1)?.role === "assistant";
 }
 
+/** Words of other styles for reasoning that is shown in whatever form. */
+const openDisplays: ReadonlySet<string> = new Set(["auto", "summarized"]);
+
 function encodeSampling(
   conversation: Conversation,
   facts: ResolvedFacts,
@@ -87,13 +92,17 @@ function encodeReasoning(
   if (withTools) {
     // Leaving the field out is not enough: the vendor's default trips over tools too.
     body.reasoning_effort = "none";
-    if (reasoning !== undefined && wanted !== "none") notes.add(reasoning.path);
+    if (reasoning !== undefined && wanted !== "none") noteReasoning(reasoning, notes);
     return;
   }
-  if (reasoning === undefined || wanted === undefined) return;
+  if (reasoning === undefined) return;
+  // What is shown is the server's choice, and a client that leaves it open gets just that.
+  const { display } = reasoning;
+  if (display !== undefined && !openDisplays.has(display.word)) notes.add(display.path);
+  if (wanted === undefined) return;
   const effort = nearestEffort(wanted, facts.efforts);
   if (effort !== undefined) body.reasoning_effort = effort;
-  else if (wanted !== "none") notes.add(reasoning.path);
+  else if (wanted !== "none") noteReasoning(reasoning, notes);
 }
 
 function encodeSchema(

@@ -3,7 +3,7 @@
  * list with proofs), and Google's thought signature in the `extra_content` of a tool call.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
+import type { Block, ReasoningBlock, ReasoningProof, ToolCallBlock } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { sealProof, unsealProof } from "../reasoning_seal.ts";
 
@@ -63,32 +63,38 @@ function messagesDetail(
     : [{ type: "reasoning.encrypted", data: proof.data, format: messagesFormat }];
 }
 
-/** Thought signatures by the id of the call they belong to. */
+/**
+ * The thought signatures of a turn, by the call they belong to. Each stands directly before its call, so the next call
+ * owns it. The place decides and not the id: ids change on their way through clients and other styles.
+ */
 export function thoughtSignatures(
-  blocks: readonly ReasoningBlock[],
+  blocks: readonly Block[],
   facts: ResolvedFacts,
-): ReadonlyMap<string, Json> {
-  const found = new Map<string, Json>();
+): ReadonlyMap<ToolCallBlock, Json> {
+  const found = new Map<ToolCallBlock, Json>();
   if (facts.reasoning_replay !== "extra_content") return found;
-  for (const { proof } of blocks) {
-    if (proof?.kind !== "detail" || proof.signer !== google) continue;
-    const { call_id, extra_content } = proof.detail;
-    if (typeof call_id === "string" && extra_content !== undefined) {
-      found.set(call_id, extra_content);
-    }
+  // More than one waits only where a client moved all reasoning to the front of its turn.
+  const waiting: Json[] = [];
+  for (const block of blocks) {
+    if (block.type === "reasoning") waiting.push(...thoughtSignature(block));
+    if (block.type !== "tool_call") continue;
+    const next = waiting.shift();
+    if (next !== undefined) found.set(block, next);
   }
   return found;
 }
 
+function thoughtSignature({ proof }: ReasoningBlock): Json[] {
+  if (proof?.kind !== "detail" || proof.signer !== google) return [];
+  const { extra_content } = proof.detail;
+  return extra_content === undefined ? [] : [extra_content];
+}
+
 /** The thought signature of a tool call, as reasoning that stands before it. */
-export function readThoughtSignature(call: JsonObject, callId: string): ReasoningProof | undefined {
-  const extra = call.extra_content;
-  if (!isJsonObject(extra) || !isJsonObject(extra.google)) return undefined;
-  return {
-    kind: "detail",
-    signer: google,
-    detail: { call_id: callId, extra_content: extra },
-  };
+export function readThoughtSignature(call: JsonObject): ReasoningProof | undefined {
+  const { extra_content } = call;
+  if (!isJsonObject(extra_content) || !isJsonObject(extra_content.google)) return undefined;
+  return { kind: "detail", signer: google, detail: { extra_content } };
 }
 
 /** One entry of `reasoning_details`: its text, and its proof if it has one. */

@@ -122,7 +122,7 @@ export class StreamCalls {
     const key = keyOf(delta, id, place.position);
     let call = this.#find(key, { id, name, alone: place.alone });
     if (call === undefined || this.#isAnother(call, id, name)) {
-      call = this.#begin(key, isCustom, delta, id);
+      call = this.#begin(key, isCustom, delta);
     }
     this.#name(call, id, name);
     const text = isCustom ? inner.input : inner.arguments;
@@ -160,13 +160,13 @@ export class StreamCalls {
     return call.told || call.id === "";
   }
 
-  #begin(key: string, custom: boolean, delta: JsonObject, id: string): Call {
+  #begin(key: string, custom: boolean, delta: JsonObject): Call {
     if (++this.#count > limits.toolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
     // Earlier calls keep their place: they are told before this one.
     this.settle();
-    const proof = readThoughtSignature(delta, id);
+    const proof = readThoughtSignature(delta);
     if (proof !== undefined) {
       const block = this.#takeBlock();
       this.#emit({ type: "reasoning_proof", block, proof });

@@ -4,9 +4,9 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Citation, Stop, StreamEvent } from "../conversation/mod.ts";
+import type { Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
-import { literalLength } from "../json_literal.ts";
+import { StreamAnnotations } from "./annotations.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
 import { detailFor } from "./reasoning_details.ts";
 import { writeChatUsage } from "./write_usage.ts";
@@ -30,10 +30,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   /** Index of the reasoning detail of the block that is open. */
   #details = -1;
   #detailBlock = -1;
-  #textChars = 0;
-  #citations: { readonly block: number; readonly citation: Citation }[] = [];
-  #textBlock = -1;
-  #textStart = 0;
+  readonly #annotations = new StreamAnnotations();
   #sawRefusal = false;
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
@@ -66,7 +63,7 @@ export class ChatStreamEncoder implements StreamEncoder {
       case "reasoning_proof":
         return this.#proof(event);
       case "citation":
-        this.#citations.push(event);
+        this.#annotations.cite(event.block, event.citation);
         return "";
       case "stop":
         this.#stop = event.stop;
@@ -109,11 +106,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   #text(block: number, json: string): string {
-    if (block !== this.#textBlock) {
-      this.#textBlock = block;
-      this.#textStart = this.#textChars;
-    }
-    this.#textChars += literalLength(json);
+    this.#annotations.text(block, json);
     return this.#chunk(`{"content":${json}}`);
   }
 
@@ -169,32 +162,20 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   #blockEnd(block: number): string {
+    this.#annotations.endBlock(block);
     const call = this.#calls.get(block);
-    if (call === undefined) return this.#annotations(block);
+    if (call === undefined) return "";
     // Clients parse the arguments, and `""` is no JSON.
     const missing = call.hasArguments || call.custom ? "" : this.#arguments(block, '"{}"');
     this.#calls.delete(block);
     return missing;
   }
 
-  #annotations(block: number): string {
-    if (this.#citations.length === 0) return "";
-    const annotations = this.#citations.filter((entry) => entry.block === block).map((entry) => ({
-      type: "url_citation",
-      url_citation: {
-        start_index: this.#textStart,
-        end_index: this.#textChars,
-        title: entry.citation.title,
-        url: entry.citation.url,
-      },
-    }));
-    this.#citations = this.#citations.filter((entry) => entry.block !== block);
-    return annotations.length === 0 ? "" : this.#chunk(JSON.stringify({ annotations }));
-  }
-
   #end(): string {
     let out = "";
     for (const block of [...this.#calls.keys()]) out += this.#blockEnd(block);
+    const annotations = this.#annotations.list();
+    if (annotations.length > 0) out += this.#chunk(JSON.stringify({ annotations }));
     const { explanation } = this.#stop;
     if (this.#stop.reason === "refusal" && !this.#sawRefusal && explanation !== undefined) {
       out += this.#chunk(JSON.stringify({ refusal: explanation }));

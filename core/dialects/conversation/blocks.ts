@@ -14,6 +14,8 @@ export type Block =
 
 /** A prompt-cache mark on a block or tool. */
 export interface CacheMark {
+  /** Where the client wrote it; not every client writes it onto the block itself. */
+  readonly path: string;
   /** Absent: the vendor's default (5 minutes at Messages). */
   readonly ttl?: "5m" | "1h";
 }

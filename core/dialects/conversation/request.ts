@@ -75,11 +75,13 @@ export interface ReasoningWish {
   readonly effort?: Effort;
   readonly budgetTokens?: number;
   /** How the thinking is shown: Messages `display`, Responses `summary`, in the client's word. */
-  readonly display?: string;
+  readonly display?: { readonly word: string; readonly path: string };
   /** The client wants encrypted reasoning back to replay it (Responses `include`). */
   readonly encrypted?: boolean;
   /** Path of the field that carried it. */
   readonly path: string;
+  /** Path of the effort, where it stood in a field of its own. */
+  readonly effortPath?: string;
 }
 
 export type OutputFormat =

@@ -81,14 +81,15 @@ export function decodeText(block: JsonObject, path: string): TextBlock {
   };
 }
 
-/** The block's `cache_control`, as something to spread. */
+/** The `cache_control` of a block, or of the request itself (no path), as something to spread. */
 export function decodeCache(block: JsonObject, path: string): { readonly cache?: CacheMark } {
   const mark = block.cache_control;
   if (mark === undefined || mark === null) return {};
-  const { ttl } = requiredObject(mark, `${path}.cache_control`);
-  if (ttl === undefined || ttl === null) return { cache: {} };
-  if (ttl !== "5m" && ttl !== "1h") invalid(`${path}.cache_control.ttl`, "must be 5m or 1h");
-  return { cache: { ttl } };
+  const markPath = path === "" ? "cache_control" : `${path}.cache_control`;
+  const { ttl } = requiredObject(mark, markPath);
+  if (ttl === undefined || ttl === null) return { cache: { path: markPath } };
+  if (ttl !== "5m" && ttl !== "1h") invalid(`${markPath}.ttl`, "must be 5m or 1h");
+  return { cache: { path: markPath, ttl } };
 }
 
 function decodeImage(block: JsonObject, path: string): ImageBlock {

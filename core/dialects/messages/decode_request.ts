@@ -1,7 +1,8 @@
 /** Reads a Messages request into a conversation (wire notes, tables A and B). */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import { readTemperatureAndTopP } from "../common_fields.ts";
+import { readDisplay, readTemperatureAndTopP } from "../common_fields.ts";
 import type {
+  Block,
   Conversation,
   Effort,
   Extra,
@@ -13,6 +14,7 @@ import type {
 } from "../conversation/mod.ts";
 import {
   invalid,
+  isEmpty,
   oneOf,
   optionalBoolean,
   optionalCount,
@@ -24,8 +26,10 @@ import {
   requiredString,
 } from "../fields.ts";
 import { Notes } from "../notes.ts";
+import { noteUnread } from "../unread_members.ts";
 import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
+import { messagesMembers } from "./members.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
 const known = new Set([
@@ -61,8 +65,9 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
     refuse("max_tokens", "0 only warms a prompt cache, which this model's provider does not offer");
   }
   const cache = decodeCache(body, "").cache;
-  const format = decodeFormat(body);
-  const reasoning = decodeReasoning(body, notes);
+  const format = decodeFormat(body, notes);
+  const reasoning = decodeReasoning(body);
+  noteUnread(body, messagesMembers, notes);
   return {
     from: "messages",
     model: requiredString(body, "model", "model"),
@@ -103,8 +108,24 @@ function decodeTurns(body: JsonObject): Turn[] {
       ["user", "assistant", "system"],
       `${path}.role`,
     );
-    return { role, path, blocks: decodeContent(message.content, `${path}.content`) };
+    const blocks = decodeContent(message.content, `${path}.content`);
+    for (const block of blocks) requireRole(role, block);
+    return { role, path, blocks };
   });
+}
+
+/** What the vendor takes from one role only. Blocks that it alone knows are left to it. */
+function requireRole(role: Turn["role"], block: Block): void {
+  if (block.type === "text" || block.type === "foreign") return;
+  const { path } = block;
+  if (role === "system") invalid(path, "system messages hold only text");
+  if (role !== "user") return;
+  if (block.type === "tool_call") {
+    invalid(path, "`tool_use` blocks can only be in `assistant` messages");
+  }
+  if (block.type === "reasoning") {
+    invalid(path, "`thinking` blocks can only be in `assistant` messages");
+  }
 }
 
 function decodeSampling(body: JsonObject): Sampling {
@@ -124,20 +145,17 @@ function stopSequence(value: Json, i: number): string {
 
 const efforts = ["low", "medium", "high", "xhigh", "max"] as const satisfies readonly Effort[];
 
-function decodeReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefined {
+function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
   const config = optionalObject(body, "output_config", "output_config") ?? {};
-  for (const key of Object.keys(config)) {
-    if (key !== "effort" && key !== "format") notes.add(`output_config.${key}`);
-  }
   const word = optionalString(config, "effort", "output_config.effort");
   const effort = word === undefined ? undefined : oneOf(word, efforts, "output_config.effort");
-  const thinking = optionalObject(body, "thinking", "thinking");
-  const withEffort = effort === undefined ? {} : { effort };
+  const path = "thinking";
+  const thinking = optionalObject(body, path, path);
+  const withEffort = effort === undefined ? {} : { effort, effortPath: "output_config.effort" };
   if (thinking === undefined) {
     return effort === undefined ? undefined : { effort, path: "output_config.effort" };
   }
-  const display = optionalString(thinking, "display", "thinking.display");
-  const shared = { ...withEffort, ...(display === undefined ? {} : { display }), path: "thinking" };
+  const shared = { ...withEffort, ...readDisplay(thinking, "display", path), path };
   switch (thinking.type) {
     case "disabled":
       return { mode: "off", ...shared };
@@ -155,9 +173,12 @@ function decodeReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefi
   }
 }
 
-function decodeFormat(body: JsonObject): OutputFormat | undefined {
+function decodeFormat(body: JsonObject, notes: Notes): OutputFormat | undefined {
   const config = optionalObject(body, "output_config", "output_config");
-  const [format, path] = config?.format !== undefined && config.format !== null
+  const isNewer = config?.format !== undefined && config.format !== null;
+  // The older field says the same; beside the newer one nobody reads it.
+  if (isNewer && isJsonObject(body.output_format)) notes.add("output_format");
+  const [format, path] = isNewer
     ? [config.format, "output_config.format"]
     : [body.output_format, "output_format"];
   if (format === undefined || format === null) return undefined;
@@ -186,11 +207,18 @@ function decodeTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
   };
 }
 
+/** Lists that ask for nothing when nothing is in them. */
+const harmlessWhenEmpty = new Set(["mcp_servers", "fallbacks"]);
+
+function asksForNothing(name: string, value: Json): boolean {
+  return harmlessWhenEmpty.has(name) && isEmpty(value);
+}
+
 function decodeExtras(body: JsonObject): Extra[] {
   const extras: Extra[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name) || ignored.has(name) || value === undefined || value === null) continue;
-    if (Array.isArray(value) && value.length === 0) continue;
+    if (asksForNothing(name, value)) continue;
     extras.push({ name, path: name, value, otherwise: refused.has(name) ? "refuse" : "note" });
   }
   return extras;

@@ -1,9 +1,8 @@
 /** Writes content blocks as Messages blocks (wire notes, table B). */
 import type { JsonObject } from "../../json.ts";
-import { CacheMarkCounter, ephemeralMark } from "../cache_marks.ts";
+import { CacheMarkCounter, ephemeralMark, type Markable } from "../cache_marks.ts";
 import type {
   Block,
-  CacheMark,
   DocumentBlock,
   ImageBlock,
   ReasoningBlock,
@@ -48,7 +47,7 @@ export class BlockWriter {
   }
 
   /** The cache mark of a block or tool, as something to spread; named when there are too many. */
-  mark(part: { readonly cache?: CacheMark; readonly path: string }): JsonObject {
+  mark(part: Markable): JsonObject {
     const mark = this.#marks.take(part, this.#facts.cache_marks !== "none");
     return mark === undefined ? {} : { cache_control: ephemeralMark(mark) };
   }

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import { ephemeralMark } from "../cache_marks.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
-import type { Conversation, ToolChoice } from "../conversation/mod.ts";
+import type { Conversation, OutputFormat, ToolChoice } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { carryExtras } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";
@@ -78,7 +78,7 @@ function encodeFormat(
   facts: ResolvedFacts,
   notes: Notes,
 ): FormatPlan {
-  const { output } = conversation;
+  const output = describedInSchema(conversation.output);
   if (output === undefined) return { conversation, memory: {} };
   if (output.type === "json_schema" && facts.structured === "format") {
     const format = { type: "json_schema", schema: messagesFormatSchema(output.schema) };
@@ -86,7 +86,7 @@ function encodeFormat(
   }
   if (output.type === "json_schema" && facts.structured === "tool") {
     return {
-      conversation: withAnswerTool(conversation, output.schema),
+      conversation: withAnswerTool(conversation, output.schema, facts, notes),
       memory: { answerTool },
     };
   }
@@ -98,12 +98,30 @@ function encodeFormat(
   };
 }
 
-/** The answer comes as the arguments of a tool that the model must call (or may, beside the client's own tools). */
-function withAnswerTool(conversation: Conversation, schema: JsonObject): Conversation {
+/** The style has no place for what the client says about its schema but the schema itself. */
+function describedInSchema(output: OutputFormat | undefined): OutputFormat | undefined {
+  if (output?.type !== "json_schema" || output.description === undefined) return output;
+  const { description, schema } = output;
+  return { ...output, schema: { description, ...schema } };
+}
+
+/**
+ * The answer comes as the arguments of a tool that the model must call (or may, beside the client's own tools): once,
+ * where that can be asked for.
+ */
+function withAnswerTool(
+  conversation: Conversation,
+  schema: JsonObject,
+  facts: ResolvedFacts,
+  notes: Notes,
+): Conversation {
   const path = conversation.output?.path ?? "response_format";
-  const toolChoice: ToolChoice = conversation.tools.length === 0
-    ? { type: "tool", name: answerTool, path }
-    : { type: "required", path };
+  const toolChoice = answerChoice(conversation, path);
+  // The client left the model a choice that it does not have any more.
+  if (toolChoice.type === "required" && conversation.toolChoice?.type === "auto") {
+    notes.add(conversation.toolChoice.path);
+  }
+  const onlyAnswer = toolChoice.type === "tool" && toolChoice.name === answerTool;
   const tool = {
     type: "function" as const,
     path,
@@ -111,7 +129,19 @@ function withAnswerTool(conversation: Conversation, schema: JsonObject): Convers
     description: "Give your final answer by calling this tool.",
     schema,
   };
-  return { ...conversation, tools: [...conversation.tools, tool], toolChoice };
+  return {
+    ...conversation,
+    tools: [...conversation.tools, tool],
+    toolChoice,
+    ...(onlyAnswer && facts.parallel_flag ? { parallelTools: false } : {}),
+  };
+}
+
+function answerChoice({ tools, toolChoice }: Conversation, path: string): ToolChoice {
+  if (toolChoice?.type === "tool") return toolChoice;
+  // Hosted tools are left out on the way to another vendor.
+  const hasOwn = tools.some((tool) => tool.type !== "hosted") && toolChoice?.type !== "none";
+  return hasOwn ? { type: "required", path } : { type: "tool", name: answerTool, path };
 }
 
 function encodeIdentity(conversation: Conversation, body: JsonObject): void {

@@ -1,9 +1,12 @@
 /** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { Conversation } from "../conversation/mod.ts";
-import { budgetOf, effortOf, leastBudgetTokens, nearestEffort } from "../effort.ts";
+import { budgetOf, effortOf, leastBudgetTokens, nearestEffort, noteReasoning } from "../effort.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import type { Notes } from "../notes.ts";
+
+/** The vendor's word for thinking that is not shown. */
+const hidden = "omitted";
 
 /**
  * Adds `thinking` and the effort to the body. Thinking is never switched on unasked. A budget must stay below
@@ -26,11 +29,13 @@ export function encodeThinking(
     return false;
   }
   if (facts.thinking === "none") {
-    notes.add(wish.path);
+    noteReasoning(wish, notes);
     return false;
   }
   if (facts.thinking === "adaptive") {
-    body.thinking = { type: "adaptive", ...display(wish.display) };
+    // The vendor's own default for these models is to show nothing.
+    const shows = wish.display !== undefined && wish.display.word !== hidden;
+    body.thinking = { type: "adaptive", ...(shows ? { display: "summarized" } : {}) };
     const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
     if (effort !== undefined) body.output_config = { effort };
     return true;
@@ -44,10 +49,16 @@ export function encodeThinking(
   // The vendor refuses thinking beside a forced tool, budgets that are too small to think in, and a tool loop whose
   // running turn does not begin with the thinking that led to it.
   if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(body.messages)) {
-    notes.add(wish.path);
+    noteReasoning(wish, notes);
     return false;
   }
-  body.thinking = { type: "enabled", budget_tokens: budget };
+  // These models show what they think unless they are told not to.
+  const hides = wish.display?.word === hidden;
+  body.thinking = {
+    type: "enabled",
+    budget_tokens: budget,
+    ...(hides ? { display: hidden } : {}),
+  };
   return true;
 }
 
@@ -63,11 +74,6 @@ function startsWith(message: Json | undefined, types: readonly string[]): boolea
   const content = isJsonObject(message) ? message.content : undefined;
   const first = Array.isArray(content) ? content[0] : undefined;
   return isJsonObject(first) && types.some((type) => type === first.type);
-}
-
-/** A Responses client that asked for summaries wants to see them. */
-function display(word: string | undefined): JsonObject {
-  return word === undefined || word === "omitted" ? {} : { display: "summarized" };
 }
 
 /** Adds temperature, top_p, top_k and the stop sequences, as far as the model takes them. */

@@ -4,7 +4,7 @@ import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation
 import type { ResolvedFacts } from "../facts.ts";
 import { allowsStrictMessages } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
-import { carriedChoice, dropHostedTool } from "../tool_fields.ts";
+import { carriedChoice, dropHostedTool, noteIdleChoice } from "../tool_fields.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
 /** Adds `tools` and `tool_choice` to the body. */
@@ -20,7 +20,7 @@ export function encodeMessagesTools(
     if (tool.type === "hosted") dropHostedTool(tool, conversation.toolChoice, notes);
     else tools.push(encodeTool(tool, facts, writer));
   }
-  if (tools.length === 0) return;
+  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
   body.tools = tools;
   const choice = encodeChoice(conversation.toolChoice, facts, notes);
   const single = conversation.parallelTools === false;

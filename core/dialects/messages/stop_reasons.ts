@@ -13,7 +13,10 @@ const meanings: ReadonlyMap<string, StopReason> = new Map([
   ["refusal", "refusal"],
 ]);
 
-/** Reads the reason and what belongs to it. An answer with calls is one that waits for their results. */
+/**
+ * Reads the reason and what belongs to it. Unknown words and none at all mean the plain end. An answer with calls is
+ * one that waits for their results, and one without any has nothing to wait for, whatever the server says.
+ */
 export function readMessagesStop(
   from: {
     readonly stop_reason?: Json;
@@ -24,7 +27,8 @@ export function readMessagesStop(
 ): Stop {
   const { stop_reason, stop_sequence, stop_details } = from;
   const known = typeof stop_reason === "string" ? meanings.get(stop_reason) : undefined;
-  const reason = (known ?? "end") === "end" && hasCalls ? "tool_calls" : known ?? "end";
+  const said = known === undefined || known === "tool_calls" ? "end" : known;
+  const reason = said === "end" && hasCalls ? "tool_calls" : said;
   const explanation = isJsonObject(stop_details) ? stop_details.explanation : undefined;
   return {
     reason,

@@ -32,6 +32,8 @@ export class MessagesStreamDecoder implements StreamDecoder {
   #blocks = 0;
   #open: OpenBlock | undefined;
   #hasCalls = false;
+  /** Some servers end an answer without a reason; then the answer itself tells it. */
+  #stopTold = false;
   #tier: string | undefined;
   #finished = false;
   #emit: EventSink = () => {};
@@ -77,6 +79,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
       case "message_stop":
         this.#finished = true;
         this.#blockStop();
+        if (!this.#stopTold) this.#tellStop({});
         return this.#emit({ type: "end" });
       case "ping":
         return this.#emit({ type: "ping" });
@@ -108,11 +111,16 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#counts = counts;
     this.#report(report);
     const delta = isJsonObject(value.delta) ? value.delta : {};
-    if (typeof delta.stop_reason !== "string") return;
+    if (typeof delta.stop_reason === "string") this.#tellStop(delta);
+  }
+
+  #tellStop(delta: JsonObject): void {
+    this.#stopTold = true;
+    const { stop_reason: raw } = delta;
     this.#emit({
       type: "stop",
       stop: readMessagesStop(delta, this.#hasCalls),
-      raw: delta.stop_reason,
+      ...(typeof raw === "string" ? { raw } : {}),
       ...(this.#tier === undefined ? {} : { serviceTier: this.#tier }),
     });
   }

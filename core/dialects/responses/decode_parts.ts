@@ -11,7 +11,7 @@ export function decodeParts(content: Json | undefined, path: string): PartBlock[
 }
 
 function decodePart(part: JsonObject, path: string): PartBlock {
-  const cache = decodeMark(part);
+  const cache = decodeMark(part, path);
   switch (part["type"]) {
     case "input_text":
     case "output_text":
@@ -35,8 +35,9 @@ function decodePart(part: JsonObject, path: string): PartBlock {
   }
 }
 
-function decodeMark(part: JsonObject): { readonly cache?: CacheMark } {
-  return isJsonObject(part["prompt_cache_breakpoint"]) ? { cache: {} } : {};
+function decodeMark(part: JsonObject, path: string): { readonly cache?: CacheMark } {
+  const member = "prompt_cache_breakpoint";
+  return isJsonObject(part[member]) ? { cache: { path: `${path}.${member}` } } : {};
 }
 
 function decodeImage(part: JsonObject, path: string): ImageBlock {

@@ -1,6 +1,7 @@
 /** Reads a Responses request into a conversation (wire notes, section 3). */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import {
+  readDisplay,
   readEffort,
   readEndUser,
   readOutputFormat,
@@ -15,6 +16,7 @@ import type {
   TextBlock,
 } from "../conversation/mod.ts";
 import {
+  isEmpty,
   optionalBoolean,
   optionalCount,
   optionalList,
@@ -25,8 +27,10 @@ import {
   requiredString,
 } from "../fields.ts";
 import { Notes } from "../notes.ts";
+import { noteUnread } from "../unread_members.ts";
 import { decodeInput } from "./decode_items.ts";
 import { decodeResponsesTools } from "./decode_tools.ts";
+import { responsesMembers } from "./members.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
 const known = new Set([
@@ -67,6 +71,7 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
   const encrypted = decodeInclude(body, notes);
   const reasoning = decodeReasoning(body, encrypted);
   const output = decodeFormat(text);
+  noteUnread(body, responsesMembers, notes);
   return {
     from: "responses",
     model: requiredString(body, "model", "model"),
@@ -121,12 +126,14 @@ function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | 
   const reasoning = optionalObject(body, "reasoning", "reasoning");
   if (reasoning === undefined) return undefined;
   const word = optionalString(reasoning, "effort", "reasoning.effort");
-  const summary = optionalString(reasoning, "summary", "reasoning.summary") ??
-    optionalString(reasoning, "generate_summary", "reasoning.generate_summary");
-  if (word === undefined && summary === undefined) return undefined;
+  const display = {
+    ...readDisplay(reasoning, "generate_summary", "reasoning"),
+    ...readDisplay(reasoning, "summary", "reasoning"),
+  };
+  if (word === undefined && display.display === undefined) return undefined;
   return {
     ...(word === undefined ? {} : { effort: readEffort(word, "reasoning.effort") }),
-    ...(summary === undefined ? {} : { display: summary }),
+    ...display,
     ...(encrypted ? { encrypted } : {}),
     path: "reasoning",
   };
@@ -152,12 +159,19 @@ function decodeSchema(format: JsonObject, path: string): OutputFormat {
   };
 }
 
+/** Objects and lists that ask for nothing when nothing is in them. Others may ask by being there at all. */
+const harmlessWhenEmpty = new Set([
+  "metadata",
+  "client_metadata",
+  "context_management",
+  "prompt_cache_options",
+]);
+
 /** Values that ask for nothing: they change no answer when they are left out. */
 function asksForNothing(name: string, value: Json): boolean {
   if (name === "truncation") return value === "disabled";
   if (name === "verbosity") return value === "medium";
-  if (Array.isArray(value)) return value.length === 0;
-  return isJsonObject(value) && Object.keys(value).length === 0;
+  return harmlessWhenEmpty.has(name) && isEmpty(value);
 }
 
 function decodeExtras(body: JsonObject, text: JsonObject): Extra[] {

@@ -8,6 +8,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from "../conversation/mod.ts";
+import { noteMark } from "../cache_marks.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import type { Notes } from "../notes.ts";
@@ -39,7 +40,7 @@ export function encodeInput(
   const system = withInstructions(conversation.system, moreInstructions);
   const asItem = conversation.output?.type === "json_object" ||
     (facts.cache_marks === "breakpoint" && system.some((block) => block.cache !== undefined));
-  const input = system.length > 0 && asItem ? [writer.system(system)] : [];
+  const input = asItem ? writer.system(system) : [];
   for (const turn of conversation.turns) input.push(...writer.turn(turn));
   const lastTurn = conversation.turns.at(-1);
   if (lastTurn?.role === "assistant") {
@@ -62,20 +63,21 @@ class ItemWriter {
     this.#parts = new InputPartWriter(facts, notes);
   }
 
-  system(blocks: readonly Block[]): JsonObject {
-    const parts = blocks.flatMap((block) => block.type === "text" ? this.#parts.parts(block) : []);
-    return { role: this.#facts.system_role, content: this.#parts.plainest(parts) };
+  system(blocks: readonly Block[]): JsonObject[] {
+    const parts = blocks.flatMap((block) =>
+      block.type === "text" || block.type === "foreign" ? this.#parts.parts(block) : []
+    );
+    if (parts.length === 0) return [];
+    return [{ role: this.#facts.system_role, content: this.#parts.plainest(parts) }];
   }
 
   /** Names the marks of blocks that become plain text. */
   unmarked(blocks: readonly Block[]): void {
-    for (const block of blocks) {
-      if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
-    }
+    for (const block of blocks) noteMark(block, this.#notes);
   }
 
   turn(turn: Turn): JsonObject[] {
-    if (turn.role === "system") return [this.system(turn.blocks)];
+    if (turn.role === "system") return this.system(turn.blocks);
     return turn.role === "user" ? this.#user(turn) : this.#assistant(turn);
   }
 
@@ -95,7 +97,7 @@ class ItemWriter {
   #output(block: ToolResultBlock): JsonObject {
     const parts = block.content.flatMap((content) => this.#parts.parts(content));
     if (block.isError) this.#tellError(block, parts);
-    if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
+    this.#parts.markLast(block, parts);
     return {
       type: block.custom === true ? "custom_tool_call_output" : "function_call_output",
       call_id: callIdFor(block.callId),
@@ -124,7 +126,7 @@ class ItemWriter {
       text = "";
     };
     for (const block of turn.blocks) {
-      if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
+      noteMark(block, this.#notes);
       if (block.type === "reasoning") {
         flushText();
         items.push(...this.#reasoning(block));

@@ -1,12 +1,7 @@
 /** Writes content blocks as Responses content parts. */
 import type { JsonObject } from "../../json.ts";
-import { CacheMarkCounter } from "../cache_marks.ts";
-import type {
-  CacheMark,
-  DocumentBlock,
-  ImageBlock,
-  ToolResultContent,
-} from "../conversation/mod.ts";
+import { CacheMarkCounter, type Markable, noteMark } from "../cache_marks.ts";
+import type { DocumentBlock, ImageBlock, ToolResultContent } from "../conversation/mod.ts";
 import { writeDataUrl } from "../data_url.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
@@ -45,6 +40,7 @@ export class InputPartWriter {
       case "document":
         return this.#document(block);
       case "search_result":
+        if (block.citations === true) this.#notes.add(`${block.path}.citations`);
         return [this.#text(searchResultText(block), block)];
       case "foreign": {
         const text = renderForeign(block, this.#notes);
@@ -66,12 +62,12 @@ export class InputPartWriter {
     return this.#facts.cache_marks === "breakpoint";
   }
 
-  #text(text: string, block: { readonly cache?: CacheMark; readonly path: string }): InputPart {
+  #text(text: string, block: Markable): InputPart {
     return { type: "input_text", text, ...this.mark(block) };
   }
 
   /** The cache mark of a block, as something to spread; named when the route has none, or none left. */
-  mark(block: { readonly cache?: CacheMark; readonly path: string }): JsonObject {
+  mark(block: Markable): JsonObject {
     const mark = this.#marks.take(block, this.marksBlocks);
     return mark === undefined ? {} : { prompt_cache_breakpoint: { mode: "explicit" } };
   }
@@ -79,7 +75,7 @@ export class InputPartWriter {
   #image(block: ImageBlock): InputPart {
     const image_url = imageUrl(block, this.#facts);
     // The vendor refuses breakpoints on images.
-    if (block.cache !== undefined) this.#notes.add(`${block.path}.cache_control`);
+    noteMark(block, this.#notes);
     return { type: "input_image", image_url, detail: block.detail ?? "auto" };
   }
 
@@ -92,20 +88,36 @@ export class InputPartWriter {
       case "blocks": {
         const head = documentHeading(block).trimEnd();
         const parts = source.blocks.flatMap((inner) => this.parts(inner));
-        return head === "" ? parts : [{ type: "input_text", text: head }, ...parts];
+        if (head !== "") parts.unshift({ type: "input_text", text: head });
+        this.markLast(block, parts);
+        return parts;
       }
       case "file":
         return refuseForeignFile(path);
       case "url":
-        requireDocuments(path, this.#facts);
-        return [{ type: "input_file", file_url: source.url }];
+        if (block.title !== undefined) this.#notes.add(`${path}.title`);
+        return [this.#file(block, { file_url: source.url })];
       case "base64":
-        requireDocuments(path, this.#facts);
-        return [{
-          type: "input_file",
+        return [this.#file(block, {
           filename: documentFileName(block, source.mediaType),
           file_data: writeDataUrl(source.mediaType, source.data),
-        }];
+        })];
     }
+  }
+
+  /** A file has room for a name only: neither for what else is told of it nor for a mark. */
+  #file(block: DocumentBlock, file: JsonObject): InputPart {
+    requireDocuments(block.path, this.#facts);
+    noteMark(block, this.#notes);
+    if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
+    return { type: "input_file", ...file };
+  }
+
+  /** Puts the mark of a block that became several parts onto the last of them, if that is one of text. */
+  markLast(block: Markable, parts: readonly InputPart[]): void {
+    if (block.cache === undefined) return;
+    const last = parts.at(-1);
+    if (last?.type !== "input_text") noteMark(block, this.#notes);
+    else if (last["prompt_cache_breakpoint"] === undefined) Object.assign(last, this.mark(block));
   }
 }

@@ -1,10 +1,11 @@
 /** Writes a conversation as a Responses request (wire notes, section 3). */
 import type { JsonObject } from "../../json.ts";
+import { placeAutomaticMark } from "../cache_marks.ts";
 import { writeEndUserAndTier, writeTemperatureAndTopP } from "../common_fields.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
-import { effortOf, nearestEffort } from "../effort.ts";
+import { effortOf, nearestEffort, noteReasoning } from "../effort.ts";
 import { carryExtras, stopPath } from "../extras.ts";
 import { type ResolvedFacts, resolveFacts } from "../facts.ts";
 import { allowsStrictChat } from "../json_schema.ts";
@@ -17,11 +18,12 @@ import { encodeResponsesTools } from "./encode_tools.ts";
 const leastOutputTokens = 16;
 
 export function encodeResponsesRequest(
-  conversation: Conversation,
+  given: Conversation,
   options: ConversionOptions,
 ): EncodedRequest {
   const facts = resolveFacts("responses", options.facts);
   const notes = new Notes();
+  const conversation = placeAutomaticMark(given, facts, notes);
   const format = encodeOutputFormat(conversation.output, facts, notes, {
     encodeSchema: (wish) => encodeSchema(wish, notes),
     modeIsEnough: () => mentionsJson(conversation),
@@ -86,14 +88,15 @@ function encodeReasoning(
   const wanted = effortOf(reasoning);
   const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
   if (wanted !== undefined && wanted !== "none" && effort === undefined) {
-    notes.add(reasoning.path);
+    noteReasoning(reasoning, notes);
     return;
   }
   // A Messages client that switches thinking on expects to see it; a Chat client has no field for the wish.
   const shows = reasoning.mode === "on" || reasoning.mode === "adaptive" ||
     reasoning.display !== undefined;
-  const hides = reasoning.display === "omitted" || wanted === "none" || facts.efforts.length === 0;
-  const summary = shows && !hides ? { summary: summaryWord(reasoning.display) } : {};
+  const display = reasoning.display?.word;
+  const hides = display === "omitted" || wanted === "none" || facts.efforts.length === 0;
+  const summary = shows && !hides ? { summary: summaryWord(display) } : {};
   if (effort === undefined && Object.keys(summary).length === 0) return;
   body["reasoning"] = { ...(effort === undefined ? {} : { effort }), ...summary };
 }

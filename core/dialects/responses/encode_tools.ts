@@ -1,10 +1,17 @@
 /** Writes tools and tool choice as Responses fields. */
 import type { JsonObject } from "../../json.ts";
+import { noteMark } from "../cache_marks.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { allowsStrictChat, functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
-import { carriedChoice, dropHostedTool, isCustomTool, writeParallelTools } from "../tool_fields.ts";
+import {
+  carriedChoice,
+  dropHostedTool,
+  isCustomTool,
+  noteIdleChoice,
+  writeParallelTools,
+} from "../tool_fields.ts";
 
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
 export function encodeResponsesTools(
@@ -18,7 +25,7 @@ export function encodeResponsesTools(
     if (tool.type === "hosted") dropHostedTool(tool, conversation.toolChoice, notes);
     else tools.push(encodeTool(tool, facts, notes));
   }
-  if (tools.length === 0) return;
+  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
   body["tools"] = tools;
   if (conversation.toolChoice !== undefined) {
     const choice = carriedChoice(conversation.toolChoice, facts, notes);
@@ -32,7 +39,7 @@ function encodeTool(
   facts: ResolvedFacts,
   notes: Notes,
 ): JsonObject {
-  if (tool.cache !== undefined) notes.add(`${tool.path}.cache_control`);
+  noteMark(tool, notes);
   const named = {
     type: tool.type,
     name: tool.name,

@@ -6,7 +6,7 @@ import type { TokenUsage } from "../../money/token_usage.ts";
 import { sseEventText } from "../../sse/writer.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Stop, StreamEvent } from "../conversation/mod.ts";
+import type { Citation, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../sequencer.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
@@ -29,6 +29,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   readonly #output: JsonObject[] = [];
   readonly #write = (type: string, members: string): void => this.#event(type, members);
   #open: OpenItem | undefined;
+  /** Sources that came before the text of their block, while no message was open. */
+  #early: Citation[] = [];
   #text = "";
   #sequence = 0;
   #keptBytes = 0;
@@ -94,33 +96,36 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case "text":
       case "refusal":
         if (event.json === '""') return;
-        this.#keep(event.json);
+        this.#keep(event.json.length);
         if (event.type === "refusal") this.#wroteRefusal = true;
         return this.#message().add(event.json, event.type === "refusal");
       case "citation":
+        this.#keep(event.citation.url.length + event.citation.title.length);
         if (this.#open instanceof OpenMessage) this.#open.cite(event.citation);
+        else this.#early.push(event.citation);
         return;
       case "reasoning":
         if (event.json === '""') return;
-        this.#keep(event.json);
+        this.#keep(event.json.length);
         return this.#reasoning().add(event.json);
       case "reasoning_proof":
         return this.#reasoning().prove(event.proof);
       case "call":
         return this.#call(event);
       case "arguments":
-        this.#keep(event.json);
+        this.#keep(event.json.length);
         if (this.#open instanceof OpenCall) this.#open.add(event.json);
         return;
       case "block_end":
+        this.#early = [];
         if (this.#open instanceof OpenMessage) this.#open.endBlock();
         // Each block of reasoning has its own proof, so it is an item of its own.
         else if (this.#open instanceof OpenReasoning) this.#close("completed");
     }
   }
 
-  #keep(json: string): void {
-    this.#keptBytes += json.length;
+  #keep(bytes: number): void {
+    this.#keptBytes += bytes;
     if (this.#keptBytes > limits.answerBytes) {
       throw new GatewayError("upstream_unreachable", "The provider's answer is too long");
     }
@@ -131,6 +136,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.#close("completed");
     const id = itemId("message", this.#context, this.#output.length);
     const opened = new OpenMessage(id, this.#output.length, this.#write);
+    for (const citation of this.#early) opened.cite(citation);
+    this.#early = [];
     this.#open = opened;
     return opened;
   }

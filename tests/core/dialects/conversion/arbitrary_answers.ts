@@ -1,6 +1,6 @@
 /** Random answers of both styles, each as a whole body and as a stream of the same content. */
 import fc from "fast-check";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/json.ts";
 import { chatFrames, chunk, messagesFrames } from "./streaming.ts";
 
 export interface AnswerPair {
@@ -33,7 +33,18 @@ function cut(whole: string, sizes: readonly number[]): string[] {
 }
 
 const messagesBlock = fc.oneof(
-  fc.record({ type: fc.constant("text" as const), text }),
+  fc.record({
+    type: fc.constant("text" as const),
+    text,
+    citations: fc.array(
+      fc.record({
+        type: fc.constant("web_search_result_location" as const),
+        url: fc.webUrl(),
+        title: words,
+      }, { noNullPrototype: true }),
+      { maxLength: 2 },
+    ),
+  }),
   fc.record({
     type: fc.constant("thinking" as const),
     thinking: fc.oneof(text, fc.constant("")),
@@ -89,6 +100,14 @@ export const messagesAnswer: fc.Arbitrary<AnswerPair> = fc.record({
   };
 });
 
+function citationDeltas(citations: Json | undefined, index: number) {
+  return (Array.isArray(citations) ? citations : []).map((citation) => ({
+    type: "content_block_delta",
+    index,
+    delta: { type: "citations_delta", citation },
+  }));
+}
+
 function blockEvents(block: JsonObject, index: number, cuts: readonly number[]) {
   const start = (content_block: JsonObject) => ({
     type: "content_block_start",
@@ -105,7 +124,9 @@ function blockEvents(block: JsonObject, index: number, cuts: readonly number[]) 
     case "text":
       return [
         start({ type: "text", text: "" }),
+        ...citationDeltas(block.citations, index).slice(0, 1),
         ...deltas(String(block.text), (piece) => ({ type: "text_delta", text: piece })),
+        ...citationDeltas(block.citations, index).slice(1),
       ];
     case "thinking":
       return [

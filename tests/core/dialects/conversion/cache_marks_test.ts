@@ -124,3 +124,111 @@ Deno.test("a mark on a tool result or a tool is carried or named", () => {
     { type: "text", text: "b", cache_control: ephemeral },
   ]);
 });
+
+Deno.test("an automatic mark goes where its vendor would put it, or is named", () => {
+  const request = {
+    model: "m",
+    max_tokens: 100,
+    cache_control: hour,
+    messages: [
+      { role: "user", content: "a" },
+      { role: "assistant", content: "b" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "c" },
+          { type: "image", source: { type: "url", url: "https://example.com/a.png" } },
+        ],
+      },
+      { role: "assistant", content: "d" },
+    ],
+  };
+  for (const to of ["chat", "responses"] as const) {
+    assertEquals(accepted("messages", to, request).dropped.at(0), "cache_control");
+    const marked = JSON.stringify(accepted("messages", to, request, { cache_marks: "breakpoint" }));
+    assertEquals(marked.match(/"c","prompt_cache_breakpoint":{"mode":"explicit"}/)?.length, 1);
+    assertEquals(marked.includes("cache_control"), false);
+  }
+  const { body } = converted("messages", "chat", request, { cache_marks: "cache_control" });
+  const [part] = (body.messages as JsonObject[])[2]?.content as JsonObject[];
+  assertEquals(part, { type: "text", text: "c", cache_control: hour });
+});
+
+Deno.test("a fifth mark is named, also when it is the automatic one", () => {
+  const content = Array.from({ length: 5 }, (_, i) => ({
+    type: "text",
+    text: `t${i}`,
+    ...(i < 4 ? { cache_control: ephemeral } : {}),
+  }));
+  const request = {
+    model: "m",
+    max_tokens: 100,
+    cache_control: ephemeral,
+    messages: [{ role: "user", content }],
+  };
+  const { dropped } = accepted("messages", "chat", request, { cache_marks: "breakpoint" });
+  assertEquals(dropped, ["cache_control"]);
+});
+
+Deno.test("the mark of a document of several parts goes onto its last part, or is named", () => {
+  const document = (parts: readonly JsonObject[]): JsonObject => ({
+    model: "m",
+    max_tokens: 100,
+    messages: [{
+      role: "user",
+      content: [{
+        type: "document",
+        title: "T",
+        source: { type: "content", content: [...parts] },
+        cache_control: ephemeral,
+      }],
+    }],
+  });
+  const text = { type: "text", text: "a" };
+  const image = { type: "image", source: { type: "url", url: "https://example.com/a.png" } };
+  const place = "messages.0.content.0.cache_control";
+  for (const to of ["chat", "responses"] as const) {
+    assertEquals(accepted("messages", to, document([text])).dropped, [place]);
+    const marked = accepted("messages", to, document([text]), { cache_marks: "breakpoint" });
+    assertEquals([JSON.stringify(marked.body).includes("breakpoint"), marked.dropped], [true, []]);
+    const onImage = accepted("messages", to, document([text, image]), {
+      cache_marks: "breakpoint",
+    });
+    assertEquals(onImage.dropped, [place]);
+  }
+  const { body, dropped } = converted("messages", "chat", document([text, image]), {
+    cache_marks: "cache_control",
+  });
+  assertEquals(dropped, []);
+  const parts = (body.messages as JsonObject[])[0]?.content as JsonObject[];
+  assertEquals(parts.map((part) => part.cache_control), [undefined, undefined, ephemeral]);
+});
+
+Deno.test("a mark beside a message's content or inside a function means what it stands at", () => {
+  const request = {
+    model: "m",
+    messages: [
+      { role: "system", content: "s", cache_control: hour },
+      { role: "user", content: "a", cache_control: ephemeral },
+      { role: "assistant", content: "b" },
+      { role: "user", content: [{ type: "text", text: "c" }], cache_control: ephemeral },
+    ],
+    tools: [{ type: "function", function: { name: "f", cache_control: hour } }],
+  };
+  const { body, dropped } = accepted("chat", "messages", request);
+  assertEquals(dropped, []);
+  assertEquals(body.system, [{ type: "text", text: "s", cache_control: hour }]);
+  const contents = (body.messages as JsonObject[]).map((message) => message.content);
+  assertEquals(contents, [
+    [{ type: "text", text: "a", cache_control: ephemeral }],
+    "b",
+    [{ type: "text", text: "c", cache_control: ephemeral }],
+  ]);
+  assertEquals((body.tools as JsonObject[])[0]?.cache_control, hour);
+  assertEquals(accepted("chat", "responses", request).dropped.toSorted(), [
+    "messages.0.cache_control",
+    "messages.1.cache_control",
+    "messages.3.cache_control",
+    "tools.0.function.cache_control",
+  ]);
+});

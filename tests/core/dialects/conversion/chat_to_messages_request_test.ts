@@ -614,17 +614,6 @@ Deno.test("structured output keeps its schema; what the grammar refuses moves in
   assertEquals(Object.keys(both as JsonObject), ["effort", "format"]);
 });
 
-Deno.test("older models answer through a forced tool", () => {
-  const schema = { type: "object", properties: {} };
-  const response_format = { type: "json_schema", json_schema: { name: "x", schema } };
-  const { body, memory } = toMessages({ response_format }, { structured: "tool" });
-  assertEquals(body.output_config, undefined);
-  assertEquals(body.tool_choice, { type: "tool", name: memory.answerTool ?? null });
-  const beside = toMessages({ response_format, tools: [tool()] }, { structured: "tool" });
-  assertEquals(beside.body.tool_choice, { type: "any" });
-  assertEquals((beside.body.tools as Json[]).length, 2);
-});
-
 Deno.test("json_object is asked for in words and named", () => {
   const { body, dropped } = toMessages({ response_format: { type: "json_object" } });
   assertStringIncludes(JSON.stringify(body.system), "one JSON object");

@@ -1,7 +1,8 @@
 /** A Messages stream for a Chat client: the machine of section 10.2 of the wire notes. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
-import { context } from "./converting.ts";
+import { limits } from "../../../../core/limits.ts";
+import { context, convertedAnswer } from "./converting.ts";
 import { framesOf, joinedDetails, readChatStream } from "./stream_clients.ts";
 import { messagesFrames, type StreamCall, streamed } from "./streaming.ts";
 
@@ -151,14 +152,48 @@ Deno.test("hosted tools and their input pieces are swallowed", () => {
   assertEquals([message.content, message.tool_calls, finishReason], ["a", undefined, "stop"]);
 });
 
-Deno.test("web sources are annotations at the end of their text", () => {
-  const citation = {
-    type: "web_search_result_location",
-    url: "https://example.com",
-    title: "T",
-    cited_text: "x",
-    encrypted_index: "e",
-  };
+const citation = {
+  type: "web_search_result_location",
+  url: "https://example.com",
+  title: "T",
+  cited_text: "x",
+  encrypted_index: "e",
+};
+
+/** A text with one source. */
+function cited(index: number, words: string, title = "T"): Event[] {
+  return [
+    open(index, { type: "text", text: "" }),
+    delta(index, { type: "text_delta", text: words }),
+    delta(index, { type: "citations_delta", citation: { ...citation, title } }),
+    close(index),
+  ];
+}
+
+Deno.test("an answer without a stop reason ends as its content says, streamed as whole", () => {
+  const endings: [Event[], JsonObject[], string][] = [
+    [
+      use(0, "toolu_1", "f", "{}"),
+      [{ type: "tool_use", id: "t", name: "f", input: {} }],
+      "tool_calls",
+    ],
+    [text(0, "a"), [{ type: "text", text: "a" }], "stop"],
+  ];
+  for (const [events, content, expected] of endings) {
+    for (const ends of [[stop(null), end], [stop("made_up"), end], [end]]) {
+      assertEquals(toChat([begin, ...events, ...ends]).finishReason, expected);
+    }
+    const body = { content, stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
+    const { choices } = convertedAnswer("messages", "chat", body);
+    assert(Array.isArray(choices) && isJsonObject(choices[0]));
+    assertEquals(choices[0].finish_reason, expected);
+  }
+  // The other way round: a call that never came is not waited for.
+  const { finishReason } = toChat([begin, ...text(0, "a"), stop("tool_use"), end]);
+  assertEquals(finishReason, "stop");
+});
+
+Deno.test("web sources are annotations on their text", () => {
   const { message } = toChat([
     begin,
     ...text(0, "One. "),
@@ -174,6 +209,37 @@ Deno.test("web sources are annotations at the end of their text", () => {
     type: "url_citation",
     url_citation: { start_index: 5, end_index: 10, title: "T", url: "https://example.com" },
   }]);
+});
+
+Deno.test("the sources of all texts come in one chunk: libraries keep only the last list they see", () => {
+  const { message, text: out } = toChat([
+    begin,
+    ...cited(0, "One. ", "A"),
+    ...text(1, "Plain. "),
+    ...use(2, "toolu_1", "f"),
+    ...cited(3, "Two.", "B"),
+    stop("end_turn"),
+    end,
+  ]);
+  assertEquals(out.match(/"annotations"/g)?.length, 1);
+  const places = (message.annotations as JsonObject[]).map((one) => {
+    assert(isJsonObject(one.url_citation));
+    const { start_index, end_index, title } = one.url_citation;
+    return [title, start_index, end_index];
+  });
+  assertEquals(places, [["A", 0, 5], ["B", 12, 16]]);
+});
+
+Deno.test("sources beyond the bound are left out; the text is not", () => {
+  const long = "x".repeat(limits.streamCitationChars / 4);
+  const words = ["a", "b", "c", "d", "e"];
+  const events = words.flatMap((word, i) => cited(i, word, long));
+  const { message } = toChat([begin, ...events, ...cited(5, "f", "short"), stop("end_turn"), end]);
+  assertEquals(message.content, "abcdef");
+  const titles = (message.annotations as JsonObject[]).map((one) =>
+    isJsonObject(one.url_citation) && String(one.url_citation.title).length
+  );
+  assertEquals(titles, [long.length, long.length, long.length, "short".length]);
 });
 
 Deno.test("usage is replaced by what message_delta says, and kept where it is silent", () => {

@@ -174,39 +174,6 @@ Deno.test("details of an aggregator go back to it as they came", () => {
   assertEquals((elsewhere.messages as JsonObject[])[1]?.reasoning_details, undefined);
 });
 
-Deno.test("a thought signature goes back onto its call", () => {
-  const extra_content = { google: { thought_signature: "Z3M=" } };
-  const facts = { reasoning_replay: "extra_content" } as const;
-  const answer = convertedAnswer("chat", "messages", {
-    choices: [{
-      index: 0,
-      message: {
-        role: "assistant",
-        content: null,
-        tool_calls: [{
-          id: "call_1",
-          type: "function",
-          function: { name: "f", arguments: "{}" },
-          extra_content,
-        }],
-      },
-      finish_reason: "tool_calls",
-    }],
-  });
-  const { body } = converted("messages", "chat", {
-    model: "m",
-    max_tokens: 10,
-    tools: [{ name: "f", input_schema: { type: "object" } }],
-    messages: [
-      { role: "user", content: "a" },
-      { role: "assistant", content: answer.content ?? [] },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: "b" }] },
-    ],
-  }, facts);
-  const [call] = (body.messages as JsonObject[])[1]?.tool_calls as JsonObject[];
-  assertEquals(call?.extra_content, extra_content);
-});
-
 Deno.test("a native Messages call loses the thinking that its vendor never signed, and nothing else", () => {
   const ours = { type: "thinking", thinking: "hm", signature: sealProof(undefined) };
   const theirs = { type: "thinking", thinking: "hm", signature };

@@ -194,7 +194,10 @@ function applyChatDelta(message: JsonObject, delta: JsonObject): void {
   for (const [key, value] of Object.entries(delta)) {
     if (key === "tool_calls") applyCalls(message, value ?? null);
     else if (key === "function_call") applyFunction(message, value ?? null);
-    else if (Array.isArray(value)) message[key] = [...listAt(message, key), ...value];
+    else if (key === "reasoning_details" && Array.isArray(value)) {
+      // Clients that send details back collect them themselves.
+      message[key] = [...listAt(message, key), ...value];
+    } else if (Array.isArray(value)) message[key] = value;
     else if (key === "role") assertEquals(value, "assistant");
     else if (typeof value === "string") {
       // The first chunk's content is an empty string, which no library takes for text.

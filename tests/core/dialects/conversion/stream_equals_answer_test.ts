@@ -26,8 +26,12 @@ Deno.test("Messages streams equal Messages answers for a Chat client", () => {
 });
 
 function plain(message: JsonObject): JsonObject {
-  const { annotations: _, reasoning_details, ...rest } = message;
-  return { ...rest, reasoning_details: joinedDetails(reasoning_details) };
+  const { annotations, reasoning_details, ...rest } = message;
+  return {
+    ...rest,
+    annotations: annotations ?? [],
+    reasoning_details: joinedDetails(reasoning_details),
+  };
 }
 
 Deno.test("Chat streams equal Chat answers for a Messages client, blocks strictly in sequence", () => {

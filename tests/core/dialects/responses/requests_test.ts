@@ -309,7 +309,7 @@ Deno.test("cache marks become breakpoints where the route has them, else they ar
   }];
   const marked = encode({ input }, { cache_marks: "breakpoint" }).body["input"];
   assert(JSON.stringify(marked).includes('"prompt_cache_breakpoint":{"mode":"explicit"}'));
-  assertEquals(encode({ input }).notes, ["input.0.content.0.cache_control"]);
+  assertEquals(encode({ input }).notes, ["input.0.content.0.prompt_cache_breakpoint"]);
 });
 
 Deno.test("a tiny cap is raised to the vendor's least and named", () => {

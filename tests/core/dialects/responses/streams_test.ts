@@ -125,6 +125,30 @@ Deno.test("sources are placed on the text of their block, streamed as whole", ()
   }]);
 });
 
+Deno.test("a source that comes before its text is placed like any other", () => {
+  const citation = { url: "https://example.com", title: "E" };
+  const events: StreamEvent[] = [
+    { type: "reasoning", block: 0, json: '"Hm."' },
+    { type: "block_end", block: 0 },
+    { type: "citation", block: 1, citation },
+    { type: "text", block: 1, json: '"One"' },
+    { type: "block_end", block: 1 },
+    // Of a block without text nothing is left.
+    { type: "call", block: 2, id: "call_1", name: "f" },
+    { type: "block_end", block: 2 },
+    { type: "citation", block: 3, citation },
+    { type: "block_end", block: 3 },
+    { type: "stop", stop: { reason: "tool_calls" } },
+    { type: "end" },
+  ];
+  const outcome = readResponsesStream(encodeStream(events));
+  assert(outcome.kind === "response");
+  const [, message, call, ...rest] = outcome.response.output;
+  assertEquals([call?.type, rest], ["function_call", []]);
+  assert(message?.type === "message" && message.content[0]?.type === "output_text");
+  assertEquals(message.content[0].annotations.length, 1);
+});
+
 Deno.test("a refusal in words is a complete answer, a filter's cut is not", () => {
   const refused: StreamEvent[] = [
     { type: "refusal", block: 0, json: '"No."' },
