@@ -34,6 +34,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   #sawRefusal = false;
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
+  #tier: string | undefined;
 
   constructor(context: PipeContext, memory: ConversionMemory) {
     this.#context = context;
@@ -67,6 +68,7 @@ export class ChatStreamEncoder implements StreamEncoder {
         return "";
       case "stop":
         this.#stop = event.stop;
+        this.#tier = event.serviceTier ?? this.#tier;
         return "";
       case "usage":
         this.#usage = event.usage;
@@ -184,10 +186,12 @@ export class ChatStreamEncoder implements StreamEncoder {
       legacyFunctions: this.#legacy,
       refusalText: this.#sawRefusal,
     });
-    out += `${this.#head}{},"logprobs":null,"finish_reason":"${reason}"}]${this.#noUsage()}}\n\n`;
+    const tier = this.#tier === undefined ? "" : `,"service_tier":${JSON.stringify(this.#tier)}`;
+    const tail = `]${this.#noUsage()}${tier}}\n\n`;
+    out += `${this.#head}{},"logprobs":null,"finish_reason":"${reason}"}${tail}`;
     if (this.#context.clientWantsUsage && this.#usage !== undefined) {
       const usage = JSON.stringify(writeChatUsage(this.#usage));
-      out += `data: ${this.#common()},"choices":[],"usage":${usage}}\n\n`;
+      out += `data: ${this.#common()},"choices":[],"usage":${usage}${tier}}\n\n`;
     }
     return `${out}data: [DONE]\n\n`;
   }

@@ -7,7 +7,7 @@ import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tool_arguments.ts";
 import { wordId } from "../tool_ids.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
-import { writeMessagesUsage } from "./write_usage.ts";
+import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
 
 export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {
   const ids = new CallIds(context.requestId, "toolu_", wordId);
@@ -29,7 +29,7 @@ export function encodeMessagesAnswer(answer: Answer, context: PipeContext): Json
     ...writeMessagesStop(stop),
     usage: {
       ...writeMessagesUsage(answer.usage),
-      service_tier: answer.serviceTier === "priority" ? "priority" : "standard",
+      ...writeMessagesTier(answer.serviceTier),
     },
   };
 }

@@ -95,8 +95,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
       firstMessagesUsage(message.usage),
     );
     this.#counts = counts;
-    const tier = isJsonObject(message.usage) ? message.usage.service_tier : undefined;
-    if (typeof tier === "string") this.#tier = neutralTier(tier);
+    this.#readTier(message.usage);
     this.#emit({
       type: "start",
       ...(typeof message.id === "string" ? { id: message.id } : {}),
@@ -110,8 +109,14 @@ export class MessagesStreamDecoder implements StreamDecoder {
     const { counts, report } = enterMessagesUsage(this.#counts, value.usage);
     this.#counts = counts;
     this.#report(report);
+    this.#readTier(value.usage);
     const delta = isJsonObject(value.delta) ? value.delta : {};
     if (typeof delta.stop_reason === "string") this.#tellStop(delta);
+  }
+
+  #readTier(usage: Json | undefined): void {
+    const tier = isJsonObject(usage) ? usage.service_tier : undefined;
+    if (typeof tier === "string") this.#tier = neutralTier(tier);
   }
 
   #tellStop(delta: JsonObject): void {

@@ -12,7 +12,7 @@ import { wordId } from "../tool_ids.ts";
 import { thinkingSignature } from "./encode_answer.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { ToolInputStream } from "./tool_input_stream.ts";
-import { writeMessagesUsage } from "./write_usage.ts";
+import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
 
 type OpenKind = "text" | "thinking" | "tool_use" | "custom" | "whole";
 
@@ -32,6 +32,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   #refusal = "";
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
+  #tier: string | undefined;
   /** Text of the event that is being encoded. */
   #out = "";
 
@@ -52,6 +53,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
         break;
       case "stop":
         this.#stop = event.stop;
+        this.#tier = event.serviceTier ?? this.#tier;
         break;
       case "ping":
         this.#event("ping", '{"type":"ping"}');
@@ -216,7 +218,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     const data = {
       type: "message_delta",
       delta: writeMessagesStop(stop),
-      usage: writeMessagesUsage(this.#usage),
+      usage: { ...writeMessagesUsage(this.#usage), ...writeMessagesTier(this.#tier) },
     };
     this.#event("message_delta", JSON.stringify(data));
     this.#event("message_stop", '{"type":"message_stop"}');

@@ -2,6 +2,11 @@
 import type { JsonObject } from "../../json.ts";
 import { noTokens, type TokenUsage } from "../../money/token_usage.ts";
 
+/** The vendor's word for a tier of the conversation; it always says one. */
+export function writeMessagesTier(tier: string | undefined): { readonly service_tier: string } {
+  return { service_tier: tier === "priority" ? "priority" : "standard" };
+}
+
 /** Messages counts cached tokens beside the input. No counts at all are zeros: clients expect the members. */
 export function writeMessagesUsage(usage: TokenUsage | undefined): JsonObject {
   const { input, cacheRead, cacheWrite, output, reasoning } = usage ?? noTokens;

@@ -68,7 +68,9 @@ export const messagesAnswer: fc.Arbitrary<AnswerPair> = fc.record({
     cache_creation_input_tokens: count,
     output_tokens: count,
   }),
-}).map(({ blocks, cuts, stop, counts }) => {
+  tier: fc.constantFrom(undefined, "standard", "priority", "batch"),
+}).map(({ blocks, cuts, stop, counts, tier }) => {
+  const told = tier === undefined ? {} : { service_tier: tier };
   const content: JsonObject[] = blocks.map((block, i) =>
     block.type === "tool_use" ? { ...block, id: `toolu_${i}` } : { ...block }
   );
@@ -85,7 +87,12 @@ export const messagesAnswer: fc.Arbitrary<AnswerPair> = fc.record({
   const events = [
     {
       type: "message_start",
-      message: { ...shell, content: [], stop_reason: null, usage: { ...counts, output_tokens: 1 } },
+      message: {
+        ...shell,
+        content: [],
+        stop_reason: null,
+        usage: { ...counts, output_tokens: 1, ...told },
+      },
     },
     ...content.flatMap((block, index) => [
       ...blockEvents(block, index, cuts),
@@ -95,7 +102,7 @@ export const messagesAnswer: fc.Arbitrary<AnswerPair> = fc.record({
     { type: "message_stop" },
   ];
   return {
-    body: { ...shell, content, stop_reason, usage: counts },
+    body: { ...shell, content, stop_reason, usage: { ...counts, ...told } },
     transcript: messagesFrames(events),
   };
 });
@@ -169,7 +176,9 @@ export const chatAnswer: fc.Arbitrary<AnswerPair> = fc.record({
   prompt: count,
   cached: count,
   completion: count,
+  tier: fc.constantFrom(undefined, "default", "priority", "flex"),
 }).map((given) => {
+  const told = given.tier === undefined ? {} : { service_tier: given.tier };
   const tool_calls = given.calls.map((call, index) => ({
     index,
     id: `call_${index}`,
@@ -199,7 +208,7 @@ export const chatAnswer: fc.Arbitrary<AnswerPair> = fc.record({
       chunk({ tool_calls })
     ),
     chunk({}, finish),
-    { ...chunk({}) as JsonObject, choices: [], usage },
+    { ...chunk({}) as JsonObject, choices: [], usage, ...told },
   ];
   return {
     body: {
@@ -209,6 +218,7 @@ export const chatAnswer: fc.Arbitrary<AnswerPair> = fc.record({
       model: "m",
       choices: [{ index: 0, message, finish_reason: finish }],
       usage,
+      ...told,
     },
     transcript: chatFrames(chunks),
   };

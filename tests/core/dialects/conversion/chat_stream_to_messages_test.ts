@@ -72,7 +72,7 @@ Deno.test("text and two calls come out as the vendor would send them", () => {
     '{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":""}}',
     '{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{}"}}',
     '{"type":"content_block_stop","index":2}',
-    '{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":120,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":40}}',
+    '{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":120,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":40,"service_tier":"standard"}}',
     '{"type":"message_stop"}',
   ]);
 });

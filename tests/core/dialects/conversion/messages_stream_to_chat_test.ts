@@ -193,6 +193,15 @@ Deno.test("an answer without a stop reason ends as its content says, streamed as
   assertEquals(finishReason, "stop");
 });
 
+Deno.test("the tier that was used is told in the last chunk, wherever it was told upstream", () => {
+  const usage = { output_tokens: 7, service_tier: "priority" };
+  const events = [begin, ...text(0, "a"), stop("end_turn", usage), end];
+  assertEquals(toChat(events).serviceTier, "priority");
+  const silent = { context: { ...context, clientWantsUsage: false } };
+  assertEquals(toChat(events, silent).serviceTier, "priority");
+  assertEquals(toChat([begin, ...text(0, "a"), stop("end_turn"), end]).serviceTier, undefined);
+});
+
 Deno.test("web sources are annotations on their text", () => {
   const { message } = toChat([
     begin,

@@ -150,6 +150,8 @@ export interface ChatStream {
   readonly message: JsonObject;
   readonly finishReason: Json;
   readonly usage: JsonObject | undefined;
+  /** What the last chunk says, as the library keeps it. */
+  readonly serviceTier: Json | undefined;
   readonly error: JsonObject | undefined;
 }
 
@@ -159,6 +161,7 @@ export function readChatStream(text: string): ChatStream {
   const ids = new Set<Json | undefined>();
   let finishReason: Json = null;
   let usage: JsonObject | undefined;
+  let serviceTier: Json | undefined;
   let error: JsonObject | undefined;
   let done = false;
   for (const { event, data } of framesOf(text)) {
@@ -176,6 +179,7 @@ export function readChatStream(text: string): ChatStream {
     ids.add(chunk.id);
     assertEquals(chunk.object, "chat.completion.chunk");
     if (isJsonObject(chunk.usage)) usage = chunk.usage;
+    serviceTier = chunk.service_tier;
     assert(Array.isArray(chunk.choices));
     for (const choice of chunk.choices) {
       assert(isJsonObject(choice) && choice.index === 0);
@@ -187,7 +191,7 @@ export function readChatStream(text: string): ChatStream {
   assert(done || error !== undefined, "the stream has no end");
   assert(error !== undefined || finishReason !== null, "a whole stream has a finish reason");
   assert(ids.size <= 1, "one id for all chunks");
-  return { message, finishReason, usage, error };
+  return { message, finishReason, usage, serviceTier, error };
 }
 
 function applyChatDelta(message: JsonObject, delta: JsonObject): void {
