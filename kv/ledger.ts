@@ -3,7 +3,7 @@
  * atomic with the wallet and with the operation id that caused it, so each cause moves money once, however often it is
  * reported. Lines never change.
  */
-import { invariant } from "../core/assert.ts";
+import { invariant, InvariantError } from "../core/assert.ts";
 import { type AccountId, type LedgerId, newId, type RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";
@@ -148,7 +148,7 @@ async function move(
       failure = undefined;
       return await tryToMove(kv, entry, movement.attach);
     } catch (error) {
-      if (error instanceof Error && error.name === "InvariantError") throw error;
+      if (error instanceof InvariantError) throw error;
       // The answer was lost; the next try finds the operation's row if it was applied.
       failure = error;
       return "again";

@@ -1,5 +1,5 @@
 /**
- * Proves that bank, orders and ledger agree: run nightly and by `admin verify`. Reads everything, changes nothing.
+ * Proves that bank, orders and ledger agree: run every few hours and by `admin verify`. Reads everything, changes nothing.
  *
  * On a store that is in use a row may change between two reads; a problem that shows up twice in a row is real.
  */

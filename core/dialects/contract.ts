@@ -1,6 +1,6 @@
 /**
  * What the rest of the gateway knows of wire styles. Everything here is pure and synchronous: bytes and JSON in,
- * bytes and JSON out. The styles themselves live in one folder each; `mod.ts` picks by name.
+ * bytes and JSON out. The styles themselves live in one folder each; `dialects.ts` picks by name.
  */
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";

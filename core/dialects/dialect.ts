@@ -1,6 +1,6 @@
 /**
  * What one wire style must be able to do for conversion. A new style is one new folder that implements this, and
- * one line in `mod.ts`.
+ * its lines in the tables by style, which the compiler then asks for.
  *
  * All of it is pure and synchronous. Inside a dialect a wrong field ends in a thrown `GatewayError` that
  * names the field; `convert.ts` turns it into a value.

@@ -1,6 +1,7 @@
 /**
  * One table between the two ways to say how much a model shall think: a word (`reasoning_effort`) and a budget of
- * tokens (`thinking.budget_tokens`). Both ways round agree: the budget of a word falls back into the same word.
+ * tokens (`thinking.budget_tokens`). Both ways round agree: the budget of a word falls back into the same word, but for
+ * the two ends: `minimal` has the budget of `low`, and `max` comes back as `xhigh`, since not every vendor knows them.
  */
 import type { Effort, ReasoningWish } from "./conversation/mod.ts";
 import type { Notes } from "./notes.ts";

@@ -1,5 +1,5 @@
 /** Money between wallets and this instance's leases: draws before a call, draws ahead, and idle leases going back. */
-import { invariant } from "../../core/assert.ts";
+import { invariant, InvariantError } from "../../core/assert.ts";
 import type { AccountId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { leaseKey, walletKey } from "../keys.ts";
@@ -148,7 +148,7 @@ export class Transfers {
         return walletRow(lease.accountId, row);
       });
     } catch (error) {
-      if (error instanceof Error && error.name === "InvariantError") throw error;
+      if (error instanceof InvariantError) throw error;
       return undefined;
     }
   }

@@ -1,4 +1,7 @@
-/** What runs beside calls: clearing up behind dead instances. Each bounded, none overlapping itself. */
+/**
+ * What runs beside calls: clearing up behind dead instances, availability, and the jobs of the pages. Each bounded, none
+ * overlapping itself.
+ */
 import { limits } from "../../core/limits.ts";
 import { writeAvailability } from "../../kv/availability.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";

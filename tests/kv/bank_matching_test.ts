@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { limits } from "../../core/limits.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";

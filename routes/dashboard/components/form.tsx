@@ -53,8 +53,6 @@ export interface TextFieldProps extends FieldProps {
   readonly inputmode?: "numeric" | "decimal" | "email" | "text";
   readonly maxlength?: number;
   readonly min?: string;
-  readonly max?: string;
-  readonly pattern?: string;
   /** `app.js` fills the field with the token in the fragment of the address. */
   readonly tokenFromFragment?: boolean;
   /** Turns the field into a text area of this height. */
@@ -109,8 +107,6 @@ export function TextField(props: TextFieldProps) {
             value={props.value}
             inputmode={props.inputmode}
             min={props.min}
-            max={props.max}
-            pattern={props.pattern}
             data-token-from-fragment={props.tokenFromFragment === true ? "" : undefined}
           />
         )}

@@ -140,5 +140,3 @@ export const signInTexts = defineTexts({
       "Nhà cung cấp của bạn chưa xác minh địa chỉ e-mail. Hãy xác minh ở đó, hoặc đăng ký bằng mật khẩu.",
   },
 });
-
-export type SignInTexts = typeof signInTexts.en;

@@ -8,7 +8,7 @@ import {
   type ReceivingAccount,
 } from "../../../core/topup/receiving_account.ts";
 import { buildVietQr, type VietQr } from "../../../core/topup/vietqr.ts";
-import { parseVietQr, VietQrFormatError } from "../../../core/topup/vietqr_parse.ts";
+import { parseVietQr, VietQrFormatError } from "../../support/vietqr_parse.ts";
 
 /** Published examples with a right CRC and structure, then ours. */
 const vectors: readonly [string, VietQr, string][] = [
