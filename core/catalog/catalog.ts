@@ -23,7 +23,10 @@ export interface Route {
   readonly countTokens: boolean;
   /** What may cost the operator more than tokens here. */
   readonly allow: ReadonlySet<DearFeature>;
-  readonly facts: RouteFacts & { readonly videoAdapter?: unknown };
+  readonly facts: RouteFacts & {
+    readonly videoAdapter?: unknown;
+    readonly image_edits?: "form" | "json" | undefined;
+  };
 }
 
 export interface Model {

@@ -100,6 +100,8 @@ export const routeSchema = z.strictObject({
   facts: routeFactsSchema.extend({
     videoAdapter: z.unknown().optional()
       .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),
+    image_edits: z.enum(["form", "json"]).optional()
+      .describe("How a provider takes the pictures of an edit: as files (default) or as JSON."),
   }).default({})
     .describe("What conversion must know of this route; see docs/conversion.md."),
 });
