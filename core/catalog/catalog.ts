@@ -41,7 +41,8 @@ export interface Model {
   readonly price: CataloguePrice;
   readonly routes: readonly Route[];
   readonly hedge: boolean;
-  readonly slowAfterMs: number;
+  /** Time to the first output; `undefined`: nobody knows how long this kind of model may take. */
+  readonly slowAfterMs: number | undefined;
   readonly videoRules: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -127,7 +128,8 @@ function buildModel(entry: ModelEntry): Model {
     price: entry.price,
     routes: buildRoutes(entry),
     hedge: entry.hedge,
-    slowAfterMs: entry.slowAfterMs ?? limits.firstOutputMs,
+    // Chat begins within seconds; a picture takes as long as it takes.
+    slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? limits.firstOutputMs : undefined),
     videoRules: entry.videoRules,
   };
 }

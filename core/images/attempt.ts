@@ -1,11 +1,11 @@
 /** One try of an image route: a whole answer, or a stream up to its first picture. */
-import { attemptStream, type StartedStream } from "../call/attempt.ts";
+import { isEventStream, type StartedStream, startStream } from "../call/attempt.ts";
 import { providerRequest } from "../call/provider_request.ts";
-import { readWhole } from "../call/read_whole.ts";
+import { readBeginning, readWhole } from "../call/read_whole.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { MediaTry } from "../media/attempts.ts";
+import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
 import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { readImageAnswer } from "./answer.ts";
@@ -17,55 +17,54 @@ export type ImageResult =
   | { readonly kind: "answer"; readonly bytes: Uint8Array; readonly images: number }
   | { readonly kind: "stream"; readonly started: StartedStream; readonly images: ImagePipe };
 
-export interface ImageAttemptInput {
+export interface ImageWorkInput {
   readonly request: ImageRequest;
   readonly requestId: string;
   readonly tools: UpstreamBodyTools;
 }
 
-/**
- * Asks one route.
- *
- * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
- */
-export async function attemptImages(
-  input: ImageAttemptInput,
-  try_: MediaTry,
-): Promise<ImageResult> {
-  const { request } = input;
-  const { route, access } = try_;
-  const body = await imageUpstreamBody(request, route, input.tools);
-  const exchange = try_.open(providerRequest({
-    provider: access.provider,
-    style: "images",
-    subpath: `/${request.endpoint}`,
-    secret: access.secret,
-    body: body.bytes,
-    contentType: body.contentType,
-    stream: request.stream,
-    clientHeader: () => undefined,
-  }));
-  if (request.stream) {
-    const images = createImagePipe(request.count, input.requestId);
-    const started = await attemptStream({
-      exchange,
-      createPipe: () => images.pipe,
-      readAnswer: (value) => ({
-        usage: undefined,
-        usageRejected: false,
-        empty: true,
-        outputBytes: 0,
-        stopReason: undefined,
-        error: readProviderError(value),
-      }),
-      decodeError: (status, text) =>
-        readProviderError(parseJson(new TextEncoder().encode(text)), status),
-      toClient: (answer) => answer.bytes,
-      onStatus: access.onStatus,
-    }, try_);
-    return { kind: "stream", started, images };
+/** What an image call asks of its routes. */
+export function imageWork(input: ImageWorkInput): MediaWork<ImageResult> {
+  const { request, tools } = input;
+  return {
+    async prepare(route) {
+      const body = await imageUpstreamBody(request, route, tools);
+      return ({ provider, secret }) =>
+        providerRequest({
+          provider,
+          style: "images",
+          subpath: `/${request.endpoint}`,
+          secret,
+          body: body.bytes,
+          contentType: body.contentType,
+          stream: request.stream,
+          clientHeader: () => undefined,
+        });
+    },
+    receive: (asked) => request.stream ? receiveStream(input, asked) : receiveAnswer(asked),
+  };
+}
+
+async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promise<ImageResult> {
+  const images = createImagePipe(input.request.count, input.requestId);
+  const response = await asked.answered();
+  if (!isEventStream(response)) {
+    const bytes = await readBeginning(response.body, limits.errorBodyBytes);
+    const said = parseJson(bytes);
+    if (said !== undefined && readImageAnswer(bytes)?.hasError === true) {
+      throw readProviderError(said);
+    }
+    throw new GatewayError(
+      "upstream_unreachable",
+      "The provider of this model sent no event stream",
+    );
   }
-  const response = await try_.respond(exchange);
+  const started = await startStream(asked.exchange, response, images.pipe);
+  return { kind: "stream", started, images };
+}
+
+async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {
+  const response = await asked.answered();
   const bytes = await readWhole(response.body, limits.imageAnswerBytes);
   const reading = readImageAnswer(bytes);
   if (reading === undefined) {

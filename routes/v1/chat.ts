@@ -1,5 +1,11 @@
 /** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
 import { invariant } from "../../core/assert.ts";
+import {
+  attemptAnswer,
+  attemptStream,
+  type StartedStream,
+  type WholeAnswer,
+} from "../../core/call/attempt.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
 import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import {
@@ -142,11 +148,12 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const { router, config: { catalog } } = gateway;
   const operation = request.stream ? "chat_stream" : "chat";
   const candidates = router.candidates(model, { style: request.style, operation });
-  const loop = await runAttempts<ChatExchange>({
+  const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
     start: (route, onSentAgain) =>
       startChatExchange(call, route, { ...router.begin(route, operation), onSentAgain }),
-    stream: request.stream,
+    firstOutput: (begun) =>
+      request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway),
     patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
     hedge: router.hedge(model, operation, candidates[0]),
     deadlines: gateway.deadlines,

@@ -41,7 +41,10 @@ export interface Delivery {
   readonly control: CallControl;
 }
 
-type Found = Extract<AttemptLoopResult<ChatExchange>, { readonly ok: true }>;
+type Found = Extract<
+  AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
+  { readonly ok: true }
+>;
 
 function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
   const { call, settlement } = delivery;
@@ -71,7 +74,7 @@ export async function deliverAnswer(
   const response = answerOf(
     clientBytes,
     "application/json",
-    headersOf(delivery, found.handlers.dropped),
+    headersOf(delivery, found.begun.dropped),
   );
   for (const [name, value] of costHeaders(receipt)) response.headers.append(name, value);
   return response;
@@ -105,7 +108,7 @@ export function deliverStream(
   started: StartedStream,
 ): Response {
   const stream = meteredStream(meteredInput(delivery, found, started));
-  return streamOf(stream, headersOf(delivery, found.handlers.dropped));
+  return streamOf(stream, headersOf(delivery, found.begun.dropped));
 }
 
 /** The failure of a call whose client already has its status: an error event of its style. */

@@ -1,10 +1,11 @@
 /** `POST /v1/images/generations` and `/v1/images/edits` (spec section 4). Charged by the images that came. */
-import { attemptImages, type ImageResult } from "../../core/images/attempt.ts";
+import { type ImageResult, imageWork } from "../../core/images/attempt.ts";
 import { chargeForImages } from "../../core/images/charge.ts";
 import { type ImageEndpoint, readImageRequest } from "../../core/images/request.ts";
 import { meteredStream } from "../../core/call/metered_stream.ts";
-import { limits } from "../../core/limits.ts";
+import { toolsOfCall } from "../../core/media/upstream_body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
+import { idleMs } from "../../core/routing/patience.ts";
 import type { Attempt, Outcome } from "../../core/receipt.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
 import { chooseModel } from "./admission.ts";
@@ -43,7 +44,7 @@ async function deliver(delivery: Delivery, result: ImageResult): Promise<Respons
       keepAlive,
       deadlines: call.gateway.deadlines,
       control: call.control,
-      idleMs: limits.upstreamIdleMs,
+      idleMs: idleMs(call.gateway.config.catalog, delivery.route),
       settle: async (outcome) => {
         await settleImages(delivery, outcome, result.images.counts());
       },
@@ -95,11 +96,14 @@ export async function serveImages(
     start,
   });
   try {
-    const input = { request, requestId: incoming.requestId, tools: gateway.media.tools };
-    const result = await tryRoutes(call, (try_) => attemptImages(input, try_));
-    if (!result.ok) throw await failedCall(call, result);
-    const { route, attempts } = result;
-    return await deliver({ call, asked: request.count, route, attempts }, result.value);
+    const tools = toolsOfCall(gateway.media.tools);
+    const found = await tryRoutes(
+      call,
+      imageWork({ request, requestId: incoming.requestId, tools }),
+    );
+    if (!found.ok) throw await failedCall(call, found);
+    const { route, attempts, result } = found;
+    return await deliver({ call, asked: request.count, route, attempts }, result);
   } catch (error) {
     call.settlement.abandon();
     throw error;
