@@ -226,7 +226,8 @@ export async function startStream(
     if (out.length === 0) continue;
     held.push(out);
     heldBytes += out.length;
-    if (heldBytes > limits.preambleBytes) throw failed("sends no output");
+    // Output itself may be large: a whole picture can come in one event.
+    if (heldBytes > limits.preambleBytes && !reading.sawOutput) throw failed("sends no output");
   }
   // Also when some output came with it: the client has seen nothing yet, and another route may do the whole.
   if (reading.state === "error") throw reading.error ?? failed("failed");

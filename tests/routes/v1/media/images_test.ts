@@ -246,6 +246,16 @@ Deno.test("streams pass as they come and are charged by how they end", async () 
   assertEquals(await world.balanceVnd(), balance, "who leaves after a preview pays for it");
 });
 
+Deno.test("the first preview of a stream may be a large picture", async () => {
+  const large = preview.replace(png, "A".repeat(3 * 1024 * 1024));
+  await using provider = mockProvider(() => streamOf([large, finished], "close"));
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const body = { model: "image-t", prompt: "x", stream: true, partial_images: 1 };
+  const response = await world.post("/v1/images/generations", body);
+  assertEquals(response.status, 200);
+  assert(await response.text() === large + finished, "byte for byte");
+});
+
 Deno.test("a client that leaves a stream before its first picture stops the provider and pays nothing", async () => {
   const asked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<Response>();
