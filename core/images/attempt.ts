@@ -66,10 +66,18 @@ async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promi
 async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {
   const response = await asked.answered();
   const bytes = await readWhole(response.body, limits.imageAnswerBytes);
+  return { kind: "answer", bytes, images: imagesOf(bytes) };
+}
+
+/** @throws {GatewayError} when the bytes are no image answer */
+function imagesOf(bytes: Uint8Array): number {
   const reading = readImageAnswer(bytes);
-  if (reading === undefined) {
-    throw new GatewayError("upstream_unreachable", "The provider of this model sent no JSON");
+  if (reading?.hasError === true) throw readProviderError(parseJson(bytes));
+  if (reading?.isUsable !== true) {
+    throw new GatewayError(
+      "upstream_unreachable",
+      "The provider of this model sent no list of pictures",
+    );
   }
-  if (reading.hasError) throw readProviderError(parseJson(bytes));
-  return { kind: "answer", bytes, images: reading.images };
+  return reading.images;
 }

@@ -242,6 +242,25 @@ Deno.test("readImageAnswer() counts images that are there, whatever stands aroun
   assertEquals(readImageAnswer(encoder.encode('{"error":null,"data":[]}'))?.hasError, false);
 });
 
+Deno.test("an answer in which pictures may stand uncounted is not usable; an empty list is", () => {
+  const usable = ['{"data":[]}', '{"created":1,"data":[ ]}', '{"data":[{"url":"u"},null,{}]}'];
+  const strange = [
+    '{"images":[{"b64_json":"aGk="}]}',
+    '{"data":["data:image/png;base64,aGk="]}',
+    '{"data":[{"b64_json":"aGk="},"data:image/png;base64,aGk="]}',
+    '{"data":[["aGk="]]}',
+    '{"data":[{"image":"aGk="}]}',
+    '{"data":{"b64_json":"aGk="}}',
+    '{"d\\u0061ta":[{"b64_json":"aGk="}]}',
+    '{"data":null}',
+    "{}",
+  ];
+  for (const text of [...usable, ...strange]) {
+    const reading = readImageAnswer(encoder.encode(text));
+    assertEquals(reading?.isUsable, usable.includes(text), text);
+  }
+});
+
 Deno.test("readImageAnswer() agrees with a full parse on any JSON", () => {
   fc.assert(fc.property(
     fc.array(fc.oneof(
@@ -257,7 +276,10 @@ Deno.test("readImageAnswer() agrees with a full parse on any JSON", () => {
         const { b64_json, url } = item as Record<string, unknown>;
         return [b64_json, url].some((text) => typeof text === "string" && text !== "");
       }).length;
-      assertEquals(readImageAnswer(encoder.encode(JSON.stringify(value)))?.images, expected);
+      const reading = readImageAnswer(encoder.encode(JSON.stringify(value)));
+      assertEquals(reading?.images, expected);
+      const isStrange = data.some((item) => typeof item !== "object" || Array.isArray(item));
+      assertEquals(reading?.isUsable, !isStrange && (expected > 0 || data.length === 0));
     },
   ));
 });

@@ -190,6 +190,39 @@ Deno.test("refusals of the provider cost nothing; faults of a route move on to t
   assertEquals(await world.balanceVnd(), 1_000_000 - 4_000);
 });
 
+Deno.test("an answer in another shape is neither delivered nor charged, and another route is asked", async () => {
+  const shapes = [
+    { images: [{ b64_json: png }] },
+    { data: [`data:image/png;base64,${png}`] },
+    { created: 1, output: png },
+    { data: [{ image_base64: png }] },
+  ];
+  let shape: unknown;
+  await using strange = mockProvider(() => Response.json(shape));
+  await using good = mockProvider(() => pictures(1));
+  const world = await openMediaWorld({
+    providers: { p1: strange.port, p2: good.port },
+    models: [
+      model({ id: "image-s" }),
+      model({ routes: [{ provider: "p1" }, { provider: "p2", priority: 1 }] }),
+    ],
+  });
+  await using _ = world;
+  let charged = 0;
+  for (shape of shapes) {
+    const body = { model: "image-t", prompt: "x" };
+    const response = await world.post("/v1/images/generations", body);
+    assertEquals((await response.json()).data, [{ b64_json: png }]);
+    assertEquals(response.headers.get("x-gateway-cost-vnd"), "1000");
+    charged += 1_000;
+    if (shape !== shapes[0]) continue;
+    const alone = await world.post("/v1/images/generations", { ...body, model: "image-s" });
+    const error = await errorOf(alone);
+    assertEquals([error.status, error.type], [502, "api_error"]);
+  }
+  assertEquals(await world.balanceVnd(), 1_000_000 - charged);
+});
+
 const preview =
   'event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image",' +
   `"b64_json":"${png}","partial_image_index":0}\n\n`;
