@@ -69,6 +69,33 @@ function findImages(cursor: JsonCursor): FoundImages {
   return { images, isUsable: !isStrange && (images > 0 || elements === 0) };
 }
 
+/** Where the object of a picture stands, braces included. */
+export interface PicturePlace {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Finds the first pictures of a usable answer. */
+export function findPictures(bytes: Uint8Array, atMost: number): readonly PicturePlace[] {
+  const places: PicturePlace[] = [];
+  const cursor = new JsonCursor();
+  cursor.reset(bytes, 0, bytes.length);
+  cursor.enterObject();
+  while (cursor.nextMember()) {
+    if (!cursor.keyIs(dataKey) || !cursor.enterArray()) {
+      cursor.skip();
+      continue;
+    }
+    places.length = 0; // named twice, the last one holds
+    while (cursor.nextElement()) {
+      const start = cursor.at;
+      if (!cursor.enterObject()) cursor.skip();
+      else if (isImage(cursor) && places.length < atMost) places.push({ start, end: cursor.at });
+    }
+  }
+  return places;
+}
+
 /** Walks through one element of `data`. */
 function isImage(cursor: JsonCursor): boolean {
   let present = false;

@@ -1,7 +1,7 @@
 /** One try of an image route: a whole answer, or a stream up to its first picture. */
 import { isEventStream, type StartedStream, startStream } from "../call/attempt.ts";
 import { providerRequest } from "../call/provider_request.ts";
-import { readBeginning, readWhole } from "../call/read_whole.ts";
+import { readWhole } from "../call/read_whole.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
@@ -9,6 +9,7 @@ import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
 import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { readImageAnswer } from "./answer.ts";
+import { answerAsStream } from "./answer_as_stream.ts";
 import type { ImageRequest } from "./request.ts";
 import { createImagePipe, type ImagePipe } from "./stream.ts";
 import { imageUpstreamBody } from "./upstream_body.ts";
@@ -20,6 +21,7 @@ export type ImageResult =
 export interface ImageWorkInput {
   readonly request: ImageRequest;
   readonly requestId: string;
+  readonly nowSeconds: number;
   readonly tools: UpstreamBodyTools;
 }
 
@@ -46,21 +48,21 @@ export function imageWork(input: ImageWorkInput): MediaWork<ImageResult> {
 }
 
 async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promise<ImageResult> {
-  const images = createImagePipe(input.request.count, input.requestId);
+  const { request, requestId, nowSeconds } = input;
+  const { exchange } = asked;
   const response = await asked.answered();
-  if (!isEventStream(response)) {
-    const bytes = await readBeginning(response.body, limits.errorBodyBytes);
-    const said = parseJson(bytes);
-    if (said !== undefined && readImageAnswer(bytes)?.hasError === true) {
-      throw readProviderError(said);
-    }
-    throw new GatewayError(
-      "upstream_unreachable",
-      "The provider of this model sent no event stream",
-    );
+  if (isEventStream(response)) {
+    const images = createImagePipe(request.count, requestId);
+    return { kind: "stream", started: await startStream(exchange, response, images.pipe), images };
   }
-  const started = await startStream(asked.exchange, response, images.pipe);
-  return { kind: "stream", started, images };
+  const { body } = response;
+  const bytes = await readWhole(body, limits.imageAnswerBytes);
+  imagesOf(bytes);
+  const stream = answerAsStream({ bytes, request, requestId, nowSeconds, exchange, body });
+  if (stream === undefined) {
+    throw new GatewayError("upstream_unreachable", "The provider of this model sent no picture");
+  }
+  return { kind: "stream", ...stream };
 }
 
 async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {

@@ -96,11 +96,13 @@ export async function serveImages(
     start,
   });
   try {
-    const tools = toolsOfCall(gateway.media.tools);
-    const found = await tryRoutes(
-      call,
-      imageWork({ request, requestId: incoming.requestId, tools }),
-    );
+    const work = imageWork({
+      request,
+      requestId: incoming.requestId,
+      nowSeconds: Math.floor(start.startedAtMs / 1000),
+      tools: toolsOfCall(gateway.media.tools),
+    });
+    const found = await tryRoutes(call, work);
     if (!found.ok) throw await failedCall(call, found);
     const { route, attempts, result } = found;
     return await deliver({ call, asked: request.count, route, attempts }, result);
