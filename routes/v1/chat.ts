@@ -13,6 +13,7 @@ import {
   type ChatExchange,
   startChatExchange,
 } from "../../core/call/chat_exchange.ts";
+import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
@@ -23,13 +24,7 @@ import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
 import { estimateOutputTokens, roughInputTokens } from "../../core/tokens/rough_estimate.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";
-import {
-  deliverAnswer,
-  deliverEarly,
-  deliverStream,
-  type Delivery,
-  isLate,
-} from "./chat_delivery.ts";
+import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";
@@ -127,7 +122,7 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Response>
   let statusSent: number | undefined;
   const finding = find(delivery, () => statusSent);
   onSent();
-  if (await isLate(delivery, finding)) {
+  if (await isLate(delivery.gateway.deadlines, finding)) {
     statusSent = 200;
     return deliverEarly(delivery, finding);
   }

@@ -8,11 +8,10 @@ import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_
 import type { Style } from "../../core/dialects/contract.ts";
 import { createNativePipe } from "../../core/dialects/native_pipe.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { limits } from "../../core/limits.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
-import { answerOf, callHeaders, costHeaders } from "./response_headers.ts";
+import { answerOf, callHeaders, costHeaders, streamOf } from "./response_headers.ts";
 
 const encoder = new TextEncoder();
 
@@ -26,13 +25,6 @@ const keepAlives: Record<Style, Uint8Array> = {
   chat: encoder.encode(": keep-alive\n\n"),
   responses: encoder.encode(": keep-alive\n\n"),
 };
-
-function streamOf(body: ReadableStream<Uint8Array>, headers: [string, string][]): Response {
-  const response = answerOf(body, "text/event-stream; charset=utf-8", headers);
-  response.headers.append("cache-control", "no-cache, no-transform");
-  response.headers.append("x-accel-buffering", "no");
-  return response;
-}
 
 export interface Delivery {
   readonly gateway: Gateway;
@@ -139,7 +131,8 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
       return { kind: "error", bytes: errorEvent(delivery, error) };
     },
     (failure): Arrival => {
-      // Settled where it failed. What is none of our errors is a receipt that could not be written: break off.
+      settlement.abandon(); // does nothing where the failure was settled
+      // What is none of our errors is a receipt that could not be written: break off.
       if (!(failure instanceof GatewayError)) throw failure;
       return { kind: "error", bytes: errorEvent(delivery, failure) };
     },
@@ -151,15 +144,4 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
     control,
   });
   return streamOf(stream, headersOf(delivery, []));
-}
-
-/** Tells whether `finding` is still under way after the silence that a client is left in at most. */
-export async function isLate(delivery: Delivery, finding: Promise<unknown>): Promise<boolean> {
-  const moment = Promise.withResolvers<boolean>();
-  const deadline = delivery.gateway.deadlines.create(() => moment.resolve(true));
-  deadline.arm(limits.keepAliveMs);
-  const inTime = () => false;
-  const late = await Promise.race([finding.then(inTime, inTime), moment.promise]);
-  deadline.disarm();
-  return late;
 }

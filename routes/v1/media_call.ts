@@ -123,13 +123,18 @@ export async function tryRoutes<Value>(
   return { ...result, error };
 }
 
-/** Writes down that no route gave anything; returns what the client is told. */
+/**
+ * Writes down that no route gave anything; returns what the client is told.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ */
 export async function failedCall(
   { settlement, control }: MediaCall,
   { error, attempts }: { readonly error: GatewayError; readonly attempts: readonly Attempt[] },
+  statusSent?: number,
 ): Promise<GatewayError> {
   const clientGone = control.stopped === "client_gone";
-  await settlement.settleFailed({ status: error.status, attempts, clientGone });
+  await settlement.settleFailed({ status: statusSent ?? error.status, attempts, clientGone });
   return error;
 }
 

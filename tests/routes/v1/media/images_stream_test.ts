@@ -1,4 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import { Deadlines } from "../../../../core/deadlines.ts";
+import { limits } from "../../../../core/limits.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld } from "./media_world.ts";
 
 const encoder = new TextEncoder();
@@ -196,4 +199,65 @@ Deno.test("a client that leaves a stream before its first picture stops the prov
   assertEquals((await world.receiptOf(response))?.outcome, "client_gone");
   assertEquals([await world.balanceVnd(), world.gateway.calls.count], [1_000_000, 0]);
   release.resolve(pictures(1));
+});
+
+Deno.test("after 15 s without a picture the client has its status and a sign of life", async () => {
+  const time = new ManualTime();
+  const deadlines = new Deadlines({ clock: time, timer: time });
+  let reached = Promise.withResolvers<void>();
+  let release = Promise.withResolvers<Response>();
+  await using provider = mockProvider(() => {
+    reached.resolve();
+    return release.promise;
+  });
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: [model()],
+    deadlines,
+  });
+  const post = async (stream: boolean) => {
+    reached = Promise.withResolvers();
+    release = Promise.withResolvers();
+    const body = { model: "image-t", prompt: "x", stream };
+    const answer = world.post("/v1/images/generations", body);
+    await reached.promise;
+    time.advance(limits.keepAliveMs + 100);
+    return answer;
+  };
+  const sign = ": keep-alive\n\n";
+
+  const whole = await post(true);
+  assertEquals(whole.headers.get("content-type"), "text/event-stream; charset=utf-8");
+  assertEquals(whole.headers.get("x-gateway-model"), "image-t");
+  const reader = whole.body!.pipeThrough(new TextDecoderStream()).getReader();
+  assertEquals((await reader.read()).value, sign);
+  release.resolve(streamOf([preview, finished], "close"));
+  let text = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    text += piece.value;
+  }
+  assertEquals(text, preview + finished);
+  assertEquals(await world.balanceVnd(), 999_000);
+
+  const plain = await post(true);
+  release.resolve(pictures(1));
+  assertEquals(eventsOf((await plain.text()).replace(sign, "")).length, 1);
+  assertEquals(await world.balanceVnd(), 998_000);
+
+  const failed = await post(true);
+  release.resolve(new Response("x", { status: 500 }));
+  assert((await failed.text()).startsWith(`${sign}event: error\ndata: `));
+  const receipt = await world.receiptOf(failed);
+  assertEquals([receipt?.status, receipt?.outcome, receipt?.units], [200, "failed", 0]);
+
+  const left = await post(true);
+  await left.body?.cancel();
+  assertEquals((await world.receiptOf(left))?.outcome, "client_gone");
+  release.resolve(pictures(1));
+
+  const asked = post(false);
+  await reached.promise;
+  release.resolve(new Response("x", { status: 500 }));
+  assertEquals((await errorOf(await asked)).status, 502, "not streamed, the status stays true");
+  assertEquals([await world.balanceVnd(), world.gateway.calls.count], [998_000, 0]);
 });
