@@ -97,7 +97,7 @@ export async function serveChat(
     const onSent = () => {
       if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
     };
-    return await answer({ gateway, call, settlement, control }, onSent);
+    return await answer({ gateway, call, settlement, control, dropped: new Set() }, onSent);
   } catch (error) {
     settlement.abandon();
     throw error;
@@ -145,8 +145,12 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const candidates = router.candidates(model, { style: request.style, operation });
   const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
-    start: (route, onSentAgain) =>
-      startChatExchange(call, route, { ...router.begin(route, operation), onSentAgain }),
+    start: (route, onSentAgain) => {
+      const access = { ...router.begin(route, operation), onSentAgain };
+      const begun = startChatExchange(call, route, access);
+      for (const field of begun.dropped) delivery.dropped.add(field);
+      return begun;
+    },
     firstOutput: (begun) =>
       request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway),
     patienceMs: (route) => patienceMs(catalog, model, route, request.stream),

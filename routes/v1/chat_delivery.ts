@@ -31,6 +31,8 @@ export interface Delivery {
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
+  /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */
+  readonly dropped: Set<string>;
 }
 
 type Found = Extract<
@@ -143,5 +145,5 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
     deadlines: gateway.deadlines,
     control,
   });
-  return streamOf(stream, headersOf(delivery, []));
+  return streamOf(stream, headersOf(delivery, [...delivery.dropped]));
 }
