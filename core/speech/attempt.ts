@@ -20,7 +20,7 @@ export interface StartedSpeech {
 
 /** What providers send; anything else is no audio and must not be shown under a type of its own choosing. */
 const audioTypes =
-  /^(?:audio\/[a-z0-9.+-]+|application\/(?:octet-stream|ogg)|text\/event-stream)\s*(?:;|$)/i;
+  /^(?:audio\/[a-z0-9.+-]+|(?:application|binary)\/octet-stream|application\/ogg|text\/event-stream)\s*(?:;|$)/i;
 
 /** What a speech call asks of its routes. */
 export function speechWork(request: SpeechRequest): MediaWork<StartedSpeech> {
@@ -47,7 +47,7 @@ export function speechWork(request: SpeechRequest): MediaWork<StartedSpeech> {
 
 async function receiveAudio({ exchange, answered }: MediaExchange): Promise<StartedSpeech> {
   const response = await answered();
-  const contentType = response.header("content-type") ?? "audio/mpeg";
+  const contentType = response.header("content-type")?.trim() || "audio/mpeg";
   if (!audioTypes.test(contentType)) {
     // Success is binary, so JSON in a 200 is an error in truth.
     const bytes = await readWhole(response.body, limits.errorBodyBytes);
