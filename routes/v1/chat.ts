@@ -18,7 +18,7 @@ import { readChatRequest } from "../../core/call/chat_request.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
 import type { Style } from "../../core/dialects/contract.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
@@ -172,7 +172,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
   await settlement.settle({
     outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
-    status: statusSent() ?? error.status,
+    status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
     reading: undefined,
     route: undefined,
     attempts: loop.attempts,

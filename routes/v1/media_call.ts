@@ -2,7 +2,7 @@
 import type { CallControl } from "../../core/call/call_control.ts";
 import { type AttemptLoopResult, isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, wireStatus } from "../../core/errors.ts";
 import {
   type MediaExchange,
   type MediaWork,
@@ -134,7 +134,8 @@ export async function failedCall(
   statusSent?: number,
 ): Promise<GatewayError> {
   const clientGone = control.stopped === "client_gone";
-  await settlement.settleFailed({ status: statusSent ?? error.status, attempts, clientGone });
+  const status = statusSent ?? wireStatus(error, "chat");
+  await settlement.settleFailed({ status, attempts, clientGone });
   return error;
 }
 

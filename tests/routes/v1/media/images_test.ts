@@ -189,6 +189,14 @@ Deno.test("refusals of the provider cost nothing; faults of a route move on to t
   assertEquals(await world.balanceVnd(), 1_000_000 - 4_000);
 });
 
+Deno.test("the receipt of an overloaded provider tells the status that the client was sent", async () => {
+  await using provider = mockProvider(() => new Response("x", { status: 529 }));
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const response = await world.post("/v1/images/generations", { model: "image-t", prompt: "x" });
+  const receipt = await world.receiptOf(response);
+  assertEquals([(await errorOf(response)).status, receipt?.status], [503, 503]);
+});
+
 Deno.test("an answer in another shape is neither delivered nor charged, and another route is asked", async () => {
   const shapes = [
     { images: [{ b64_json: png }] },
