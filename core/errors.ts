@@ -94,6 +94,22 @@ export class GatewayError extends Error {
 export type ErrorStyle = "messages" | "chat";
 
 /**
+ * The status that a client gets, which is also the one that receipts, logs and metrics tell. The two vendors say
+ * "overloaded" with different statuses, and each SDK knows its own.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError, wireStatus } from "./errors.ts";
+ * const error = new GatewayError("overloaded", "The provider of this model is overloaded");
+ * const statuses = [wireStatus(error, "messages"), wireStatus(error, "chat")].join();
+ * if (statuses !== "529,503") throw new Error(statuses);
+ * ```
+ */
+export function wireStatus(error: GatewayError, style: ErrorStyle): number {
+  return error.status === 529 && style === "chat" ? 503 : error.status;
+}
+
+/**
  * The body of an error answer (design: same envelope everywhere, extra keys per style).
  *
  * @example

@@ -64,6 +64,11 @@ export const limits = {
   connectMs: 5_000,
   /** Streaming: a route without output after this long is slow, and the call moves on (design section 5). */
   firstOutputMs: 30_000,
+  /**
+   * A video task that is not accepted after this long is asked of the next route. Accepting one takes seconds, uploads of
+   * pictures included; too short a time would have a slow provider make a video that nobody asks for.
+   */
+  videoSubmitMs: 60_000,
   /** Longest silence between two reads of an upstream stream. Providers ping every 10–30 s. */
   upstreamIdleMs: 120_000,
   /** Bytes of an upstream response head. Common servers stop at 8–16 KiB. */

@@ -37,6 +37,9 @@ export interface AttemptHandlers {
   readonly mayRepeat?: () => boolean;
 }
 
+/** What judges the head of an answer. */
+export type HeadHandlers = Pick<AttemptHandlers, "exchange" | "decodeError" | "onStatus">;
+
 /** Output has begun: from here on the route is committed. */
 export interface StartedStream {
   readonly kind: "stream";
@@ -92,7 +95,7 @@ export interface AttemptTime {
 /** A refusal speaks by its status; its body only refines that, so it gets little time and little room. */
 async function refusal(
   response: UpstreamResponse,
-  handlers: AttemptHandlers,
+  handlers: HeadHandlers,
   time: AttemptTime,
 ): Promise<GatewayError> {
   const patience = time.deadlines.create(() => handlers.exchange.cancel());
@@ -104,9 +107,13 @@ async function refusal(
   return handlers.decodeError(response.status, text, waitSeconds);
 }
 
-/** Waits for status and headers; anything but a success is thrown as the provider's refusal. */
-async function answered(
-  handlers: AttemptHandlers,
+/**
+ * Waits for status and headers of a success.
+ *
+ * @throws {GatewayError | UpstreamFailure} the provider's refusal, or an answer that is packed: it could not be read
+ */
+export async function answered(
+  handlers: HeadHandlers,
   time: AttemptTime,
 ): Promise<UpstreamResponse> {
   const response = await handlers.exchange.response;
@@ -183,14 +190,29 @@ export async function attemptStream(
   handlers: AttemptHandlers,
   time: AttemptTime,
 ): Promise<StartedStream> {
-  const { exchange } = handlers;
   // Made while the provider works: nothing but its answer should stand between it and the client.
   const pipe = handlers.createPipe();
   const response = await answered(handlers, time);
+  if (!isEventStream(response)) throw await notAStream(response, handlers);
+  return await startStream(handlers.exchange, response, pipe);
+}
+
+/** Also without a type: what the bytes are shows when they are read. */
+export function isEventStream(response: UpstreamResponse): boolean {
   const contentType = response.header("content-type") ?? "text/event-stream";
-  if (!/^text\/event-stream\b/i.test(contentType.trim())) {
-    throw await notAStream(response, handlers);
-  }
+  return /^text\/event-stream\b/i.test(contentType.trim());
+}
+
+/**
+ * Reads a stream up to its first real output.
+ *
+ * @throws {GatewayError | UpstreamFailure} when it failed before any
+ */
+export async function startStream(
+  exchange: UpstreamExchange,
+  response: UpstreamResponse,
+  pipe: StreamPipe,
+): Promise<StartedStream> {
   const { reading } = pipe;
   const held: Uint8Array[] = [];
   let heldBytes = 0;
@@ -205,7 +227,8 @@ export async function attemptStream(
     if (out.length === 0) continue;
     held.push(out);
     heldBytes += out.length;
-    if (heldBytes > limits.preambleBytes) throw failed("sends no output");
+    // Output itself may be large: a whole picture can come in one event.
+    if (heldBytes > limits.preambleBytes && !reading.sawOutput) throw failed("sends no output");
   }
   // Also when some output came with it: the client has seen nothing yet, and another route may do the whole.
   if (reading.state === "error") throw reading.error ?? failed("failed");

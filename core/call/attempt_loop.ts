@@ -6,14 +6,20 @@ import type { Route } from "../catalog/catalog.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Attempt } from "../receipt.ts";
-import type { AttemptHandlers, StartedStream, WholeAnswer } from "./attempt.ts";
 import { stopError } from "./call_control.ts";
-import { type FailedTry, type RaceOutcome, Racer, type RacerInput } from "./racer.ts";
+import {
+  type BegunTry,
+  type FailedTry,
+  type RaceOutcome,
+  Racer,
+  type RacerInput,
+} from "./racer.ts";
 
-export interface AttemptLoopInput<Handlers extends AttemptHandlers> extends RacerInput<Handlers> {
+export interface AttemptLoopInput<Begun extends BegunTry, Result>
+  extends RacerInput<Begun, Result> {
   /** Routes in the order to try; each at most once, or once per credential where one was refused. */
   readonly candidates: readonly Route[];
-  /** Streaming: when a second route runs beside the first, and the quicker one is taken. */
+  /** When a second route runs beside the first, and the quicker one is taken. */
   readonly hedge?: Hedge | undefined;
 }
 
@@ -23,12 +29,12 @@ export interface Hedge {
   readonly when?: () => boolean;
 }
 
-export type AttemptLoopResult<Handlers extends AttemptHandlers> =
+export type AttemptLoopResult<Begun extends BegunTry, Result> =
   | {
     readonly ok: true;
     readonly route: Route;
-    readonly handlers: Handlers;
-    readonly result: StartedStream | WholeAnswer;
+    readonly begun: Begun;
+    readonly result: Result;
     readonly attempts: readonly Attempt[];
   }
   | { readonly ok: false; readonly error: GatewayError; readonly attempts: readonly Attempt[] };
@@ -49,7 +55,7 @@ export function isRouteFault(error: GatewayError): boolean {
 }
 
 /** Of several failures the client gets the one that says most: a rate limit over an outage. */
-export function moreTelling(former: GatewayError | undefined, error: GatewayError): GatewayError {
+function moreTelling(former: GatewayError | undefined, error: GatewayError): GatewayError {
   if (former === undefined || former.code !== "rate_limit_exceeded") return error;
   if (error.code !== "rate_limit_exceeded") return former;
   const soonest = Math.min(
@@ -70,8 +76,8 @@ function forClient(error: GatewayError): GatewayError {
   );
 }
 
-class AttemptLoop<Handlers extends AttemptHandlers> {
-  readonly #input: AttemptLoopInput<Handlers>;
+class AttemptLoop<Begun extends BegunTry, Result> {
+  readonly #input: AttemptLoopInput<Begun, Result>;
   readonly #queue: Route[];
   readonly #attempts: Attempt[] = [];
   readonly #tries = new Map<Route, number>();
@@ -80,12 +86,12 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
   /** Said by a route that cannot carry this request. Counts only if no route could. */
   #unsuited: GatewayError | undefined;
 
-  constructor(input: AttemptLoopInput<Handlers>) {
+  constructor(input: AttemptLoopInput<Begun, Result>) {
     this.#input = input;
     this.#queue = [...input.candidates];
   }
 
-  #next(): Racer<Handlers> | undefined {
+  #next(): Racer<Begun, Result> | undefined {
     if (this.#started >= limits.attemptsPerCall) return undefined;
     const route = this.#queue.shift();
     if (route === undefined) return undefined;
@@ -93,7 +99,7 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     return new Racer(this.#input, route);
   }
 
-  #note(racer: Racer<Handlers>, lost = false): void {
+  #note(racer: Racer<Begun, Result>, lost = false): void {
     for (const attempt of racer.attempts) {
       // Both had output in the same moment: there is one winner all the same.
       const photoFinish = lost && attempt.outcome === "ok";
@@ -118,9 +124,9 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
   }
 
   /** Waits for a racer, and past the hedge's moment for a second one beside it. */
-  async #race(racer: Racer<Handlers>): Promise<RaceOutcome<Handlers>> {
-    const { hedge, stream, deadlines, control } = this.#input;
-    if (hedge === undefined || !stream || this.#queue.length === 0) {
+  async #race(racer: Racer<Begun, Result>): Promise<RaceOutcome<Begun, Result>> {
+    const { hedge, deadlines, control } = this.#input;
+    if (hedge === undefined || this.#queue.length === 0) {
       const outcome = await racer.outcome;
       this.#note(racer);
       return outcome;
@@ -140,8 +146,11 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     return outcome;
   }
 
-  async #duel(one: Racer<Handlers>, two: Racer<Handlers>): Promise<RaceOutcome<Handlers>> {
-    const tagged = (racer: Racer<Handlers>) =>
+  async #duel(
+    one: Racer<Begun, Result>,
+    two: Racer<Begun, Result>,
+  ): Promise<RaceOutcome<Begun, Result>> {
+    const tagged = (racer: Racer<Begun, Result>) =>
       racer.outcome.then((outcome) => ({ racer, outcome }));
     const { racer: quicker, outcome } = await Promise.race([tagged(one), tagged(two)]);
     const other = quicker === one ? two : one;
@@ -159,7 +168,7 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
     return outcome;
   }
 
-  async run(): Promise<AttemptLoopResult<Handlers>> {
+  async run(): Promise<AttemptLoopResult<Begun, Result>> {
     const { control } = this.#input;
     const attempts = this.#attempts;
     for (;;) {
@@ -170,8 +179,8 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
       if (racer === undefined) break;
       const outcome = await this.#race(racer);
       if (outcome.ok) {
-        const { route, handlers, result } = outcome;
-        return { ok: true, route, handlers, result, attempts };
+        const { route, begun, result } = outcome;
+        return { ok: true, route, begun, result, attempts };
       }
       if (!this.#goesOn(outcome)) {
         const error = control.stopped === undefined ? outcome.error : stopError(control.stopped);
@@ -186,8 +195,8 @@ class AttemptLoop<Handlers extends AttemptHandlers> {
 }
 
 /** Runs the loop. Never rejects: a failed call is a value, and an exception of ours is an `internal_error`. */
-export function runAttempts<Handlers extends AttemptHandlers>(
-  input: AttemptLoopInput<Handlers>,
-): Promise<AttemptLoopResult<Handlers>> {
+export function runAttempts<Begun extends BegunTry, Result>(
+  input: AttemptLoopInput<Begun, Result>,
+): Promise<AttemptLoopResult<Begun, Result>> {
   return new AttemptLoop(input).run();
 }

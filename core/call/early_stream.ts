@@ -7,6 +7,17 @@ import { limits } from "../limits.ts";
 import type { CallControl } from "./call_control.ts";
 import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
 
+/** Tells whether `finding` is still under way after the silence that a client is left in at most. */
+export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): Promise<boolean> {
+  const moment = Promise.withResolvers<boolean>();
+  const deadline = deadlines.create(() => moment.resolve(true));
+  deadline.arm(limits.keepAliveMs);
+  const inTime = () => false;
+  const late = await Promise.race([finding.then(inTime, inTime), moment.promise]);
+  deadline.disarm();
+  return late;
+}
+
 /** What the wait ends with. An `error` is settled already; its bytes are the error event of the client's style. */
 export type Arrival =
   | { readonly kind: "stream"; readonly input: MeteredStreamInput }

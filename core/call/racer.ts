@@ -4,14 +4,8 @@ import type { Clock } from "../clock.ts";
 import type { Deadline, Deadlines } from "../deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import type { Attempt } from "../receipt.ts";
-import {
-  attemptAnswer,
-  type AttemptHandlers,
-  attemptStream,
-  knownFailure,
-  type StartedStream,
-  type WholeAnswer,
-} from "./attempt.ts";
+import type { UpstreamExchange } from "../upstream/transport.ts";
+import { knownFailure } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";
 
 /** How a try ended, for the health of its route. */
@@ -23,14 +17,23 @@ export type AttemptResult =
   /** Ended from outside, or by a bug of ours; says nothing about the route. */
   | { readonly kind: "stopped"; readonly ms: number };
 
-export interface RacerInput<Handlers extends AttemptHandlers> {
+/** A try whose request is on its way. */
+export interface BegunTry {
+  readonly exchange: Pick<UpstreamExchange, "cancel">;
+  /** After a failure: whether the same route may be tried again with another credential. */
+  readonly mayRepeat?: () => boolean;
+}
+
+export interface RacerInput<Begun extends BegunTry, Result> {
   /**
-   * Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused).
-   * `onSentAgain` is to be called when its request goes out a second time.
+   * Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused): the route
+   * cannot carry this request, and nothing was sent to it. A promise where something must be made ready first; the
+   * route's time begins when it resolves. `onSentAgain` is to be called when its request goes out a second time.
    */
-  readonly start: (route: Route, onSentAgain: () => void) => Handlers;
-  readonly stream: boolean;
-  /** Time to the first output of a stream, or to the whole answer; `undefined`: as long as the call may take. */
+  readonly start: (route: Route, onSentAgain: () => void) => Begun | Promise<Begun>;
+  /** Reads what commits the call to this route: the first output of a stream, a whole answer, an accepted task. */
+  readonly firstOutput: (begun: Begun) => Promise<Result>;
+  /** Time for {@linkcode RacerInput.firstOutput}; `undefined`: as long as the call may take. */
   readonly patienceMs: (route: Route) => number | undefined;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
@@ -52,29 +55,29 @@ export interface FailedTry {
   readonly unsuited: boolean;
 }
 
-export type RaceOutcome<Handlers extends AttemptHandlers> =
+export type RaceOutcome<Begun extends BegunTry, Result> =
   | {
     readonly ok: true;
     readonly route: Route;
-    readonly handlers: Handlers;
-    readonly result: StartedStream | WholeAnswer;
+    readonly begun: Begun;
+    readonly result: Result;
   }
   | FailedTry;
 
-export class Racer<Handlers extends AttemptHandlers> {
+export class Racer<Begun extends BegunTry, Result> {
   readonly route: Route;
   /** Never rejects. */
-  readonly outcome: Promise<RaceOutcome<Handlers>>;
-  readonly #input: RacerInput<Handlers>;
-  readonly #startedMs: number;
-  readonly #cancel = () => this.#handlers?.exchange.cancel();
-  #handlers: Handlers | undefined;
+  readonly outcome: Promise<RaceOutcome<Begun, Result>>;
+  readonly #input: RacerInput<Begun, Result>;
+  readonly #cancel = () => this.#begun?.exchange.cancel();
+  #startedMs: number;
+  #begun: Begun | undefined;
   #beaten = false;
   #slow = false;
   #sentAgainMs: number | undefined;
   #attempts: readonly Attempt[] = [];
 
-  constructor(input: RacerInput<Handlers>, route: Route) {
+  constructor(input: RacerInput<Begun, Result>, route: Route) {
     this.route = route;
     this.#input = input;
     this.#startedMs = input.clock.monotonicMs();
@@ -95,13 +98,18 @@ export class Racer<Handlers extends AttemptHandlers> {
     this.#cancel();
   }
 
-  async #run(): Promise<RaceOutcome<Handlers>> {
+  async #run(): Promise<RaceOutcome<Begun, Result>> {
     const { route } = this;
-    const { start, stream, patienceMs, deadlines, control } = this.#input;
+    const { firstOutput, patienceMs, deadlines, control } = this.#input;
     let slowness: Deadline | undefined;
     try {
-      const handlers = start(route, () => this.#sentAgainMs = this.#input.clock.monotonicMs());
-      this.#handlers = handlers;
+      const onSentAgain = () => {
+        this.#sentAgainMs = this.#input.clock.monotonicMs();
+      };
+      const starting = this.#input.start(route, onSentAgain);
+      // Awaited only where it must be: most tries start at once.
+      const begun = starting instanceof Promise ? await this.#readied(starting) : starting;
+      this.#begun = begun;
       control.attach(this.#cancel);
       const patience = patienceMs(route);
       if (patience !== undefined) {
@@ -111,13 +119,11 @@ export class Racer<Handlers extends AttemptHandlers> {
         });
         slowness.arm(patience);
       }
-      const result = stream
-        ? await attemptStream(handlers, this.#input)
-        : await attemptAnswer(handlers, this.#input);
+      const result = await firstOutput(begun);
       // Came in the very moment in which its exchange was given up: there is nothing more to read from it.
       if (this.#slow) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
-      return { ok: true, route, handlers, result };
+      return { ok: true, route, begun, result };
     } catch (failure) {
       this.#cancel();
       return this.#failed(failure);
@@ -127,9 +133,16 @@ export class Racer<Handlers extends AttemptHandlers> {
     }
   }
 
+  async #readied(starting: Promise<Begun>): Promise<Begun> {
+    const begun = await starting;
+    this.#startedMs = this.#input.clock.monotonicMs();
+    if (this.#beaten) begun.exchange.cancel();
+    return begun;
+  }
+
   #failed(failure: unknown): FailedTry {
     const { route } = this;
-    const unsuited = this.#handlers === undefined;
+    const unsuited = this.#begun === undefined;
     const { stopped } = this.#input.control;
     if (stopped !== undefined) {
       this.#finish("stopped", (ms) => ({ kind: "stopped", ms }));
@@ -142,7 +155,7 @@ export class Racer<Handlers extends AttemptHandlers> {
     const error = this.#slow ? slowError() : knownFailure(failure);
     if (error === undefined) return this.#bug(failure);
     this.#finish(error.code, (ms) => ({ kind: "failed", ms, error }));
-    const mayRepeat = this.#handlers?.mayRepeat?.() ?? false;
+    const mayRepeat = this.#begun?.mayRepeat?.() ?? false;
     return { ok: false, route, error, mayRepeat, unsuited };
   }
 

@@ -23,7 +23,10 @@ export interface Route {
   readonly countTokens: boolean;
   /** What may cost the operator more than tokens here. */
   readonly allow: ReadonlySet<DearFeature>;
-  readonly facts: RouteFacts & { readonly videoAdapter?: unknown };
+  readonly facts: RouteFacts & {
+    readonly videoAdapter?: unknown;
+    readonly image_edits?: "form" | "json" | undefined;
+  };
 }
 
 export interface Model {
@@ -38,7 +41,8 @@ export interface Model {
   readonly price: CataloguePrice;
   readonly routes: readonly Route[];
   readonly hedge: boolean;
-  readonly slowAfterMs: number;
+  /** Time to the first output; `undefined`: nobody knows how long this kind of model may take. */
+  readonly slowAfterMs: number | undefined;
   readonly videoRules: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -109,7 +113,8 @@ export function buildModel(entry: ModelEntry): Model {
     price: entry.price,
     routes: buildRoutes(entry),
     hedge: entry.hedge,
-    slowAfterMs: entry.slowAfterMs ?? limits.firstOutputMs,
+    // Chat begins within seconds; a picture takes as long as it takes.
+    slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? limits.firstOutputMs : undefined),
     videoRules: entry.videoRules,
   };
 }

@@ -27,8 +27,8 @@ const timeouts = z.strictObject({
     .describe("A connection that is not up in this time has failed. Not with `driver: fetch`."),
   firstOutputMs: z.int().min(100).max(limits.callMs).optional()
     .describe(
-      "A stream without output, or an answer that is not whole, after this long moves the call on. " +
-        "Streams also obey the model's `slowAfterMs`.",
+      "A stream without output, an answer that is not whole, speech without a byte or a video that is not accepted " +
+        "after this long moves the call on. All but whole answers also obey the model's `slowAfterMs`.",
     ),
   idleMs: z.int().min(100).max(limits.callMs).default(limits.upstreamIdleMs)
     .describe("Longest silence within an answer."),
@@ -100,6 +100,8 @@ export const routeSchema = z.strictObject({
   facts: routeFactsSchema.extend({
     videoAdapter: z.unknown().optional()
       .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),
+    image_edits: z.enum(["form", "json"]).optional()
+      .describe("How a provider takes the pictures of an edit: as files (default) or as JSON."),
   }).default({})
     .describe("What conversion must know of this route; see docs/conversion.md."),
 });
@@ -122,7 +124,10 @@ export const modelSchema = z.strictObject({
       "After the model's p95 to first output start a second route; the first to produce wins.",
     ),
   slowAfterMs: z.int().min(100).max(limits.callMs).optional()
-    .describe("Streaming: no first output after this long moves the call on. Default 30 s."),
+    .describe(
+      "A stream without output, speech without a byte or a video that is not accepted after this long moves the " +
+        "call on. Default for chat 30 s.",
+    ),
   videoRules: videoRulesSchema.optional()
     .describe("What a video model accepts; see docs/media.md."),
 });

@@ -10,6 +10,11 @@ const errorKey = jsonKey("error");
 export interface ImageAnswerReading {
   /** Images that are really there: elements of `data` with a non-empty `b64_json` or `url`. */
   readonly images: number;
+  /**
+   * `data` is a list of pictures, or an empty one. What is written in another way may hold pictures that nobody counted:
+   * delivered, they would be free.
+   */
+  readonly isUsable: boolean;
   /** A 200 whose body is an error object in truth. */
   readonly hasError: boolean;
 }
@@ -30,39 +35,76 @@ export function readImageAnswer(bytes: Uint8Array): ImageAnswerReading | undefin
   try {
     cursor.reset(bytes, 0, bytes.length);
     if (!cursor.enterObject()) return undefined;
-    let images = 0;
+    let found: FoundImages = { images: 0, isUsable: false };
     let hasError = false;
     while (cursor.nextMember()) {
-      if (cursor.keyIs(dataKey) && cursor.enterArray()) images = countImages(cursor);
+      if (cursor.keyIs(dataKey) && cursor.enterArray()) found = findImages(cursor);
       else {
         if (cursor.keyIs(errorKey) && !cursor.isNull) hasError = true;
         cursor.skip();
       }
     }
-    return { images, hasError };
+    return { ...found, hasError };
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;
     throw error;
   }
 }
 
-function countImages(cursor: JsonCursor): number {
+type FoundImages = Pick<ImageAnswerReading, "images" | "isUsable">;
+
+function findImages(cursor: JsonCursor): FoundImages {
   let images = 0;
+  let elements = 0;
+  let isStrange = false;
   while (cursor.nextElement()) {
-    if (!cursor.enterObject()) {
+    elements++;
+    if (cursor.enterObject()) {
+      if (isImage(cursor)) images++;
+    } else {
+      isStrange ||= !cursor.isNull;
+      cursor.skip();
+    }
+  }
+  return { images, isUsable: !isStrange && (images > 0 || elements === 0) };
+}
+
+/** Where the object of a picture stands, braces included. */
+export interface PicturePlace {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Finds the first pictures of a usable answer. */
+export function findPictures(bytes: Uint8Array, atMost: number): readonly PicturePlace[] {
+  const places: PicturePlace[] = [];
+  const cursor = new JsonCursor();
+  cursor.reset(bytes, 0, bytes.length);
+  cursor.enterObject();
+  while (cursor.nextMember()) {
+    if (!cursor.keyIs(dataKey) || !cursor.enterArray()) {
       cursor.skip();
       continue;
     }
-    let present = false;
-    while (cursor.nextMember()) {
-      const isImage = cursor.keyIs(base64Key) || cursor.keyIs(urlKey);
-      if (isImage && cursor.isString) {
-        const from = cursor.at;
-        cursor.skip();
-        if (cursor.at - from > 2) present = true; // more than its two quotes
-      } else cursor.skip();
+    places.length = 0; // named twice, the last one holds
+    while (cursor.nextElement()) {
+      const start = cursor.at;
+      if (!cursor.enterObject()) cursor.skip();
+      else if (isImage(cursor) && places.length < atMost) places.push({ start, end: cursor.at });
     }
-    if (present) images++;
   }
-  return images;
+  return places;
+}
+
+/** Walks through one element of `data`. */
+function isImage(cursor: JsonCursor): boolean {
+  let present = false;
+  while (cursor.nextMember()) {
+    const mayHoldImage = cursor.keyIs(base64Key) || cursor.keyIs(urlKey);
+    const holdsText = mayHoldImage && cursor.isString;
+    const from = cursor.at;
+    cursor.skip();
+    if (holdsText && cursor.at - from > 2) present = true; // more than its two quotes
+  }
+  return present;
 }

@@ -1,14 +1,15 @@
 /** One try of an image route: a whole answer, or a stream up to its first picture. */
-import { attemptStream, type StartedStream } from "../call/attempt.ts";
+import { isEventStream, type StartedStream, startStream } from "../call/attempt.ts";
 import { providerRequest } from "../call/provider_request.ts";
 import { readWhole } from "../call/read_whole.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { MediaTry } from "../media/attempts.ts";
+import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
 import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { readImageAnswer } from "./answer.ts";
+import { answerAsStream } from "./answer_as_stream.ts";
 import type { ImageRequest } from "./request.ts";
 import { createImagePipe, type ImagePipe } from "./stream.ts";
 import { imageUpstreamBody } from "./upstream_body.ts";
@@ -17,60 +18,68 @@ export type ImageResult =
   | { readonly kind: "answer"; readonly bytes: Uint8Array; readonly images: number }
   | { readonly kind: "stream"; readonly started: StartedStream; readonly images: ImagePipe };
 
-export interface ImageAttemptInput {
+export interface ImageWorkInput {
   readonly request: ImageRequest;
   readonly requestId: string;
+  readonly nowSeconds: number;
   readonly tools: UpstreamBodyTools;
 }
 
-/**
- * Asks one route.
- *
- * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
- */
-export async function attemptImages(
-  input: ImageAttemptInput,
-  try_: MediaTry,
-): Promise<ImageResult> {
-  const { request } = input;
-  const { route, access } = try_;
-  const body = await imageUpstreamBody(request, route, input.tools);
-  const exchange = try_.open(providerRequest({
-    provider: access.provider,
-    style: "images",
-    subpath: `/${request.endpoint}`,
-    secret: access.secret,
-    body: body.bytes,
-    contentType: body.contentType,
-    stream: request.stream,
-    clientHeader: () => undefined,
-  }));
-  if (request.stream) {
-    const images = createImagePipe(request.count, input.requestId);
-    const started = await attemptStream({
-      exchange,
-      createPipe: () => images.pipe,
-      readAnswer: (value) => ({
-        usage: undefined,
-        usageRejected: false,
-        empty: true,
-        outputBytes: 0,
-        stopReason: undefined,
-        error: readProviderError(value),
-      }),
-      decodeError: (status, text) =>
-        readProviderError(parseJson(new TextEncoder().encode(text)), status),
-      toClient: (answer) => answer.bytes,
-      onStatus: access.onStatus,
-    }, try_);
-    return { kind: "stream", started, images };
+/** What an image call asks of its routes. */
+export function imageWork(input: ImageWorkInput): MediaWork<ImageResult> {
+  const { request, tools } = input;
+  return {
+    async prepare(route) {
+      const body = await imageUpstreamBody(request, route, tools);
+      return ({ provider, secret }) =>
+        providerRequest({
+          provider,
+          style: "images",
+          subpath: `/${request.endpoint}`,
+          secret,
+          body: body.bytes,
+          contentType: body.contentType,
+          stream: request.stream,
+          clientHeader: () => undefined,
+        });
+    },
+    receive: (asked) => request.stream ? receiveStream(input, asked) : receiveAnswer(asked),
+  };
+}
+
+async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promise<ImageResult> {
+  const { request, requestId, nowSeconds } = input;
+  const { exchange } = asked;
+  const response = await asked.answered();
+  if (isEventStream(response)) {
+    const images = createImagePipe(request.count, requestId);
+    return { kind: "stream", started: await startStream(exchange, response, images.pipe), images };
   }
-  const response = await try_.respond(exchange);
+  const { body } = response;
+  const bytes = await readWhole(body, limits.imageAnswerBytes);
+  imagesOf(bytes);
+  const stream = answerAsStream({ bytes, request, requestId, nowSeconds, exchange, body });
+  if (stream === undefined) {
+    throw new GatewayError("upstream_unreachable", "The provider of this model sent no picture");
+  }
+  return { kind: "stream", ...stream };
+}
+
+async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {
+  const response = await asked.answered();
   const bytes = await readWhole(response.body, limits.imageAnswerBytes);
+  return { kind: "answer", bytes, images: imagesOf(bytes) };
+}
+
+/** @throws {GatewayError} when the bytes are no image answer */
+function imagesOf(bytes: Uint8Array): number {
   const reading = readImageAnswer(bytes);
-  if (reading === undefined) {
-    throw new GatewayError("upstream_unreachable", "The provider of this model sent no JSON");
+  if (reading?.hasError === true) throw readProviderError(parseJson(bytes));
+  if (reading?.isUsable !== true) {
+    throw new GatewayError(
+      "upstream_unreachable",
+      "The provider of this model sent no list of pictures",
+    );
   }
-  if (reading.hasError) throw readProviderError(parseJson(bytes));
-  return { kind: "answer", bytes, images: reading.images };
+  return reading.images;
 }

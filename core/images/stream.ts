@@ -86,6 +86,12 @@ class ImageMeter implements StreamMeter {
   }
 }
 
+/** How a stream of images tells an error. */
+export function imageErrorEvent(error: GatewayError, requestId: string): Uint8Array {
+  const data = JSON.stringify(errorBody(error, "chat", requestId));
+  return new TextEncoder().encode(`event: error\ndata: ${data}\n\n`);
+}
+
 /**
  * A pipe for a stream of `image_generation.*` or `image_edit.*` events.
  *
@@ -97,10 +103,7 @@ class ImageMeter implements StreamMeter {
 export function createImagePipe(expected: number, requestId: string): ImagePipe {
   const meter = new ImageMeter(expected);
   const pipe = new BytePipe(meter, {
-    errorEvent: (error: GatewayError) =>
-      new TextEncoder().encode(
-        `event: error\ndata: ${JSON.stringify(errorBody(error, "chat", requestId))}\n\n`,
-      ),
+    errorEvent: (error) => imageErrorEvent(error, requestId),
     missingEnd: () => meter.finished > 0 ? nothing : undefined,
   });
   return { pipe, counts: () => ({ finished: meter.finished, begun: meter.begun }) };

@@ -16,3 +16,23 @@ export interface UpstreamBodyTools {
   /** Random, unlike anything in a body: 24 characters or more. */
   readonly newBoundary: () => string;
 }
+
+/**
+ * The same tools for one call: a picture that could not be fetched for one route is not fetched again for the next.
+ * What was fetched is not kept, since ten pictures may be 200 MB.
+ */
+export function toolsOfCall(tools: UpstreamBodyTools): UpstreamBodyTools {
+  const failures = new Map<string, unknown>();
+  return {
+    ...tools,
+    async fetchImage(url, field) {
+      if (failures.has(url)) throw failures.get(url);
+      try {
+        return await tools.fetchImage(url, field);
+      } catch (failure) {
+        failures.set(url, failure);
+        throw failure;
+      }
+    },
+  };
+}

@@ -190,7 +190,7 @@ export class LiveRouter implements Router {
   }
 
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined {
-    if (first === undefined) return undefined;
+    if (first === undefined || operation !== "chat_stream") return undefined;
     const { clock } = this.#options;
     const health = this.#healthOf(first, operation);
     const nowMs = clock.monotonicMs();

@@ -3,8 +3,9 @@ import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import { limits } from "../limits.ts";
 
 /**
- * Time for the first output of a stream, or for a whole answer. `undefined`: as long as the call may take, since a
- * whole answer of a slow model cannot be told from a hanging one.
+ * Time for what commits a call to a route: the first output of a stream, a whole answer, the first bytes of audio, an
+ * accepted video task. `undefined`: as long as the call may take, since a whole answer or a picture of a slow model
+ * cannot be told from a hanging one.
  */
 export function patienceMs(
   catalog: Catalog,
@@ -14,8 +15,14 @@ export function patienceMs(
 ): number | undefined {
   const provider = catalog.providers[route.provider];
   const ownMs = provider?.kind === "http" ? provider.timeouts.firstOutputMs : undefined;
-  if (!stream) return ownMs;
-  return Math.min(ownMs ?? Infinity, model.slowAfterMs);
+  // A whole answer or picture is not begun before it is done: the provider's own time must know how long that takes.
+  const beginsSoon = stream || model.kind === "speech" || model.kind === "video";
+  const writtenMs = Math.min(
+    ownMs ?? Infinity,
+    (beginsSoon ? model.slowAfterMs : undefined) ?? Infinity,
+  );
+  if (writtenMs !== Infinity) return writtenMs;
+  return model.kind === "video" ? limits.videoSubmitMs : undefined;
 }
 
 /** Longest silence within the answer of a route. */

@@ -54,6 +54,8 @@ export interface Router {
   /**
    * When a second route should start beside `first`, the one that is tried first. A probe of a route in trouble always
    * gets a second beside it, so that no client pays for probes; and so do the calls that wait on a route that hangs.
+   * Only streams of chat: a whole answer, a picture or a video that nobody waits for any more is made all the same, and
+   * charged to the operator.
    */
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined;
   /** Seconds until the soonest route of the model may work again, when none is available. */

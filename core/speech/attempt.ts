@@ -5,7 +5,7 @@ import { readWhole } from "../call/read_whole.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { MediaTry } from "../media/attempts.ts";
+import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
 import type { ByteReader, UpstreamExchange } from "../upstream/transport.ts";
 import type { SpeechRequest } from "./request.ts";
@@ -20,31 +20,34 @@ export interface StartedSpeech {
 
 /** What providers send; anything else is no audio and must not be shown under a type of its own choosing. */
 const audioTypes =
-  /^(?:audio\/[a-z0-9.+-]+|application\/(?:octet-stream|ogg)|text\/event-stream)\s*(?:;|$)/i;
+  /^(?:audio\/[a-z0-9.+-]+|(?:application|binary)\/octet-stream|application\/ogg|text\/event-stream)\s*(?:;|$)/i;
 
-/**
- * Asks one route.
- *
- * @throws {GatewayError | UpstreamFailure} when no audio came
- */
-export async function attemptSpeech(
-  request: SpeechRequest,
-  try_: MediaTry,
-): Promise<StartedSpeech> {
-  const { route, access } = try_;
-  const changes = route.upstreamModel === request.model ? {} : { model: route.upstreamModel };
-  const outgoing = providerRequest({
-    provider: access.provider,
-    style: "speech",
-    secret: access.secret,
-    body: withFields(request.body, changes),
-    stream: request.events,
-    clientHeader: () => undefined,
-  });
-  const headers = outgoing.headers.filter(([name]) => name !== "accept");
-  const exchange = try_.open({ ...outgoing, headers: [...headers, ["accept", "*/*"]] });
-  const response = await try_.respond(exchange);
-  const contentType = response.header("content-type") ?? "audio/mpeg";
+/** What a speech call asks of its routes. */
+export function speechWork(request: SpeechRequest): MediaWork<StartedSpeech> {
+  return {
+    prepare(route) {
+      const changes = route.upstreamModel === request.model ? {} : { model: route.upstreamModel };
+      const body = withFields(request.body, changes);
+      return Promise.resolve(({ provider, secret }) => {
+        const outgoing = providerRequest({
+          provider,
+          style: "speech",
+          secret,
+          body,
+          stream: request.events,
+          clientHeader: () => undefined,
+        });
+        const headers = outgoing.headers.filter(([name]) => name !== "accept");
+        return { ...outgoing, headers: [...headers, ["accept", "*/*"]] };
+      });
+    },
+    receive: receiveAudio,
+  };
+}
+
+async function receiveAudio({ exchange, answered }: MediaExchange): Promise<StartedSpeech> {
+  const response = await answered();
+  const contentType = response.header("content-type")?.trim() || "audio/mpeg";
   if (!audioTypes.test(contentType)) {
     // Success is binary, so JSON in a 200 is an error in truth.
     const bytes = await readWhole(response.body, limits.errorBodyBytes);

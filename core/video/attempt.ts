@@ -2,7 +2,7 @@
 import { readWhole } from "../call/read_whole.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { MediaTry } from "../media/attempts.ts";
+import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
 import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { videoAdapterOf } from "./adapter.ts";
@@ -11,23 +11,21 @@ import type { VideoRequest } from "./request.ts";
 import { videoSubmitBody } from "./submit_body.ts";
 import { submitRequest } from "./upstream_requests.ts";
 
-/**
- * Submits to one route.
- *
- * @returns the provider's id of the accepted task
- * @throws {GatewayError | UpstreamFailure} when this route did not accept it
- */
-export async function attemptVideo(
-  request: VideoRequest,
-  tools: UpstreamBodyTools,
-  try_: MediaTry,
-): Promise<string> {
-  const { route, access } = try_;
+/** What the creation of a video asks of its routes; the value is the provider's id of the accepted task. */
+export function videoWork(request: VideoRequest, tools: UpstreamBodyTools): MediaWork<string> {
+  return {
+    async prepare(route) {
+      const adapter = videoAdapterOf(route.facts);
+      const body = await videoSubmitBody(request, adapter, route.upstreamModel, tools);
+      return (access) => submitRequest({ ...access, adapter }, body);
+    },
+    receive: receiveTask,
+  };
+}
+
+async function receiveTask({ route, answered }: MediaExchange): Promise<string> {
   const adapter = videoAdapterOf(route.facts);
-  const body = await videoSubmitBody(request, adapter, route.upstreamModel, tools);
-  const upstream = { provider: access.provider, secret: access.secret, adapter };
-  const exchange = try_.open(submitRequest(upstream, body));
-  const response = await try_.respond(exchange);
+  const response = await answered();
   const answer = parseJson(await readWhole(response.body, limits.videoAnswerBytes));
   const upstreamId = answer === undefined ? undefined : readUpstreamId(adapter, answer);
   if (answer === undefined || upstreamId === undefined) {

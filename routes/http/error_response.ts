@@ -1,5 +1,5 @@
 /** The one place that turns errors into HTTP answers. */
-import { errorBody, type ErrorStyle, GatewayError } from "../../core/errors.ts";
+import { errorBody, type ErrorStyle, GatewayError, wireStatus } from "../../core/errors.ts";
 import type { RequestId } from "../../core/ids.ts";
 
 /** Errors of the Messages endpoints carry Messages-style bodies; every other endpoint is Chat-style. */
@@ -27,10 +27,8 @@ export function errorResponse(
   if (known.retryAfterSeconds !== undefined) {
     headers.push(["retry-after", String(known.retryAfterSeconds)]);
   }
-  // The two vendors say "overloaded" with different statuses, and each SDK knows its own.
-  const status = known.status === 529 && style === "chat" ? 503 : known.status;
   return new Response(JSON.stringify(errorBody(known, style, requestId)), {
-    status,
+    status: wireStatus(known, style),
     headers,
   });
 }

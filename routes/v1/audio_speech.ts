@@ -1,7 +1,7 @@
 /** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { attemptSpeech } from "../../core/speech/attempt.ts";
+import { speechWork } from "../../core/speech/attempt.ts";
 import { readSpeechRequest } from "../../core/speech/request.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
@@ -37,10 +37,10 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     start,
   });
   try {
-    const result = await tryRoutes(call, (try_) => attemptSpeech(request, try_));
-    if (!result.ok) throw await failedCall(call, result);
+    const found = await tryRoutes(call, speechWork(request));
+    if (!found.ok) throw await failedCall(call, found);
     call.settlement.firstOutput();
-    const { route, attempts, value: started } = result;
+    const { route, attempts, result: started } = found;
     const stream = relayedBody({
       ...started,
       control: call.control,

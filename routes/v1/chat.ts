@@ -1,5 +1,11 @@
 /** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
 import { invariant } from "../../core/assert.ts";
+import {
+  attemptAnswer,
+  attemptStream,
+  type StartedStream,
+  type WholeAnswer,
+} from "../../core/call/attempt.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
 import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import {
@@ -8,23 +14,18 @@ import {
   startChatExchange,
 } from "../../core/call/chat_exchange.ts";
 import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
+import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
 import type { Style } from "../../core/dialects/contract.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
 import { estimateOutputTokens, roughInputTokens } from "../../core/tokens/rough_estimate.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";
-import {
-  deliverAnswer,
-  deliverEarly,
-  deliverStream,
-  type Delivery,
-  isLate,
-} from "./chat_delivery.ts";
+import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";
@@ -99,7 +100,7 @@ export async function serveChat(
     const onSent = () => {
       if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
     };
-    return await answer({ gateway, call, settlement, control }, onSent);
+    return await answer({ gateway, call, settlement, control, dropped: new Set() }, onSent);
   } catch (error) {
     settlement.abandon();
     throw error;
@@ -124,7 +125,7 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Response>
   let statusSent: number | undefined;
   const finding = find(delivery, () => statusSent);
   onSent();
-  if (await isLate(delivery, finding)) {
+  if (await isLate(delivery.gateway.deadlines, finding)) {
     statusSent = 200;
     return deliverEarly(delivery, finding);
   }
@@ -145,11 +146,16 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const { router, config: { catalog } } = gateway;
   const operation = request.stream ? "chat_stream" : "chat";
   const candidates = router.candidates(model, { style: request.style, operation });
-  const loop = await runAttempts<ChatExchange>({
+  const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
-    start: (route, onSentAgain) =>
-      startChatExchange(call, route, { ...router.begin(route, operation), onSentAgain }),
-    stream: request.stream,
+    start: (route, onSentAgain) => {
+      const access = { ...router.begin(route, operation), onSentAgain };
+      const begun = startChatExchange(call, route, access);
+      for (const field of begun.dropped) delivery.dropped.add(field);
+      return begun;
+    },
+    firstOutput: (begun) =>
+      request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway),
     patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
     hedge: router.hedge(model, operation, candidates[0]),
     deadlines: gateway.deadlines,
@@ -169,7 +175,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
   await settlement.settle({
     outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
-    status: statusSent() ?? error.status,
+    status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
     reading: undefined,
     route: undefined,
     attempts: loop.attempts,

@@ -8,11 +8,10 @@ import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_
 import type { Style } from "../../core/dialects/contract.ts";
 import { createNativePipe } from "../../core/dialects/native_pipe.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { limits } from "../../core/limits.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
-import { answerOf, callHeaders, costHeaders } from "./response_headers.ts";
+import { answerOf, callHeaders, costHeaders, streamOf } from "./response_headers.ts";
 
 const encoder = new TextEncoder();
 
@@ -27,21 +26,19 @@ const keepAlives: Record<Style, Uint8Array> = {
   responses: encoder.encode(": keep-alive\n\n"),
 };
 
-function streamOf(body: ReadableStream<Uint8Array>, headers: [string, string][]): Response {
-  const response = answerOf(body, "text/event-stream; charset=utf-8", headers);
-  response.headers.append("cache-control", "no-cache, no-transform");
-  response.headers.append("x-accel-buffering", "no");
-  return response;
-}
-
 export interface Delivery {
   readonly gateway: Gateway;
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
+  /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */
+  readonly dropped: Set<string>;
 }
 
-type Found = Extract<AttemptLoopResult<ChatExchange>, { readonly ok: true }>;
+type Found = Extract<
+  AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
+  { readonly ok: true }
+>;
 
 function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
   const { call, settlement } = delivery;
@@ -71,7 +68,7 @@ export async function deliverAnswer(
   const response = answerOf(
     clientBytes,
     "application/json",
-    headersOf(delivery, found.handlers.dropped),
+    headersOf(delivery, found.begun.dropped),
   );
   for (const [name, value] of costHeaders(receipt)) response.headers.append(name, value);
   return response;
@@ -105,7 +102,7 @@ export function deliverStream(
   started: StartedStream,
 ): Response {
   const stream = meteredStream(meteredInput(delivery, found, started));
-  return streamOf(stream, headersOf(delivery, found.handlers.dropped));
+  return streamOf(stream, headersOf(delivery, found.begun.dropped));
 }
 
 /** The failure of a call whose client already has its status: an error event of its style. */
@@ -136,7 +133,8 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
       return { kind: "error", bytes: errorEvent(delivery, error) };
     },
     (failure): Arrival => {
-      // Settled where it failed. What is none of our errors is a receipt that could not be written: break off.
+      settlement.abandon(); // does nothing where the failure was settled
+      // What is none of our errors is a receipt that could not be written: break off.
       if (!(failure instanceof GatewayError)) throw failure;
       return { kind: "error", bytes: errorEvent(delivery, failure) };
     },
@@ -147,16 +145,5 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
     deadlines: gateway.deadlines,
     control,
   });
-  return streamOf(stream, headersOf(delivery, []));
-}
-
-/** Tells whether `finding` is still under way after the silence that a client is left in at most. */
-export async function isLate(delivery: Delivery, finding: Promise<unknown>): Promise<boolean> {
-  const moment = Promise.withResolvers<boolean>();
-  const deadline = delivery.gateway.deadlines.create(() => moment.resolve(true));
-  deadline.arm(limits.keepAliveMs);
-  const inTime = () => false;
-  const late = await Promise.race([finding.then(inTime, inTime), moment.promise]);
-  deadline.disarm();
-  return late;
+  return streamOf(stream, headersOf(delivery, [...delivery.dropped]));
 }

@@ -1,69 +1,31 @@
 /** `POST /v1/images/generations` and `/v1/images/edits` (spec section 4). Charged by the images that came. */
-import { attemptImages, type ImageResult } from "../../core/images/attempt.ts";
-import { chargeForImages } from "../../core/images/charge.ts";
+import { isLate } from "../../core/call/early_stream.ts";
+import { type ImageResult, imageWork } from "../../core/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../core/images/request.ts";
-import { meteredStream } from "../../core/call/metered_stream.ts";
-import { limits } from "../../core/limits.ts";
+import type { MediaWork } from "../../core/media/exchange.ts";
+import { toolsOfCall } from "../../core/media/upstream_body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
-import type { Attempt, Outcome } from "../../core/receipt.ts";
-import type { Route } from "../../core/catalog/catalog.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
+import { deliverImages, deliverImagesEarly, type FoundImages } from "./image_delivery.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "./media_call.ts";
 import { startCall } from "./media_settlement.ts";
-import { costHeaders } from "./response_headers.ts";
 
-const keepAlive = new TextEncoder().encode(": keep-alive\n\n");
-
-interface Delivery {
-  readonly call: MediaCall;
-  readonly asked: number;
-  readonly route: Route;
-  readonly attempts: readonly Attempt[];
-}
-
-async function settleImages(
-  delivery: Delivery,
-  outcome: Outcome,
-  counts: { readonly finished: number; readonly begun: number },
-) {
-  const { call, asked, route, attempts } = delivery;
-  const { price } = call.input;
-  const charge = chargeForImages({ outcome, price, asked, ...counts });
-  return await call.settlement.settle({ outcome, status: 200, ...charge, route, attempts });
-}
-
-async function deliver(delivery: Delivery, result: ImageResult): Promise<Response> {
-  const { call } = delivery;
-  call.settlement.firstOutput();
-  if (result.kind === "stream") {
-    const stream = meteredStream({
-      started: result.started,
-      keepAlive,
-      deadlines: call.gateway.deadlines,
-      control: call.control,
-      idleMs: limits.upstreamIdleMs,
-      settle: async (outcome) => {
-        await settleImages(delivery, outcome, result.images.counts());
-      },
-      onBug: call.settlement.onBug,
-    });
-    return new Response(stream, {
-      headers: [
-        ["content-type", "text/event-stream; charset=utf-8"],
-        ["cache-control", "no-cache, no-transform"],
-        ["x-accel-buffering", "no"],
-        ...call.headers,
-      ],
-    });
-  }
-  const counts = { finished: result.images, begun: result.images };
-  const outcome = result.images === 0 ? "empty" : "completed";
-  const receipt = await settleImages(delivery, outcome, counts);
-  return new Response(result.bytes as Uint8Array<ArrayBuffer>, {
-    headers: [["content-type", "application/json"], ...call.headers, ...costHeaders(receipt)],
-  });
+/**
+ * Tries the routes.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when none gave a picture; the call is settled then
+ */
+async function find(
+  call: MediaCall,
+  work: MediaWork<ImageResult>,
+  statusSent: () => number | undefined,
+): Promise<FoundImages> {
+  const found = await tryRoutes(call, work);
+  if (!found.ok) throw await failedCall(call, found, statusSent());
+  return found;
 }
 
 /**
@@ -95,11 +57,20 @@ export async function serveImages(
     start,
   });
   try {
-    const input = { request, requestId: incoming.requestId, tools: gateway.media.tools };
-    const result = await tryRoutes(call, (try_) => attemptImages(input, try_));
-    if (!result.ok) throw await failedCall(call, result);
-    const { route, attempts } = result;
-    return await deliver({ call, asked: request.count, route, attempts }, result.value);
+    const work = imageWork({
+      request,
+      requestId: incoming.requestId,
+      nowSeconds: Math.floor(start.startedAtMs / 1000),
+      tools: toolsOfCall(gateway.media.tools),
+    });
+    let statusSent: number | undefined;
+    const finding = find(call, work, () => statusSent);
+    const delivery = { call, asked: request.count };
+    if (request.stream && await isLate(gateway.deadlines, finding)) {
+      statusSent = 200;
+      return deliverImagesEarly(delivery, finding);
+    }
+    return await deliverImages(delivery, await finding);
   } catch (error) {
     call.settlement.abandon();
     throw error;

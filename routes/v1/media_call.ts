@@ -1,13 +1,15 @@
 /** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
 import type { CallControl } from "../../core/call/call_control.ts";
-import { isRouteFault } from "../../core/call/attempt_loop.ts";
+import { type AttemptLoopResult, isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
+import type { Route } from "../../core/catalog/catalog.ts";
+import { GatewayError, wireStatus } from "../../core/errors.ts";
 import {
-  type MediaAttemptsResult,
-  type MediaTry,
-  runMediaAttempts,
-} from "../../core/media/attempts.ts";
-import { GatewayError } from "../../core/errors.ts";
+  type MediaExchange,
+  type MediaWork,
+  startMediaExchange,
+} from "../../core/media/exchange.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
+import { patienceMs } from "../../core/routing/patience.ts";
 import type { Operation } from "../../core/routing/router.ts";
 import type { AppliedPrice, Attempt } from "../../core/receipt.ts";
 import type { Principal } from "../../kv/key_directory.ts";
@@ -76,28 +78,39 @@ export async function beginMediaCall(gateway: Gateway, input: MediaCallInput): P
 /** Tries the routes. A client that leaves ends a streaming call only: otherwise the provider works, and charges, on. */
 export async function tryRoutes<Value>(
   call: MediaCall,
-  attempt: (try_: MediaTry) => Promise<Value>,
-): Promise<MediaAttemptsResult<Value>> {
+  work: MediaWork<Value>,
+): Promise<AttemptLoopResult<MediaExchange, Value>> {
   const { gateway, control, input } = call;
+  const { router, clock, deadlines, config: { catalog } } = gateway;
+  const { operation } = input;
   const { model } = input.chosen;
   const onGone = () => control.stop("client_gone");
   const { signal } = input.incoming.request;
   if (input.stream) signal.addEventListener("abort", onGone);
-  const candidates = gateway.router.candidates(model, {
-    style: input.style,
-    operation: input.operation,
-  });
-  const result = await runMediaAttempts<Value>({
+  const candidates = router.candidates(model, { style: input.style, operation });
+  /** Routes whose try the router knows of: one that was only made ready for is none of its concern. */
+  const asked = new Set<Route>();
+  const result = await runAttempts<MediaExchange, Value>({
     candidates,
-    begin: (route) => gateway.router.begin(route, input.operation),
-    attempt,
-    report: (route, outcome) => {
-      call.settlement.tried(route, outcome);
-      gateway.router.report(model, route, input.operation, outcome);
+    start: (route) =>
+      startMediaExchange(work, {
+        route,
+        begin: () => {
+          asked.add(route);
+          return router.begin(route, operation);
+        },
+        control,
+        time: gateway,
+      }),
+    firstOutput: work.receive,
+    patienceMs: (route) => patienceMs(catalog, model, route, input.stream),
+    report: (route, outcome, endedMs) => {
+      call.settlement.tried(route, outcome, endedMs);
+      if (asked.delete(route)) router.report(model, route, operation, outcome);
     },
     onBug: call.settlement.onBug,
-    clock: gateway.clock,
-    deadlines: gateway.deadlines,
+    clock,
+    deadlines,
     control,
   });
   if (input.stream) signal.removeEventListener("abort", onGone);
@@ -110,13 +123,19 @@ export async function tryRoutes<Value>(
   return { ...result, error };
 }
 
-/** Writes down that no route gave anything; returns what the client is told. */
+/**
+ * Writes down that no route gave anything; returns what the client is told.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ */
 export async function failedCall(
   { settlement, control }: MediaCall,
   { error, attempts }: { readonly error: GatewayError; readonly attempts: readonly Attempt[] },
+  statusSent?: number,
 ): Promise<GatewayError> {
   const clientGone = control.stopped === "client_gone";
-  await settlement.settleFailed({ status: error.status, attempts, clientGone });
+  const status = statusSent ?? wireStatus(error, "chat");
+  await settlement.settleFailed({ status, attempts, clientGone });
   return error;
 }
 

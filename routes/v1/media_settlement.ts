@@ -79,9 +79,8 @@ export class MediaSettlement {
     this.#firstOutputMs = this.#elapsedMs();
   }
 
-  /** Notes a try of a route that just ended. */
-  tried(route: Route, result: AttemptResult): void {
-    const endedMs = this.#gateway.clock.monotonicMs();
+  /** Notes a try of a route that ended at `endedMs`. */
+  tried(route: Route, result: AttemptResult, endedMs: number): void {
     this.#tries.push({
       route: route.id,
       result: result.kind === "failed" ? result.error.code : result.kind,

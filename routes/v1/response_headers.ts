@@ -83,3 +83,14 @@ export function answerOf(
   for (const [name, value] of headers) response.headers.append(name, value);
   return response;
 }
+
+/** A stream of events that proxies neither hold back nor change. */
+export function streamOf(
+  body: ReadableStream<Uint8Array>,
+  headers: readonly [string, string][],
+): Response {
+  const response = answerOf(body, "text/event-stream; charset=utf-8", headers);
+  response.headers.append("cache-control", "no-cache, no-transform");
+  response.headers.append("x-accel-buffering", "no");
+  return response;
+}

@@ -137,7 +137,6 @@ async function openFile(
 
 /** What may be told of a file; everything else in a provider's head stays here. */
 const passedHeaders = [
-  "content-type",
   "content-length",
   "content-range",
   "accept-ranges",
@@ -145,9 +144,17 @@ const passedHeaders = [
   "last-modified",
 ];
 
-const fileTypes = /^(?:video\/|image\/|application\/(?:octet-stream|mp4|binary))/i;
+/** `binary/octet-stream` is what object stores say of files that were kept without a type. */
+const fileTypes =
+  /^(?:video\/|image\/|binary\/octet-stream|application\/(?:octet-stream|mp4|binary))/i;
 
-function checkAnswer({ exchange, response }: OpenFile): void {
+/** The type of a file. A store that says nothing has no page or error to show either: those have types. */
+function fileType({ response }: OpenFile, variant: VideoVariant): string {
+  const untyped = variant === "video" ? "video/mp4" : "application/octet-stream";
+  return response.header("content-type")?.trim() || untyped;
+}
+
+function checkAnswer({ exchange, response }: OpenFile, type: string): void {
   const { status } = response;
   const refuse = (error: GatewayError): never => {
     exchange.cancel();
@@ -157,7 +164,7 @@ function checkAnswer({ exchange, response }: OpenFile): void {
   if (status === 416) return;
   if (status !== 200 && status !== 206) refuse(unreachable());
   // A page or an error object in a 200 is no file, and must not be served as one.
-  if (!fileTypes.test(response.header("content-type") ?? "")) refuse(unreachable());
+  if (!fileTypes.test(type)) refuse(unreachable());
 }
 
 /** Serves the file of a finished task. */
@@ -175,8 +182,10 @@ export async function serveVideoContent(
   if (upstream === undefined) throw gone();
   const range = readRange(request.headers);
   const file = await openFile(gateway, upstream, task, { variant, range });
-  checkAnswer(file);
+  const type = fileType(file, variant);
+  checkAnswer(file, type);
   const headers = plainHeaders(incoming);
+  headers.push(["content-type", type]);
   for (const name of passedHeaders) {
     const value = file.response.header(name);
     if (value !== undefined) headers.push([name, value]);

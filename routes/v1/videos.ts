@@ -6,8 +6,9 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { fieldsOfBody, readMediaBody } from "../../core/media/body.ts";
 import { modelField } from "../../core/media/fields.ts";
+import { toolsOfCall } from "../../core/media/upstream_body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
-import { attemptVideo } from "../../core/video/attempt.ts";
+import { videoWork } from "../../core/video/attempt.ts";
 import { videoRulesOf } from "../../core/video/model_rules.ts";
 import { videoObject } from "../../core/video/object.ts";
 import { readVideoRequest, type VideoRequest } from "../../core/video/request.ts";
@@ -44,9 +45,9 @@ async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
 async function submit(call: MediaCall, request: VideoRequest): Promise<Response> {
   const { gateway, input, settlement } = call;
   const { price, chosen, principal, incoming } = input;
-  const result = await tryRoutes(call, (try_) => attemptVideo(request, gateway.media.tools, try_));
-  if (!result.ok) throw await failedCall(call, result);
-  const { route, access, attempts, value: upstreamId } = result;
+  const found = await tryRoutes(call, videoWork(request, toolsOfCall(gateway.media.tools)));
+  if (!found.ok) throw await failedCall(call, found);
+  const { route, begun: { access }, attempts, result: upstreamId } = found;
   const nowMs = gateway.clock.nowMs();
   const priceMicroVnd = costOfUnits(price, 1);
   const task: VideoTask = {

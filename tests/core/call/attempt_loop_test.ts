@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import type { AttemptHandlers } from "../../../core/call/attempt.ts";
+import type { AttemptHandlers, StartedStream, WholeAnswer } from "../../../core/call/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/call/attempt_loop.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import { chatStream, tryRoutes, wholeAnswer } from "./call_world.ts";
 import { type FakeExchange, settled } from "./fake_exchange.ts";
 
-type Result = AttemptLoopResult<AttemptHandlers>;
+type Result = AttemptLoopResult<AttemptHandlers, StartedStream | WholeAnswer>;
 
 function errorOf(result: Result): GatewayError {
   assert(!result.ok, "it should have failed");

@@ -1,6 +1,12 @@
 /** What the tests of calls share: routes, time that stands still, and the words of a Chat stream. */
 import type { Route } from "../../../core/catalog/catalog.ts";
-import type { AttemptHandlers } from "../../../core/call/attempt.ts";
+import {
+  attemptAnswer,
+  type AttemptHandlers,
+  attemptStream,
+  type StartedStream,
+  type WholeAnswer,
+} from "../../../core/call/attempt.ts";
 import { type AttemptLoopInput, runAttempts } from "../../../core/call/attempt_loop.ts";
 import { CallControl } from "../../../core/call/call_control.ts";
 import type { AttemptResult } from "../../../core/call/racer.ts";
@@ -68,8 +74,12 @@ export interface World {
   of(route: string): FakeExchange;
 }
 
-export interface WorldOptions extends Partial<AttemptLoopInput<AttemptHandlers>> {
+type ChatResult = StartedStream | WholeAnswer;
+
+export interface WorldOptions extends Partial<AttemptLoopInput<AttemptHandlers, ChatResult>> {
   readonly routes: readonly string[];
+  /** Default: a stream is asked for. */
+  readonly stream?: boolean;
   /** What each new exchange does at once. */
   readonly script?: (route: string, exchange: FakeExchange) => void;
   readonly slowAfterMs?: number;
@@ -85,7 +95,7 @@ export function tryRoutes(options: WorldOptions) {
   const tries: World["tries"] = [];
   const reports: World["reports"] = [];
   const bugs: unknown[] = [];
-  const result = runAttempts<AttemptHandlers>({
+  const result = runAttempts<AttemptHandlers, ChatResult>({
     candidates: options.routes.map(routeOf),
     start: (route) => {
       const exchange = new FakeExchange();
@@ -105,7 +115,10 @@ export function tryRoutes(options: WorldOptions) {
         ...options.handlers,
       };
     },
-    stream: true,
+    firstOutput: (begun) => {
+      const attempt = options.stream === false ? attemptAnswer : attemptStream;
+      return attempt(begun, { clock: time, deadlines });
+    },
     patienceMs: () => options.slowAfterMs ?? 30_000,
     deadlines,
     clock: time,

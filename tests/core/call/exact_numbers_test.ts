@@ -63,6 +63,7 @@ function start(from: Style, to: Style, text: string) {
       },
     },
     onStatus: () => {},
+    onSentAgain: () => {},
     mayRepeat: () => false,
   });
   return { sent, exchange, handlers };
@@ -137,7 +138,7 @@ for (const [from, to] of pairs) {
     exchange.head(200, { "content-type": "application/json" }).send(answers[to]).end();
     const time = new ManualTime();
     const deadlines = new Deadlines({ clock: time, timer: time, tickMs: 10 });
-    const { clientBytes, reading } = await attemptAnswer(handlers, deadlines);
+    const { clientBytes, reading } = await attemptAnswer(handlers, { clock: time, deadlines });
     const text = new TextDecoder().decode(clientBytes);
     assert(text.includes(written(from)), text);
     assertEquals(reading.usage?.output, 1);
@@ -200,7 +201,7 @@ Deno.test("a count of tokens that no double holds is an absurd report", async ()
     exchange.head(200, { "content-type": "application/json" }).send(answer).end();
     const time = new ManualTime();
     const deadlines = new Deadlines({ clock: time, timer: time, tickMs: 10 });
-    const { reading } = await attemptAnswer(handlers, deadlines);
+    const { reading } = await attemptAnswer(handlers, { clock: time, deadlines });
     assertEquals([reading.usage, reading.usageRejected], [undefined, true]);
   }
 });

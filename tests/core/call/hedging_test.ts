@@ -138,15 +138,6 @@ Deno.test("a stop ends both", async () => {
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("whole answers are never asked for twice at once", async () => {
-  const { world } = tryRoutes({ routes: ["a", "b"], ...hedged, stream: false });
-  world.time.advance(5_000);
-  await settled();
-  assertEquals(world.tries.length, 1);
-  world.control.stop("shutdown");
-  await settled();
-});
-
 Deno.test("a second route that depends on something is asked about again and again", async () => {
   let stuck = false;
   let asked = 0;

@@ -108,6 +108,18 @@ Deno.test("readConfig() refuses routes to unknown providers, taken names, wrong 
   }
 });
 
+Deno.test("the facts of media routes that docs/media.md names are known, with the values it names", () => {
+  const read = (facts: Record<string, unknown>) => {
+    const file = JSON.parse(fileText);
+    const image = file.models.find(({ kind }: { kind: string }) => kind === "image");
+    image.routes[0].facts = facts;
+    return readConfig({}, JSON.stringify(file));
+  };
+  for (const image_edits of ["json", "form"]) assert(read({ image_edits }).ok, image_edits);
+  const wrong = read({ image_edits: "xml" });
+  assert(!wrong.ok && wrong.problems.join().includes("image_edits"));
+});
+
 Deno.test("a provider without its secret is a configuration error, with it the mode is production", () => {
   const file = JSON.parse(fileText);
   file.providers.vendor = { kind: "http", baseUrl: "https://api.example", apiKeyEnv: "VENDOR_KEY" };

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../../core/errors.ts";
 import { readImageAnswer } from "../../../core/images/answer.ts";
+import { answerAsStream } from "../../../core/images/answer_as_stream.ts";
 import { chargeForImages } from "../../../core/images/charge.ts";
 import { type ImageEndpoint, readImageRequest } from "../../../core/images/request.ts";
 import { createImagePipe } from "../../../core/images/stream.ts";
@@ -15,6 +16,7 @@ import {
   writeForm,
 } from "../../../core/media/multipart.ts";
 import type { Outcome } from "../../../core/receipt.ts";
+import { FakeExchange } from "../call/fake_exchange.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -242,6 +244,25 @@ Deno.test("readImageAnswer() counts images that are there, whatever stands aroun
   assertEquals(readImageAnswer(encoder.encode('{"error":null,"data":[]}'))?.hasError, false);
 });
 
+Deno.test("an answer in which pictures may stand uncounted is not usable; an empty list is", () => {
+  const usable = ['{"data":[]}', '{"created":1,"data":[ ]}', '{"data":[{"url":"u"},null,{}]}'];
+  const strange = [
+    '{"images":[{"b64_json":"aGk="}]}',
+    '{"data":["data:image/png;base64,aGk="]}',
+    '{"data":[{"b64_json":"aGk="},"data:image/png;base64,aGk="]}',
+    '{"data":[["aGk="]]}',
+    '{"data":[{"image":"aGk="}]}',
+    '{"data":{"b64_json":"aGk="}}',
+    '{"d\\u0061ta":[{"b64_json":"aGk="}]}',
+    '{"data":null}',
+    "{}",
+  ];
+  for (const text of [...usable, ...strange]) {
+    const reading = readImageAnswer(encoder.encode(text));
+    assertEquals(reading?.isUsable, usable.includes(text), text);
+  }
+});
+
 Deno.test("readImageAnswer() agrees with a full parse on any JSON", () => {
   fc.assert(fc.property(
     fc.array(fc.oneof(
@@ -257,7 +278,60 @@ Deno.test("readImageAnswer() agrees with a full parse on any JSON", () => {
         const { b64_json, url } = item as Record<string, unknown>;
         return [b64_json, url].some((text) => typeof text === "string" && text !== "");
       }).length;
-      assertEquals(readImageAnswer(encoder.encode(JSON.stringify(value)))?.images, expected);
+      const reading = readImageAnswer(encoder.encode(JSON.stringify(value)));
+      assertEquals(reading?.images, expected);
+      const isStrange = data.some((item) => typeof item !== "object" || Array.isArray(item));
+      assertEquals(reading?.isUsable, !isStrange && (expected > 0 || data.length === 0));
+    },
+  ));
+});
+
+Deno.test("answerAsStream() gives each picture of any answer an event of one line", () => {
+  const text = fc.string({ unit: "binary" });
+  fc.assert(fc.property(
+    fc.array(fc.oneof(
+      fc.record({ b64_json: fc.base64String({ minLength: 1 }), revised_prompt: text }),
+      fc.constant(null),
+      fc.dictionary(text, fc.jsonValue()),
+    )),
+    fc.record({ size: fc.jsonValue(), usage: fc.jsonValue(), created: fc.integer() }),
+    fc.integer({ min: 1, max: 10 }),
+    fc.constantFrom(undefined, 2, "\r\n"),
+    (data, about, count, indent) => {
+      const bytes = encoder.encode(JSON.stringify({ ...about, data }, null, indent));
+      if (readImageAnswer(bytes)?.isUsable !== true) return;
+      const exchange = new FakeExchange();
+      const made = answerAsStream({
+        bytes,
+        request: { endpoint: "generations", count },
+        requestId: "req_1",
+        nowSeconds: 0,
+        exchange,
+        body: exchange,
+      });
+      const isPicture = (item: unknown) =>
+        typeof item === "object" && item !== null && ["b64_json", "url"].some((name) => {
+          const value = (item as Record<string, unknown>)[name];
+          return typeof value === "string" && value !== "";
+        });
+      const pictures = JSON.parse(decoder.decode(bytes)).data.filter(isPicture).slice(0, count);
+      assertEquals(made === undefined, pictures.length === 0);
+      if (made === undefined) return;
+      const { started, images } = made;
+      const sent = decoder.decode(started.preamble) + decoder.decode(started.pipe.end());
+      const events = sent.split("\n\n").slice(0, -1).map((event) => {
+        const lines = event.split(/\r\n|\r|\n/);
+        assertEquals([lines.length, lines[0]], [2, "event: image_generation.completed"]);
+        return JSON.parse(lines[1]!.slice("data: ".length));
+      });
+      assertEquals(events.length, pictures.length);
+      for (const [i, event] of events.entries()) {
+        assertEquals(event.type, "image_generation.completed");
+        assertEquals(event.created_at, about.created);
+        assertEquals(event.b64_json, pictures[i].b64_json);
+        assertEquals("usage" in event, i === events.length - 1 || "usage" in pictures[i]);
+      }
+      assertEquals(images.counts(), { finished: events.length, begun: events.length });
     },
   ));
 });

@@ -5,7 +5,7 @@ import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";
-import type { RouteEvent } from "../../../core/routing/router.ts";
+import { operations, type RouteEvent } from "../../../core/routing/router.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 const operation = "chat_stream";
@@ -180,6 +180,14 @@ Deno.test("routes that operators took out are no candidates; without any the mod
   assertEquals(candidates(), []);
   assertEquals(noRouteError(router, model, operation).status, 503);
   assertEquals(router.status(model).state, "down");
+});
+
+Deno.test("only streams of chat are asked for twice at once: the rest is made, and charged to us, all the same", () => {
+  const { router, model, route } = newRouter({ hedge: true });
+  for (const other of operations) {
+    const hedge = router.hedge(model, other, route("a"));
+    assertEquals(hedge !== undefined, other === "chat_stream", other);
+  }
 });
 
 Deno.test("a probe that comes first gets a second route beside it, without hedging for the model", () => {

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";
 
-const encoder = new TextEncoder();
 const png = "iVBORw0KGgoAAAAA";
 const pngBytes = Uint8Array.fromBase64(png);
 
@@ -190,84 +189,45 @@ Deno.test("refusals of the provider cost nothing; faults of a route move on to t
   assertEquals(await world.balanceVnd(), 1_000_000 - 4_000);
 });
 
-const preview =
-  'event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image",' +
-  `"b64_json":"${png}","partial_image_index":0}\n\n`;
-const finished = 'event: image_generation.completed\ndata: {"type":"image_generation.completed",' +
-  `"b64_json":"${png}"}\n\n`;
-
-function streamOf(parts: readonly string[], end: "close" | "break" | "open") {
-  let at = 0;
-  return new Response(
-    new ReadableStream({
-      pull(controller) {
-        const part = parts[at++];
-        if (part !== undefined) return controller.enqueue(encoder.encode(part));
-        if (end === "close") controller.close();
-        else if (end === "break") controller.error(new Error("cut"));
-        else return new Promise(() => {});
-      },
-    }),
-    { headers: { "content-type": "text/event-stream" } },
-  );
-}
-
-Deno.test("streams pass as they come and are charged by how they end", async () => {
-  let answer = () => streamOf([preview, finished], "close");
-  await using provider = mockProvider(() => answer());
+Deno.test("the receipt of an overloaded provider tells the status that the client was sent", async () => {
+  await using provider = mockProvider(() => new Response("x", { status: 529 }));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
-  const post = (n = 1) =>
-    world.post("/v1/images/generations", { model: "image-t", prompt: "x", n, stream: true });
-  let balance = 1_000_000;
-
-  const whole = await post();
-  assertEquals(whole.headers.get("content-type"), "text/event-stream; charset=utf-8");
-  assertEquals(whole.headers.get("x-gateway-cost-vnd"), null);
-  assertEquals(await whole.text(), preview + finished);
-  balance -= 1_000;
-  assertEquals(await world.balanceVnd(), balance);
-
-  answer = () => streamOf([preview, finished, preview], "break");
-  const text = await (await post(2)).text();
-  assert(text.startsWith(preview + finished) && text.includes("event: error\n"), text);
-  balance -= 1_000;
-  assertEquals(await world.balanceVnd(), balance, "one of two came before the break");
-
-  answer = () => streamOf([preview], "break");
-  assert((await (await post()).text()).includes("event: error\n"));
-  assertEquals(await world.balanceVnd(), balance, "half a picture is free");
-
-  answer = () => streamOf([preview], "open");
-  const left = await post();
-  const reader = left.body!.getReader();
-  assert((await reader.read()).value !== undefined);
-  await reader.cancel();
-  balance -= 1_000;
-  assertEquals(await world.balanceVnd(), balance, "who leaves after a preview pays for it");
+  const response = await world.post("/v1/images/generations", { model: "image-t", prompt: "x" });
+  const receipt = await world.receiptOf(response);
+  assertEquals([(await errorOf(response)).status, receipt?.status], [503, 503]);
 });
 
-Deno.test("a client that leaves a stream before its first picture stops the provider and pays nothing", async () => {
-  const asked = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<Response>();
-  await using provider = mockProvider(() => {
-    asked.resolve();
-    return release.promise;
+Deno.test("an answer in another shape is neither delivered nor charged, and another route is asked", async () => {
+  const shapes = [
+    { images: [{ b64_json: png }] },
+    { data: [`data:image/png;base64,${png}`] },
+    { created: 1, output: png },
+    { data: [{ image_base64: png }] },
+  ];
+  let shape: unknown;
+  await using strange = mockProvider(() => Response.json(shape));
+  await using good = mockProvider(() => pictures(1));
+  const world = await openMediaWorld({
+    providers: { p1: strange.port, p2: good.port },
+    models: [
+      model({ id: "image-s" }),
+      model({ routes: [{ provider: "p1" }, { provider: "p2", priority: 1 }] }),
+    ],
   });
-  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
-  const leaving = new AbortController();
-  const answer = world.send("/v1/images/generations", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ model: "image-t", prompt: "x", stream: true }),
-    signal: leaving.signal,
-  });
-  await asked.promise;
-  leaving.abort();
-  const response = await answer;
-  await response.body?.cancel();
-  assertEquals((await world.receiptOf(response))?.outcome, "client_gone");
-  assertEquals([await world.balanceVnd(), world.gateway.calls.count], [1_000_000, 0]);
-  release.resolve(pictures(1));
+  await using _ = world;
+  let charged = 0;
+  for (shape of shapes) {
+    const body = { model: "image-t", prompt: "x" };
+    const response = await world.post("/v1/images/generations", body);
+    assertEquals((await response.json()).data, [{ b64_json: png }]);
+    assertEquals(response.headers.get("x-gateway-cost-vnd"), "1000");
+    charged += 1_000;
+    if (shape !== shapes[0]) continue;
+    const alone = await world.post("/v1/images/generations", { ...body, model: "image-s" });
+    const error = await errorOf(alone);
+    assertEquals([error.status, error.type], [502, "api_error"]);
+  }
+  assertEquals(await world.balanceVnd(), 1_000_000 - charged);
 });
 
 Deno.test("an image model on another endpoint, and a chat model here, are told where to go", async () => {

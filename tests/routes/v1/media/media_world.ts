@@ -1,5 +1,6 @@
 /** A gateway in this process whose provider is a server of the test, with time and name servers in the test's hands. */
 import { assert } from "@std/assert";
+import type { Deadlines } from "../../../../core/deadlines.ts";
 import type { AccountId } from "../../../../core/ids.ts";
 import { createGuardedConnect } from "../../../../core/media/guarded_connect.ts";
 import { readReceipt } from "../../../../kv/receipts.ts";
@@ -77,6 +78,10 @@ export interface MediaWorld extends AsyncDisposable {
 export interface MediaWorldOptions {
   /** Ports of providers by name: `p1`, `p2` … each `kind: http`. */
   readonly providers?: Readonly<Record<string, number>>;
+  /** Time-outs of a provider by its name, as they stand in `gateway.json`. */
+  readonly timeouts?: Readonly<Record<string, Record<string, number>>>;
+  /** What calls are timed by; the connections to providers keep real time. */
+  readonly deadlines?: Deadlines;
   /** Default 1: `secret-of-p1`; the next is `secret-of-p1-2`. */
   readonly secretsPerProvider?: number;
   /** Models that take the place of the default ones. */
@@ -103,6 +108,7 @@ function changedFile(options: MediaWorldOptions) {
         kind: "http",
         baseUrl: `http://127.0.0.1:${port}`,
         apiKeyEnv: Object.keys(secretsOf(name, options)),
+        timeouts: options.timeouts?.[name] ?? {},
       };
     }
     const models = options.models ?? [];
@@ -146,6 +152,7 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
   const gateway: Gateway = {
     ...test.assembled.gateway,
     media,
+    deadlines: options.deadlines ?? deadlines,
     clock: {
       nowMs: () => real.nowMs() + offsetMs,
       monotonicMs: () => real.monotonicMs() + offsetMs,

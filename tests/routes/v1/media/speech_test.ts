@@ -58,6 +58,24 @@ Deno.test("audio passes byte for byte with its type, at one price", async () => 
   assertEquals(provider.seen[0]!.json(), { ...request, response_format: "flac", model: "tts-up" });
 });
 
+Deno.test("audio of a store's own type, or of none, is audio", async () => {
+  let headers: HeadersInit = {};
+  await using provider = mockProvider(() => new Response(audio, { headers }));
+  const world = await openMediaWorld({ providers: { p1: provider.port }, models: models("p1") });
+  await using _ = world;
+  const cases: [HeadersInit, string][] = [
+    [{ "content-type": "binary/octet-stream" }, "binary/octet-stream"],
+    [{}, "audio/mpeg"],
+  ];
+  for (const [said, told] of cases) {
+    headers = said;
+    const response = await world.post("/v1/audio/speech", request);
+    assertEquals([response.status, response.headers.get("content-type")], [200, told]);
+    assertEquals(await response.bytes(), audio);
+  }
+  assertEquals(await world.balanceVnd(), 1_000_000 - 2 * 1_350);
+});
+
 Deno.test("a driver that reuses its buffer does no harm to audio in many pieces", async () => {
   await using world = await openMediaWorld();
   const response = await world.post("/v1/audio/speech", { model: "speech-1", input: "Xin chào" });

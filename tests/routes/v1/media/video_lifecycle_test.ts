@@ -181,6 +181,27 @@ Deno.test("content: whole and in ranges, headers of the provider by an allow-lis
   assertEquals(await world.balanceVnd(), balance);
 });
 
+Deno.test("content: stores that do not know what they keep, or do not say, still give it", async () => {
+  await using provider = standardProvider();
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const id = await completed(world, provider);
+  const cases: [said: string | undefined, variant: string, told: string][] = [
+    ["binary/octet-stream", "video", "binary/octet-stream"],
+    ["application/octet-stream", "thumbnail", "application/octet-stream"],
+    [undefined, "video", "video/mp4"],
+    [undefined, "thumbnail", "application/octet-stream"],
+    [" Video/MP4; codecs=x", "video", "Video/MP4; codecs=x"],
+  ];
+  for (const [said, variant, told] of cases) {
+    const headers = said === undefined ? undefined : { "content-type": said };
+    provider.state.content = () => new Response(mp4, headers && { headers });
+    const response = await world.send(`/v1/videos/${id}/content?variant=${variant}`);
+    assertEquals([response.status, response.headers.get("content-type")], [200, told]);
+    assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+    assertEquals(await response.bytes(), mp4);
+  }
+});
+
 Deno.test("content: not ready, failed, gone, a page instead of a file, a provider that is down", async () => {
   await using provider = standardProvider();
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });

@@ -174,6 +174,37 @@ Deno.test("whole answers do not begin early: their status stays true", options, 
   await world.checkBooks(1);
 });
 
+Deno.test(
+  "an answer that begins early names the fields that the routes asked by then could not carry",
+  options,
+  async () => {
+    const stage = new Stage();
+    await using world = await UnrulyWorld.open({
+      providers: { a: stage.actor("a"), b: stage.actor("b") },
+      upstreamStyle: "messages",
+      deadlines: stage.deadlines,
+    });
+    const calling = fetch(`${world.address}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${world.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "m-chat",
+        stream: true,
+        max_tokens: 100,
+        messages: [{ role: "user", content: "Hi" }],
+        logit_bias: { "1": 2 },
+      }),
+    });
+    await stage.reached("a");
+    stage.time.advance(limits.keepAliveMs + 20);
+    const response = await calling;
+    assertEquals(response.headers.get("x-gateway-conversion"), "dropped=logit_bias");
+    stage.tell("a", "answer");
+    assert((await response.text()).endsWith("data: [DONE]\n\n"));
+    await world.checkBooks(1);
+  },
+);
+
 /** Runs a call of an SDK through the silence: keep-alives first, then what the last provider is told. */
 async function throughSilence(
   what: "answer" | "fail",

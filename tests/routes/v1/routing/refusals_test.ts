@@ -56,6 +56,29 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "receipts and logs tell the status that the client was sent: 529 or 503",
+  options,
+  async () => {
+    const overloaded: Unruly = async (conversation) =>
+      void await conversation.say(
+        plain('{"error":{"message":"Overloaded","type":"overloaded_error"}}', { status: 529 }),
+      );
+    await using world = await UnrulyWorld.open({ providers: { a: overloaded } });
+    for (const style of styles) {
+      for (const stream of [true, false]) {
+        const answer = await world.call(style, stream);
+        assertEquals(answer.status, style === "messages" ? 529 : 503);
+        assertEquals((await world.receiptOf(answer)).status, answer.status);
+        const id = answer.headers.get("x-request-id");
+        const logged = world.logLines.find((line) => line["request_id"] === id);
+        assertEquals(logged?.["status"], answer.status);
+      }
+    }
+    await world.checkBooks(6);
+  },
+);
+
 Deno.test("a provider's limit is passed over while another one answers", options, async () => {
   await using world = await UnrulyWorld.open({ providers: { a: limiting(50), b: good } });
   for (let i = 0; i < 3; i++) {

@@ -1,0 +1,156 @@
+/**
+ * A whole image answer for a client that asked for a stream. Some providers ignore `stream`: the pictures are made and
+ * paid for, so the client gets them as the events it waits for, one for each picture.
+ */
+import type { StartedStream } from "../call/attempt.ts";
+import type { StreamPipe } from "../dialects/contract.ts";
+import { newStreamReading } from "../dialects/reading.ts";
+import type { GatewayError } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../sse/json_cursor.ts";
+import { findPictures, type PicturePlace } from "./answer.ts";
+import type { ImageRequest } from "./request.ts";
+import { imageErrorEvent, type ImagePipe } from "./stream.ts";
+
+const encoder = new TextEncoder();
+const nothing = new Uint8Array(0);
+
+const createdKey = jsonKey("created");
+const usageKey = jsonKey("usage");
+/** What answers say of all their pictures, and events of each. */
+const sharedKeys = ["background", "output_format", "quality", "size"].map((name) =>
+  [name, jsonKey(name)] as const
+);
+/** Bytes of one such value; more is none of these. */
+const valueBytes = 4_096;
+
+interface AboutPictures {
+  readonly shared: JsonObject;
+  readonly usage: Json | undefined;
+}
+
+/** Steps over the value; `undefined` when it only looked like JSON. */
+function parsed(cursor: JsonCursor): Json | undefined {
+  try {
+    return cursor.takeValue();
+  } catch (error) {
+    if (error instanceof JsonScanError) return undefined;
+    throw error;
+  }
+}
+
+function readAbout(bytes: Uint8Array, nowSeconds: number): AboutPictures {
+  const shared: JsonObject = { created_at: nowSeconds };
+  let usage: Json | undefined;
+  const cursor = new JsonCursor();
+  const take = (): Json | undefined => {
+    const from = cursor.at;
+    cursor.skip();
+    if (cursor.at - from > valueBytes) return undefined;
+    cursor.at = from;
+    return parsed(cursor);
+  };
+  cursor.reset(bytes, 0, bytes.length);
+  cursor.enterObject();
+  while (cursor.nextMember()) {
+    const [name] = sharedKeys.find(([, key]) => cursor.keyIs(key)) ?? [];
+    if (cursor.keyIs(usageKey)) usage = take();
+    else if (cursor.keyIs(createdKey)) shared["created_at"] = take();
+    else if (name !== undefined) shared[name] = take();
+    else cursor.skip();
+  }
+  return { shared, usage };
+}
+
+/** An event with the members of a picture as they came, and ours behind them: of two with one name the last holds. */
+function eventOf(bytes: Uint8Array, { start, end }: PicturePlace, own: JsonObject): Uint8Array {
+  const type = String(own["type"]);
+  const head = encoder.encode(`event: ${type}\ndata: {`);
+  const tail = encoder.encode(`,${JSON.stringify(own).slice(1)}\n\n`);
+  const members = bytes.subarray(start + 1, end - 1);
+  const event = new Uint8Array(head.length + members.length + tail.length);
+  event.set(head);
+  event.set(members, head.length);
+  event.set(tail, head.length + members.length);
+  // Between members JSON may have line breaks; in an event they would end the line.
+  for (let at = head.length; at < head.length + members.length; at++) {
+    if (event[at]! < 0x20) event[at] = 0x20;
+  }
+  return event;
+}
+
+function joined(events: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(events.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const event of events) {
+    whole.set(event, at);
+    at += event.length;
+  }
+  return whole;
+}
+
+/** Has nothing to read any more: only the last event waits for its settlement. */
+class WrittenPipe implements StreamPipe {
+  readonly reading = { ...newStreamReading(), sawOutput: true, state: "completed" as const };
+  readonly #last: Uint8Array;
+  readonly #requestId: string;
+  isWhole = false;
+
+  constructor(last: Uint8Array, requestId: string) {
+    this.#last = last;
+    this.#requestId = requestId;
+  }
+
+  push(): Uint8Array {
+    return nothing;
+  }
+
+  end(): Uint8Array {
+    this.isWhole = true;
+    return this.#last;
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    return imageErrorEvent(error, this.#requestId);
+  }
+}
+
+export interface WholeAnswer extends Pick<StartedStream, "exchange" | "body"> {
+  /** A usable answer; see {@linkcode readImageAnswer}. */
+  readonly bytes: Uint8Array;
+  readonly request: Pick<ImageRequest, "endpoint" | "count">;
+  readonly requestId: string;
+  readonly nowSeconds: number;
+}
+
+/**
+ * Makes the stream of `image_generation.completed` (or `image_edit.completed`) events, of as many pictures as were asked
+ * for at most, as streams of providers end there too. `undefined` if the answer holds none.
+ */
+export function answerAsStream(
+  { bytes, request, requestId, nowSeconds, exchange, body }: WholeAnswer,
+): { readonly started: StartedStream; readonly images: ImagePipe } | undefined {
+  const places = findPictures(bytes, request.count);
+  const { shared, usage } = readAbout(bytes, nowSeconds);
+  const kind = request.endpoint === "edits" ? "image_edit" : "image_generation";
+  const own = { type: `${kind}.completed`, ...shared };
+  const events = places.map((place, index) => {
+    // A report of the whole call, so it is told once.
+    const isLast = index === places.length - 1;
+    return eventOf(bytes, place, isLast && usage !== undefined ? { ...own, usage } : own);
+  });
+  const last = events.pop();
+  if (last === undefined) return undefined;
+  const pipe = new WrittenPipe(last, requestId);
+  const preamble = joined(events);
+  return {
+    started: { kind: "stream", exchange, body, pipe, preamble, bodyEnded: true },
+    images: {
+      pipe,
+      counts: () => ({
+        finished: pipe.isWhole ? places.length : places.length - 1,
+        begun: places.length,
+      }),
+    },
+  };
+}

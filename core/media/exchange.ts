@@ -1,0 +1,69 @@
+/**
+ * A media call on one route, for the loop that also tries the routes of chat calls. What commits such a call to a route
+ * is the endpoint's: a whole answer, the first bytes of audio, an accepted task.
+ */
+import { answered, type AttemptTime } from "../call/attempt.ts";
+import { type CallControl, stopError } from "../call/call_control.ts";
+import type { RouteAccess } from "../call/chat_exchange.ts";
+import type { BegunTry } from "../call/racer.ts";
+import type { Route } from "../catalog/catalog.ts";
+import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";
+import { decodeMediaRefusal } from "./refusal.ts";
+
+/** What an endpoint asks of a route, and what it takes for an answer. */
+export interface MediaWork<Value> {
+  /**
+   * Makes ready what is sent to a route, without a word to its provider: pictures behind URLs are fetched here, in the
+   * client's time.
+   *
+   * @returns how to ask, once it is known who
+   * @throws {GatewayError} when this route cannot carry the call
+   */
+  readonly prepare: (route: Route) => Promise<(access: RouteAccess) => UpstreamRequest>;
+  /**
+   * Reads the answer as far as it commits the call.
+   *
+   * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
+   */
+  readonly receive: (asked: MediaExchange) => Promise<Value>;
+}
+
+/** A route that was asked. */
+export interface MediaExchange extends BegunTry {
+  readonly route: Route;
+  readonly access: RouteAccess;
+  readonly exchange: UpstreamExchange;
+  /** See {@linkcode answered}. */
+  readonly answered: () => Promise<UpstreamResponse>;
+}
+
+export interface MediaStart {
+  readonly route: Route;
+  /** Begins the try, in the moment in which its request goes out: what comes before is no time of the route's. */
+  readonly begin: () => RouteAccess;
+  readonly control: CallControl;
+  readonly time: AttemptTime;
+}
+
+/**
+ * Starts a media call on a route.
+ *
+ * @throws {GatewayError} before anything is sent, when the route cannot carry the call or the call was stopped
+ */
+export async function startMediaExchange<Value>(
+  work: MediaWork<Value>,
+  { route, begin, control, time }: MediaStart,
+): Promise<MediaExchange> {
+  const requestFor = await work.prepare(route);
+  if (control.stopped !== undefined) throw stopError(control.stopped);
+  const access = begin();
+  const exchange = access.transport.open(requestFor(access));
+  const { onStatus, mayRepeat } = access;
+  return {
+    route,
+    access,
+    exchange,
+    mayRepeat,
+    answered: () => answered({ exchange, onStatus, decodeError: decodeMediaRefusal }, time),
+  };
+}

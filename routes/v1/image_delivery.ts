@@ -1,0 +1,110 @@
+/** From what the attempts found to what the client of an image call gets; settled before its last byte. */
+import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
+import { type Arrival, earlyStream } from "../../core/call/early_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { ImageResult } from "../../core/images/attempt.ts";
+import { chargeForImages } from "../../core/images/charge.ts";
+import { imageErrorEvent } from "../../core/images/stream.ts";
+import type { MediaExchange } from "../../core/media/exchange.ts";
+import type { Outcome } from "../../core/receipt.ts";
+import { idleMs } from "../../core/routing/patience.ts";
+import type { MediaCall } from "./media_call.ts";
+import { answerOf, costHeaders, streamOf } from "./response_headers.ts";
+
+const keepAlive = new TextEncoder().encode(": keep-alive\n\n");
+
+export interface ImageDelivery {
+  readonly call: MediaCall;
+  /** Images asked for. */
+  readonly asked: number;
+}
+
+export type FoundImages = Extract<
+  AttemptLoopResult<MediaExchange, ImageResult>,
+  { readonly ok: true }
+>;
+type WholeResult = Extract<ImageResult, { readonly kind: "answer" }>;
+type StreamResult = Extract<ImageResult, { readonly kind: "stream" }>;
+
+async function settleImages(
+  { call, asked }: ImageDelivery,
+  { route, attempts }: FoundImages,
+  outcome: Outcome,
+  counts: { readonly finished: number; readonly begun: number },
+) {
+  const { price } = call.input;
+  const charge = chargeForImages({ outcome, price, asked, ...counts });
+  return await call.settlement.settle({ outcome, status: 200, ...charge, route, attempts });
+}
+
+async function deliverAnswer(
+  delivery: ImageDelivery,
+  found: FoundImages,
+  { bytes, images }: WholeResult,
+): Promise<Response> {
+  const outcome = images === 0 ? "empty" : "completed";
+  const receipt = await settleImages(delivery, found, outcome, { finished: images, begun: images });
+  const headers = [...delivery.call.headers, ...costHeaders(receipt)];
+  return answerOf(bytes, "application/json", headers);
+}
+
+function meteredInput(
+  delivery: ImageDelivery,
+  found: FoundImages,
+  { started, images }: StreamResult,
+): MeteredStreamInput {
+  const { gateway, control, settlement } = delivery.call;
+  return {
+    started,
+    keepAlive,
+    deadlines: gateway.deadlines,
+    control,
+    idleMs: idleMs(gateway.config.catalog, found.route),
+    settle: async (outcome) => {
+      await settleImages(delivery, found, outcome, images.counts());
+    },
+    onBug: settlement.onBug,
+  };
+}
+
+/** What a route gave, in time. */
+export async function deliverImages(
+  delivery: ImageDelivery,
+  found: FoundImages,
+): Promise<Response> {
+  const { call } = delivery;
+  call.settlement.firstOutput();
+  const { result } = found;
+  if (result.kind === "answer") return await deliverAnswer(delivery, found, result);
+  return streamOf(meteredStream(meteredInput(delivery, found, result)), call.headers);
+}
+
+/** A stream that begins before there is a picture; see `deliverEarly` of chat. */
+export function deliverImagesEarly(
+  delivery: ImageDelivery,
+  finding: Promise<FoundImages>,
+): Response {
+  const { gateway, control, settlement, headers } = delivery.call;
+  const failed = (error: GatewayError): Arrival => ({
+    kind: "error",
+    bytes: imageErrorEvent(error, settlement.input.requestId),
+  });
+  const arrival = finding.then(
+    (found): Arrival => {
+      settlement.firstOutput();
+      if (found.result.kind === "stream") {
+        return { kind: "stream", input: meteredInput(delivery, found, found.result) };
+      }
+      settlement.abandon();
+      return failed(new GatewayError("internal_error", "A stream was asked for"));
+    },
+    (failure): Arrival => {
+      settlement.abandon(); // does nothing where the failure was settled
+      if (!(failure instanceof GatewayError)) throw failure;
+      return failed(failure);
+    },
+  );
+  const { deadlines } = gateway;
+  return streamOf(earlyStream({ arrival, keepAlive, deadlines, control }), headers);
+}

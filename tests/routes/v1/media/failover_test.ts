@@ -1,0 +1,230 @@
+import { assert, assertEquals } from "@std/assert";
+import { Deadlines } from "../../../../core/deadlines.ts";
+import { limits } from "../../../../core/limits.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
+import {
+  errorOf,
+  type MockProvider,
+  mockProvider,
+  openMediaWorld,
+  type SeenRequest,
+} from "./media_world.ts";
+
+const png = "iVBORw0KGgoAAAAA";
+const event = "image_generation.completed";
+const pictureEvent = `event: ${event}\ndata: {"type":"${event}","b64_json":"${png}"}\n\n`;
+
+/** Answers what each endpoint asks for. */
+function good({ path, json }: SeenRequest): Response {
+  if (path.endsWith("/speech")) {
+    return new Response("audio", { headers: { "content-type": "audio/mpeg" } });
+  }
+  if (path.endsWith("/videos")) return Response.json({ id: "up-1", status: "queued" });
+  if (path.endsWith("/generations") && json()["stream"] === true) {
+    return new Response(pictureEvent, { headers: { "content-type": "text/event-stream" } });
+  }
+  return Response.json({ created: 1, data: [{ b64_json: png }] });
+}
+
+/** A provider that takes requests and never answers, until the end of the test. */
+function hungProvider(): MockProvider & { readonly reached: Promise<void> } {
+  const release = Promise.withResolvers<Response>();
+  const reached = Promise.withResolvers<void>();
+  const provider = mockProvider(() => {
+    reached.resolve();
+    return release.promise;
+  });
+  return {
+    port: provider.port,
+    seen: provider.seen,
+    reached: reached.promise,
+    [Symbol.asyncDispose]: async () => {
+      release.resolve(new Response());
+      await provider[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function models(more: Record<string, unknown> = {}) {
+  const shared = {
+    family: "test",
+    routes: [{ provider: "p1" }, { provider: "p2", priority: 1 }],
+    ...more,
+  };
+  return [
+    { id: "image-t", kind: "image", price: { unit: "image", vnd: 1000 }, ...shared },
+    { id: "speech-t", kind: "speech", price: { unit: "request", vnd: 1000 }, ...shared },
+    {
+      id: "video-t",
+      kind: "video",
+      price: { unit: "video", tiers: [{ fromSeconds: 1, toSeconds: 30, vnd: 1000 }] },
+      videoRules: { profile: "A" },
+      ...shared,
+    },
+  ];
+}
+
+const calls: Record<string, readonly [path: string, body: Record<string, unknown>]> = {
+  "an image": ["/v1/images/generations", { model: "image-t", prompt: "x" }],
+  "a streamed image": ["/v1/images/generations", { model: "image-t", prompt: "x", stream: true }],
+  "an edit": ["/v1/images/edits", { model: "image-t", prompt: "x", image: png }],
+  "speech": ["/v1/audio/speech", { model: "speech-t", input: "x", voice: "lan" }],
+  "a video": ["/v1/videos", { model: "video-t", prompt: "x" }],
+};
+
+for (const [what, [path, body]] of Object.entries(calls)) {
+  Deno.test(`${what} moves on from a provider that hangs, once its time is over`, async () => {
+    await using hung = hungProvider();
+    await using second = mockProvider(good);
+    await using world = await openMediaWorld({
+      providers: { p1: hung.port, p2: second.port },
+      timeouts: { p1: { firstOutputMs: 150 } },
+      models: models(),
+    });
+    const response = await world.post(path, body);
+    assertEquals(response.status, 200, await response.text());
+    assertEquals([hung.seen.length, second.seen.length], [1, 1]);
+    const receipt = await world.receiptOf(response);
+    assertEquals(receipt?.attempts.map(({ outcome }) => outcome), ["upstream_timeout", "ok"]);
+    assertEquals(await world.balanceVnd(), 999_000);
+  });
+}
+
+for (const what of ["a streamed image", "speech", "a video"]) {
+  Deno.test(`${what} obeys the model's slowAfterMs`, async () => {
+    const [path, body] = calls[what]!;
+    await using hung = hungProvider();
+    await using second = mockProvider(good);
+    await using world = await openMediaWorld({
+      providers: { p1: hung.port, p2: second.port },
+      models: models({ slowAfterMs: 150 }),
+    });
+    const response = await world.post(path, body);
+    assertEquals(response.status, 200, await response.text());
+    assertEquals(second.seen.length, 1);
+  });
+}
+
+Deno.test("when every provider hangs the answer is 504, and costs nothing", async () => {
+  await using hung = hungProvider();
+  await using world = await openMediaWorld({
+    providers: { p1: hung.port, p2: hung.port },
+    timeouts: { p1: { firstOutputMs: 150 }, p2: { firstOutputMs: 150 } },
+    models: models(),
+  });
+  const error = await errorOf(await world.post(...calls["an image"]!));
+  assertEquals([error.status, error.type], [504, "timeout_error"]);
+  assertEquals(await world.balanceVnd(), 1_000_000);
+});
+
+Deno.test("a video that is not accepted goes to the next route after a minute, whatever is configured", async () => {
+  const time = new ManualTime();
+  await using hung = hungProvider();
+  await using second = mockProvider(good);
+  await using world = await openMediaWorld({
+    providers: { p1: hung.port, p2: second.port },
+    models: models(),
+    deadlines: new Deadlines({ clock: time, timer: time }),
+  });
+  const calling = world.post(...calls["a video"]!);
+  await hung.reached;
+  time.advance(limits.videoSubmitMs - 1_000);
+  assertEquals(second.seen.length, 0);
+  time.advance(2_000);
+  const response = await calling;
+  assertEquals(response.status, 200, await response.text());
+  assertEquals(second.seen.length, 1);
+});
+
+Deno.test("the client's own picture may take longer than the provider", async () => {
+  await using pictures = mockProvider(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return new Response(Uint8Array.fromBase64(png));
+  });
+  await using provider = mockProvider(good);
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port, p2: provider.port },
+    timeouts: { p1: { firstOutputMs: 200 } },
+    models: models(),
+    names: { "pics.example": pictures.port },
+  });
+  const body = { model: "image-t", prompt: "x", image_url: "http://pics.example/a.png" };
+  const response = await world.post("/v1/images/edits", body);
+  assertEquals(response.status, 200, await response.text());
+  const receipt = await world.receiptOf(response);
+  assertEquals(receipt?.attempts.map(({ outcome }) => outcome), ["ok"]);
+});
+
+Deno.test("a route whose keys are all refused is tried three times, not as often as it has keys", async () => {
+  await using first = mockProvider(() => Response.json({ error: {} }, { status: 401 }));
+  await using second = mockProvider(good);
+  await using world = await openMediaWorld({
+    providers: { p1: first.port, p2: second.port },
+    secretsPerProvider: 8,
+    models: models(),
+  });
+  const response = await world.post(...calls["an image"]!);
+  assertEquals(response.status, 200, await response.text());
+  assertEquals([first.seen.length, second.seen.length], [limits.triesPerRoute, 1]);
+  const keys = first.seen.map(({ headers }) => headers.get("authorization"));
+  assertEquals(new Set(keys).size, keys.length, "each with another key");
+});
+
+Deno.test("a route that cannot carry the request is passed over; what cannot be fetched is fetched once", async () => {
+  await using pictures = mockProvider(() => new Response("none", { status: 404 }));
+  await using provider = mockProvider(good);
+  const edits = (...facts: Record<string, unknown>[]) =>
+    models({ routes: facts.map((own, i) => ({ provider: `p${i + 1}`, facts: own })) });
+  const body = { model: "image-t", prompt: "x", image: "http://pics.example/a.png" };
+  const open = (facts: Record<string, unknown>[]) =>
+    openMediaWorld({
+      providers: { p1: provider.port, p2: provider.port },
+      models: edits(...facts),
+      names: { "pics.example": pictures.port },
+    });
+  {
+    await using world = await open([{}, {}]);
+    const error = await errorOf(await world.post("/v1/images/edits", body));
+    assertEquals([error.status, error.param], [400, "image"]);
+    assertEquals([pictures.seen.length, provider.seen.length], [1, 0]);
+  }
+  await using world = await open([{}, { image_edits: "json" }]);
+  const response = await world.post("/v1/images/edits", body);
+  assertEquals(response.status, 200, await response.text());
+  const { images } = provider.seen[0]!.json();
+  assert(JSON.stringify(images).includes("pics.example"), "its provider fetches by itself");
+});
+
+Deno.test("a streamed image may be silent for as long as its provider may", async () => {
+  const time = new ManualTime();
+  const preview = pictureEvent.replaceAll("completed", "partial_image");
+  const goOn = Promise.withResolvers<void>();
+  await using provider = mockProvider(() => {
+    const parts = [preview, pictureEvent];
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      async pull(controller) {
+        const part = parts.shift();
+        if (part === undefined) return controller.close();
+        if (part === pictureEvent) await goOn.promise;
+        controller.enqueue(new TextEncoder().encode(part));
+      },
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port, p2: provider.port },
+    timeouts: { p1: { idleMs: 300_000 } },
+    models: models(),
+    deadlines: new Deadlines({ clock: time, timer: time }),
+  });
+  const response = await world.post(...calls["a streamed image"]!);
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  assertEquals((await reader.read()).value, preview);
+  const next = reader.read();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  time.advance(299_000);
+  goOn.resolve();
+  let rest = "";
+  for (let piece = await next; !piece.done; piece = await reader.read()) rest += piece.value;
+  assertEquals(rest.replaceAll(": keep-alive\n\n", ""), pictureEvent);
+});
