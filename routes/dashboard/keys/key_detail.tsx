@@ -179,6 +179,7 @@ function Settings(
           values={state.form?.values ?? keyFormOf(record)}
           errors={state.form?.errors ?? {}}
           catalog={deps.catalog}
+          models={record.allowedModels ?? []}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
         />
