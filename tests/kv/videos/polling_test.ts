@@ -116,6 +116,53 @@ Deno.test("a provider that is silent, vague or gone fails the task at its deadli
   await teller.close();
 });
 
+Deno.test("only a provider that does not know a task four times in a row has lost it", async () => {
+  const polls: [answers: string, state: string][] = [
+    ["5551w", "completed"],
+    ["1115111w", "completed"],
+    ["111s111w", "completed"],
+    ["1515151515w", "completed"],
+    ["1111w", "failed"],
+    ["5s1111w", "failed"],
+    ["51111w", "failed"],
+  ];
+  for (const [answers, state] of polls) {
+    using kv = await Deno.openKv(":memory:");
+    const clock = fakeClock();
+    const teller = await quietTeller(kv, clock);
+    const accountId = await fundedAccount(kv);
+    const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+    const provider = fatefulProvider(clock);
+    let asked = 0;
+    const failures: number[] = [];
+    const world: VideoPollWorld = {
+      ...worldOf(kv, clock),
+      onFailure: ({ attempt }) => failures.push(attempt),
+      ask: (seen) => {
+        switch (answers[asked++]) {
+          case "1":
+            return Promise.resolve({ kind: "unknown" });
+          case "5":
+            return Promise.reject(new Error("503"));
+          case "w":
+            clock.now = task.createdAtMs + 200_000;
+        }
+        return provider(seen);
+      },
+    };
+    for (let i = 0; i < answers.length; i++) {
+      clock.now = (await nextDueAtMs(kv, videoPolls)) ?? clock.now;
+      await pollDueTasks(world);
+    }
+    const { task: now } = (await readVideo(kv, accountId, task.id))!;
+    assertEquals(now.state, state, answers);
+    if (state === "failed") assertEquals(now.error?.code, "task_lost", answers);
+    const quiet = [...answers].filter((answer) => answer === "s" || answer === "w").length;
+    assertEquals(failures.length, answers.length - quiet - (state === "failed" ? 1 : 0), answers);
+    await teller.close();
+  }
+});
+
 Deno.test("a task that ended while nobody could ask is not failed by its deadline", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
