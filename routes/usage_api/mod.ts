@@ -18,7 +18,8 @@ import { readUsage, type UsageRow } from "../../kv/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { errorResponse } from "../http/error_response.ts";
-import { boundedRange, dayRange, rangeMs, requireDay } from "./range.ts";
+import { rowLimit, wrongParameter } from "../http/query.ts";
+import { boundedRange, rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./receipt_scan.ts";
 
@@ -57,24 +58,12 @@ const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
 
 function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, { accountId }) => {
-    const asked = {
-      from: requireDay(c.req.query("from"), "from"),
-      to: requireDay(c.req.query("to"), "to"),
-    };
-    const wanted = dayRange(asked, vietnamDay(clock.nowMs()));
-    const { range, cut } = boundedRange(wanted);
-    if (cut) {
-      throw new GatewayError("invalid_request", `from: at most ${limits.usageDays} days at once`, {
-        param: "from",
-      });
-    }
+    const { searchParams } = new URL(c.req.url);
+    const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
+    if (cut) throw wrongParameter("from", `at most ${limits.usageDays} days at once`);
     const groupBy = c.req.query("group_by") ?? "day";
     const nameOf = Object.hasOwn(groupings, groupBy) ? groupings[groupBy] : undefined;
-    if (nameOf === undefined) {
-      throw new GatewayError("invalid_request", "group_by: must be day, key or model", {
-        param: "group_by",
-      });
-    }
+    if (nameOf === undefined) throw wrongParameter("group_by", "must be day, key or model");
     const keyId = c.req.query("key");
     const model = c.req.query("model");
     const rows = (await readUsage(kv, accountId, range)).filter((row) =>
@@ -94,23 +83,22 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
   };
 }
 
+/** Before the first receipt of any installation. */
+const firstDay = "2000-01-01";
+
 function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, { accountId }) => {
-    const wanted = Number(c.req.query("limit") ?? 50);
-    const limit = Number.isInteger(wanted) && wanted >= 1 ? Math.min(wanted, 200) : 50;
+    const { searchParams } = new URL(c.req.url);
+    const limit = rowLimit(searchParams, { most: limits.receiptListRows, otherwise: 50 });
     const cursor = c.req.query("before");
     const before = cursor === undefined ? undefined : parseId("request", cursor);
     if (cursor !== undefined && before === undefined) {
-      throw new GatewayError("invalid_request", "before: must be a request id", {
-        param: "before",
-      });
+      throw wrongParameter("before", "must be a request id");
     }
-    const from = requireDay(c.req.query("from"), "from") ?? "2000-01-01";
-    const to = requireDay(c.req.query("to"), "to");
-    const range = dayRange({ from, to }, vietnamDay(clock.nowMs()));
+    const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
     const { receipts, next } = await takeReceipts(kv, {
       accountId,
-      ...rangeMs({ fromDay: from, toDay: range.toDay }),
+      ...rangeMs(range),
       keyId: c.req.query("key"),
       model: c.req.query("model"),
       before,
