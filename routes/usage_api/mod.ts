@@ -12,9 +12,10 @@ import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { listApiKeys } from "../../kv/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
 import { readReceipt } from "../../kv/receipts.ts";
-import { type UsageSum, vietnamDay } from "../../kv/rollups.ts";
+import { readRefundsOf } from "../../kv/refunds.ts";
+import { vietnamDay } from "../../kv/rollups.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
-import { readUsage, type UsageRow } from "../../kv/usage.ts";
+import { readUsage, type Usage, type UsageRow } from "../../kv/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { errorResponse } from "../http/error_response.ts";
@@ -36,7 +37,7 @@ interface Env {
 
 type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject>;
 
-function sumJson(usage: UsageSum): JsonObject {
+function sumJson(usage: Usage): JsonObject {
   return {
     calls: usage.calls,
     failed_calls: usage.failedCalls,
@@ -45,7 +46,9 @@ function sumJson(usage: UsageSum): JsonObject {
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
     units: usage.units,
+    /** The sum of the receipts; what went back of it follows. */
     cost_vnd: formatVnd(usage.costMicroVnd),
+    refunded_vnd: formatVnd(usage.refundedMicroVnd),
   };
 }
 
@@ -103,9 +106,10 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
       model: c.req.query("model"),
       before,
     }, limit);
+    const refunds = await readRefundsOf(kv, receipts);
     return {
       object: "list",
-      data: receipts.map(receiptJson),
+      data: receipts.map((receipt) => receiptJson(receipt, refunds.get(receipt.requestId))),
       has_more: next !== undefined,
       last_id: next ?? receipts.at(-1)?.requestId ?? null,
     };
@@ -121,7 +125,8 @@ function receiptAnswer({ kv }: UsageApiDeps): Answer {
       throw new GatewayError("not_found", "There is no such receipt");
     }
     const key = (await listApiKeys(kv, accountId)).find(({ id }) => id === receipt.keyId);
-    return { ...receiptJson(receipt), key_name: key?.name ?? null };
+    const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
+    return { ...receiptJson(receipt, refund), key_name: key?.name ?? null };
   };
 }
 
