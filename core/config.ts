@@ -4,14 +4,11 @@ import type { Catalog } from "./catalog/catalog.ts";
 import { readGatewayFile } from "./catalog/read_file.ts";
 import { readVariables } from "./config_variables.ts";
 import { type Environment, issueLines, setVariables } from "./environment.ts";
+import type { MailSettings } from "./mail/mail_url.ts";
+import { proxyProblems } from "./settings/proxies.ts";
+import { secretProblem, secretText, withoutLineEnd } from "./settings/secret_text.ts";
+import type { StoreLocation } from "./settings/store_location.ts";
 import { readTopupSettings, type TopupSettings } from "./topup/settings.ts";
-
-/** Where the gateway keeps its records. */
-export type StoreLocation =
-  | { readonly kind: "memory" }
-  | { readonly kind: "file"; readonly path: string }
-  /** A KV Connect server: several instances may share it. */
-  | { readonly kind: "remote"; readonly url: string };
 
 export interface Config {
   readonly port: number;
@@ -27,7 +24,7 @@ export interface Config {
   readonly masterKeys: string | undefined;
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
-  readonly mailUrl: string;
+  readonly mail: MailSettings;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
   readonly operatorKey: string | undefined;
   readonly catalog: Catalog;
@@ -63,7 +60,7 @@ export type ConfigResult =
 const openIdSchema = z.object({
   OIDC_ISSUER: z.url({ protocol: /^https?$/ }),
   OIDC_CLIENT_ID: z.string().min(1),
-  OIDC_CLIENT_SECRET: z.string().min(1),
+  OIDC_CLIENT_SECRET: secretText(1),
   OIDC_LABEL: z.string().min(1).default("OpenID"),
 });
 
@@ -96,10 +93,10 @@ function readProviderKeys(
     const names = [provider.apiKeyEnv].flat();
     keys[name] = [];
     for (const variable of names) {
-      const secret = environment[variable];
-      if (secret === undefined) {
-        problems.push(`environment ${variable}: not set; providers.${name} needs it`);
-      } else keys[name].push(secret);
+      const secret = withoutLineEnd(environment[variable] ?? "");
+      const problem = secret === "" ? `not set; providers.${name} needs it` : secretProblem(secret);
+      if (problem === undefined) keys[name].push(secret);
+      else problems.push(`environment ${variable}: ${problem}`);
     }
   }
   return { keys, problems };
@@ -128,6 +125,7 @@ export function readConfig(
     ...variables.problems,
     ...(topup.ok ? [] : topup.problems),
     ...openIdProblems,
+    ...proxyProblems(set).map((problem) => `environment ${problem}`),
     ...problems,
     ...secrets.problems,
   ];
@@ -147,7 +145,7 @@ export function readConfig(
       masterKeys: values.GATEWAY_MASTER_KEYS,
       operators: values.GATEWAY_OPERATORS,
       operatorKey: values.GATEWAY_OPERATOR_KEY,
-      mailUrl: values.MAIL_URL,
+      mail: values.MAIL_URL,
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,
       openId,

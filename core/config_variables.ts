@@ -1,16 +1,26 @@
 /** The environment variables of the configuration, each with what is wrong with it. */
 import { z } from "zod";
 import { normaliseEmail } from "./accounts/email_address.ts";
-import type { StoreLocation } from "./config.ts";
 import { type Environment, issueLines, wholeNumber } from "./environment.ts";
 import { masterKeysProblem } from "./keys/seal.ts";
 import { localAddress } from "./local_address.ts";
+import { type MailSettings, readMailUrl } from "./mail/mail_url.ts";
+import { secretProblem, secretText } from "./settings/secret_text.ts";
+import { readStoreLocation, type StoreLocation } from "./settings/store_location.ts";
 
-function storeLocation(text: string): StoreLocation {
-  if (text === ":memory:") return { kind: "memory" };
-  if (/^https?:\/\//.test(text)) return { kind: "remote", url: text };
-  return { kind: "file", path: text };
-}
+const store = z.string().transform((text, context): StoreLocation => {
+  const read = readStoreLocation(text);
+  if (read.ok) return read.store;
+  context.addIssue({ code: "custom", message: read.problem });
+  return z.NEVER;
+});
+
+const mail = z.string().transform((text, context): MailSettings => {
+  const read = readMailUrl(text);
+  if (read.ok) return read.mail;
+  context.addIssue({ code: "custom", message: read.problem });
+  return z.NEVER;
+});
 
 const masterKeys = z.string().superRefine((text, context) => {
   const problem = masterKeysProblem(text);
@@ -30,39 +40,21 @@ const operators = z.string().transform((text, context) => {
   return addresses;
 });
 
-/** Whether a mailer can be made of it: a host, and a user and password that can be decoded. */
-function isMailUrl(text: string): boolean {
-  if (text.startsWith("log:")) return true;
-  const url = URL.parse(text);
-  if (url === null || !["smtp:", "smtps:", "https:"].includes(url.protocol)) return false;
-  try {
-    decodeURIComponent(url.username + url.password);
-  } catch {
-    return false;
-  }
-  return url.hostname !== "";
-}
-
 const variablesSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(8787),
   HOST: z.string().trim().default("127.0.0.1"),
-  GATEWAY_KV: z.string().refine(
-    (text) => storeLocation(text).kind !== "remote" || URL.canParse(text),
-    "must be a file, :memory: or a URL",
-  ).transform(storeLocation).default({ kind: "file", path: "./data/gateway.sqlite3" }),
+  GATEWAY_KV: store.default({ kind: "file", path: "./data/gateway.sqlite3" }),
   GATEWAY_REGION: z.string().optional(),
   GATEWAY_BASE_URL: z.url({ protocol: /^https?$/, error: "must be a URL with http or https" })
     .transform((url) => url.replace(/\/+$/, "")).optional(),
   GATEWAY_MASTER_KEYS: masterKeys.optional(),
   GATEWAY_OPERATORS: operators.default([]),
-  GATEWAY_OPERATOR_KEY: z.string().min(24, "must have at least 24 characters").optional(),
+  GATEWAY_OPERATOR_KEY: secretText(24).optional(),
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   OTEL_DENO: z.string().default(""),
-  MAIL_URL: z.string()
-    .refine(isMailUrl, "must be smtp://host, smtps://host, https://host/path or log:")
-    .default("log:"),
+  MAIL_URL: mail.default({ kind: "log" }),
 });
 
 export type Variables = z.infer<typeof variablesSchema>;
@@ -70,15 +62,19 @@ export type Variables = z.infer<typeof variablesSchema>;
 /** What is wrong with variables together. */
 function jointProblems(environment: Environment): string[] {
   const problems: string[] = [];
-  const { HOST: host, GATEWAY_BASE_URL: baseUrl, GATEWAY_KV: store } = environment;
+  const { HOST: host, GATEWAY_BASE_URL: baseUrl, GATEWAY_KV: kv } = environment;
   if (host !== undefined && baseUrl === undefined && localAddress(host.trim(), 80) === undefined) {
     problems.push("environment HOST: is no part of a URL; name the address in GATEWAY_BASE_URL");
   }
-  if (store !== undefined && storeLocation(store).kind === "remote") {
+  const location = kv === undefined ? undefined : readStoreLocation(kv);
+  if (location?.ok === true && location.store.kind === "remote") {
     for (const name of ["GATEWAY_MASTER_KEYS", "DENO_KV_ACCESS_TOKEN"]) {
       if (environment[name] !== undefined) continue;
       problems.push(`environment ${name}: must be set when GATEWAY_KV is a remote store`);
     }
+    // The runtime reads the token by itself, and breaks down over a line end.
+    const problem = secretProblem(environment["DENO_KV_ACCESS_TOKEN"] ?? "");
+    if (problem !== undefined) problems.push(`environment DENO_KV_ACCESS_TOKEN: ${problem}`);
   }
   return problems;
 }

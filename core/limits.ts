@@ -395,6 +395,8 @@ export const limits = {
   statementLines: 20_000,
   /** Days of usage read at once: a year would be a thousand rows per key and model. */
   usageDays: 92,
+  /** Receipts of one page of the usage API: about 200 KB of JSON. */
+  receiptListRows: 200,
   /** Receipts looked at for one page when a filter fits few of them: about a quarter of a second of reading. */
   receiptScanRows: 5_000,
   /** Receipts on one page of the dashboard. */

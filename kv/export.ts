@@ -27,6 +27,7 @@ const exported: Readonly<Record<string, (entry: Deno.KvEntry<unknown>) => Export
   lease: whole,
   ledger: whole,
   operator_audit: whole,
+  refunded: whole,
   receipt: (entry) =>
     decodeSheet(entry).map((receipt) => ({ key: ["receipt", receipt.requestId], value: receipt })),
   settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],

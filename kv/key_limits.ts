@@ -2,7 +2,8 @@
  * What the owner of a key allows it to spend per day and month (Vietnam time), held to before a call is admitted.
  *
  * Calls in flight count with the most they may cost, so a limit is never passed by many calls at once. What other
- * instances spend is learned every few seconds: between two looks a key can pass its limit by what they admit.
+ * instances spend, and what was refunded, is learned every few seconds: between two looks a key can pass its limit by
+ * what others admit. A refund counts in the period of its call.
  */
 import { invariant } from "../core/assert.ts";
 import type { Clock } from "../core/clock.ts";
@@ -12,7 +13,7 @@ import type { Receipt } from "../core/receipt.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
 import { vietnamDay } from "./rollups.ts";
 import type { Reservation, ReserveResult, Teller } from "./teller/mod.ts";
-import { readUsage } from "./usage.ts";
+import { netCostMicroVnd, readUsage } from "./usage.ts";
 
 /** A call that the key's own limit does not allow. */
 export interface LimitRefusal {
@@ -98,8 +99,8 @@ class KeyLimits {
     let monthMicroVnd = 0n;
     for (const row of rows) {
       if (row.keyId !== key.id) continue;
-      monthMicroVnd += row.usage.costMicroVnd;
-      if (row.day === day) dayMicroVnd += row.usage.costMicroVnd;
+      monthMicroVnd += netCostMicroVnd(row.usage);
+      if (row.day === day) dayMicroVnd += netCostMicroVnd(row.usage);
     }
     spending.day = day;
     // What the reading has seen already counts twice until the next one: too much is a late call, too little is money.

@@ -220,6 +220,29 @@ export function rollupKey(
   return ["usage", accountId, day, keyId, model];
 }
 
+// Refunds: what went back of calls that were charged, by the cell of the day sum that their receipts are in.
+
+export function refundSumsPrefix(): Deno.KvKey {
+  return ["refunded"];
+}
+
+export function refundSumsOfPrefix(accountId: AccountId): Deno.KvKey {
+  return ["refunded", accountId];
+}
+
+export function refundSumDayKey(accountId: AccountId, day: string): Deno.KvKey {
+  return ["refunded", accountId, day];
+}
+
+export function refundSumKey(
+  accountId: AccountId,
+  day: string,
+  keyId: ApiKeyId,
+  model: string,
+): Deno.KvKey {
+  return ["refunded", accountId, day, keyId, model];
+}
+
 // Ledger: money that moved without a call, and the operation ids that make each movement happen once.
 
 export function ledgersPrefix(): Deno.KvKey {

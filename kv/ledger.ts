@@ -44,16 +44,16 @@ export interface Movement {
   /** Above 0, for debits too. */
   readonly amountMicroVnd: bigint;
   readonly kind: LedgerKind;
-  /** At most 200 characters, e.g. `refund:video_…`. */
+  /** At most 200 characters, e.g. `refund:req_…`. */
   readonly operationId: string;
   readonly reason: string;
   readonly atMs: number;
   readonly requestId?: RequestId;
   /**
-   * Adds checks and rows of the caller to the same atomic. May run several times. At most seven checks: three are
-   * taken, and a denokv server allows ten.
+   * Adds checks and rows of the caller to the same atomic. May run several times, each time after the wallet was read.
+   * At most seven checks: three are taken, and a denokv server allows ten.
    */
-  readonly attach?: (op: Deno.AtomicOperation, entry: LedgerEntry) => void;
+  readonly attach?: (op: Deno.AtomicOperation, entry: LedgerEntry) => void | Promise<void>;
 }
 
 export type MovementResult =
@@ -180,7 +180,7 @@ async function tryToMove(
     .check({ key: lineKey, versionstamp: null });
   changeWallet(op, wallet, availableMicroVnd);
   op.set(lineKey, entry).set(ledgerOperationKey(operationId), entry);
-  attach?.(op, entry);
+  await attach?.(op, entry);
   const result = await op.commit();
   if (result.ok) return { done: { status: "applied", entry } };
   const now = await kv.getMany<[LedgerEntry, unknown]>([

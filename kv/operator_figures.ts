@@ -2,8 +2,15 @@
 import { limits } from "../core/limits.ts";
 import { type BankEventRow, getBankEvent } from "./bank_events.ts";
 import type { BankSource } from "../core/topup/bank_event.ts";
-import { bankEventsByTimePrefix, leasesPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
+import {
+  bankEventsByTimePrefix,
+  leasesPrefix,
+  refundSumsPrefix,
+  rollupsPrefix,
+  walletsPrefix,
+} from "./keys.ts";
 import { leaseRow } from "./leases.ts";
+import { refundSum } from "./refunds.ts";
 import { usageSum, vietnamDay } from "./rollups.ts";
 import { walletRow } from "./wallets.ts";
 import type { AccountId } from "../core/ids.ts";
@@ -13,7 +20,7 @@ export interface OperatorFigures {
   /** What customers have left: Σ wallets and leases. Calls that are settled but not yet indexed may still be in it. */
   readonly liabilityMicroVnd: bigint;
   readonly wallets: number;
-  /** What calls cost, today and in the last 30 days, today included. */
+  /** What calls cost less what went back of them, today and in the last 30 days, today included. */
   readonly revenueTodayMicroVnd: bigint;
   readonly revenueMonthMicroVnd: bigint;
   /** Top-ups credited in the last 30 days. */
@@ -58,20 +65,41 @@ async function readLiability(kv: Deno.Kv) {
 }
 
 async function readRevenue(kv: Deno.Kv, nowMs: number) {
-  const today = vietnamDay(nowMs);
+  const calls = await sumOfDays(
+    kv,
+    rollupsPrefix(),
+    nowMs,
+    ({ value }) => usageSum(value).costMicroVnd,
+  );
+  const refunds = await sumOfDays(kv, refundSumsPrefix(), nowMs, refundSum);
+  return {
+    today: calls.today - refunds.today,
+    month: calls.month - refunds.month,
+    partial: calls.partial || refunds.partial,
+  };
+}
+
+/** Adds up rows whose key has the day behind the account. */
+async function sumOfDays(
+  kv: Deno.Kv,
+  prefix: Deno.KvKey,
+  nowMs: number,
+  amountOf: (entry: Deno.KvEntry<unknown>) => bigint,
+) {
+  const todaysDay = vietnamDay(nowMs);
   const monthStart = vietnamDay(nowMs - 29 * 86_400_000);
-  let todaySum = 0n;
+  let today = 0n;
   let month = 0n;
   let rows = 0;
-  for await (const { key, value } of kv.list<unknown>({ prefix: rollupsPrefix() }, scan)) {
+  for await (const entry of kv.list<unknown>({ prefix }, scan)) {
     rows++;
-    const day = String(key[2]);
+    const day = String(entry.key[2]);
     if (day < monthStart) continue;
-    const { costMicroVnd } = usageSum(value);
-    month += costMicroVnd;
-    if (day === today) todaySum += costMicroVnd;
+    const amountMicroVnd = amountOf(entry);
+    month += amountMicroVnd;
+    if (day === todaysDay) today += amountMicroVnd;
   }
-  return { today: todaySum, month, partial: rows >= limits.operatorScanRows };
+  return { today, month, partial: rows >= limits.operatorScanRows };
 }
 
 async function readCredited(kv: Deno.Kv, sinceMs: number) {

@@ -37,6 +37,18 @@ export interface RollupCell {
   readonly model: string;
 }
 
+/** Days as `YYYY-MM-DD`, Vietnam time. */
+export interface DayRange {
+  readonly fromDay: string;
+  /** Included. */
+  readonly toDay: string;
+}
+
+/** Sorts after every key of the day and before the next day: the end of a list up to a day, with the day. */
+export function endOfDays(lastDay: string): string {
+  return `${lastDay}~`;
+}
+
 /** No calls at all. */
 export const noUsage: UsageSum = {
   calls: 0,
@@ -159,7 +171,7 @@ export function usageSum(value: unknown): UsageSum {
   return { ...noUsage, ...value, costMicroVnd: value.costMicroVnd };
 }
 
-/** Reads the cell out of a row's key. */
+/** Reads the cell out of the key of a day sum or of a sum of refunds. */
 export function rollupCellOf(key: Deno.KvKey): RollupCell {
   const [, accountId, day, keyId, model] = key;
   invariant(typeof day === "string" && typeof model === "string", "not a key of a day sum");

@@ -1,6 +1,6 @@
 /** Opens the store. A local file has exactly one process: two starve each other until the database is "locked". */
 import { dirname } from "node:path";
-import type { StoreLocation } from "../core/config.ts";
+import type { StoreLocation } from "../core/settings/store_location.ts";
 import { errorLine } from "../core/error_line.ts";
 
 export interface Store extends Disposable {

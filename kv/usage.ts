@@ -4,9 +4,12 @@ import { limits } from "../core/limits.ts";
 import { rollupDayKey, rollupsOfPrefix } from "./keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { readReceipts, readTail } from "./receipts.ts";
+import { readRefunds } from "./refunds.ts";
 import {
   addReceipts,
   addUsage,
+  type DayRange,
+  endOfDays,
   noUsage,
   type RollupCell,
   rollupCell,
@@ -17,38 +20,69 @@ import {
   usageSum,
 } from "./rollups.ts";
 
-/** What one key used of one model on one day. */
-export interface UsageRow extends RollupCell {
-  readonly usage: UsageSum;
+/** What readers add up: the sums of receipts, and what of their cost went back. */
+export interface Usage extends UsageSum {
+  readonly refundedMicroVnd: bigint;
 }
 
-export interface DayRange {
-  /** First day, `YYYY-MM-DD`, Vietnam time. */
-  readonly fromDay: string;
-  /** Last day, included. */
-  readonly toDay: string;
+/** What one key used of one model on one day. */
+export interface UsageRow extends RollupCell {
+  readonly usage: Usage;
+}
+
+/** Nothing used, nothing given back. */
+export const nothingUsed: Usage = { ...noUsage, refundedMicroVnd: 0n };
+
+/** Both together. */
+export function addUp(one: Usage, other: Usage): Usage {
+  const refundedMicroVnd = one.refundedMicroVnd + other.refundedMicroVnd;
+  return { ...addUsage(one, other), refundedMicroVnd };
+}
+
+/** What calls cost in the end. */
+export function netCostMicroVnd({ costMicroVnd, refundedMicroVnd }: Usage): bigint {
+  return costMicroVnd - refundedMicroVnd;
 }
 
 function cellId({ day, keyId, model }: RollupCell): string {
   return `${day} ${keyId} ${model}`;
 }
 
-/** Sorts after every key of the day and before the next day. */
-function afterDay(day: string): string {
-  return `${day}~`;
-}
+/** Sums of receipts by cell. */
+type SumRow = RollupCell & { readonly usage: UsageSum };
 
 /**
  * Usage in a range of days, calls of this very second included, ordered by day, key and model.
  *
- * Day sums and the calls that are not in them yet are read one after the other; should the indexer move calls in
- * between, the reading is repeated.
+ * Refunds are read first: the receipt of a call is there before its refund, so none is seen without its call.
  */
 export async function readUsage(
   kv: Deno.Kv,
   accountId: AccountId,
   range: DayRange,
 ): Promise<UsageRow[]> {
+  const refunds = await readRefunds(kv, accountId, range);
+  const sums = await readSums(kv, accountId, range);
+  const rows = new Map<string, UsageRow>();
+  for (const [id, row] of sums) {
+    rows.set(id, { ...row, usage: { ...row.usage, refundedMicroVnd: 0n } });
+  }
+  for (const { refundedMicroVnd, ...cell } of refunds) {
+    const { usage } = rows.get(cellId(cell)) ?? { usage: nothingUsed };
+    rows.set(cellId(cell), { ...cell, usage: { ...usage, refundedMicroVnd } });
+  }
+  return [...rows.values()].sort((one, other) => cellId(one) < cellId(other) ? -1 : 1);
+}
+
+/**
+ * Day sums and the calls that are not in them yet are read one after the other; should the indexer move calls in
+ * between, the reading is repeated.
+ */
+async function readSums(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  range: DayRange,
+): Promise<Map<string, SumRow>> {
   for (let attempt = 1;; attempt++) {
     const tail = await readTail(kv, accountId);
     const before = await indexedAmong(kv, accountId, tail);
@@ -63,7 +97,7 @@ export async function readUsage(
       const usage = addReceipts(known?.usage ?? noUsage, [receipt]);
       rows.set(cellId(cell), { ...cell, usage });
     }
-    return [...rows.values()].sort((one, other) => cellId(one) < cellId(other) ? -1 : 1);
+    return rows;
   }
 }
 
@@ -72,20 +106,20 @@ export async function readUsageTotal(
   kv: Deno.Kv,
   accountId: AccountId,
   range: DayRange,
-): Promise<UsageSum> {
+): Promise<Usage> {
   const rows = await readUsage(kv, accountId, range);
-  return rows.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
+  return rows.reduce((sum, { usage }) => addUp(sum, usage), nothingUsed);
 }
 
 async function readRows(
   kv: Deno.Kv,
   accountId: AccountId,
   { fromDay, toDay }: DayRange,
-): Promise<Map<string, UsageRow>> {
-  const rows = new Map<string, UsageRow>();
+): Promise<Map<string, SumRow>> {
+  const rows = new Map<string, SumRow>();
   const selector = {
     start: rollupDayKey(accountId, fromDay),
-    end: rollupDayKey(accountId, afterDay(toDay)),
+    end: rollupDayKey(accountId, endOfDays(toDay)),
   };
   for await (const { key, value } of kv.list<unknown>(selector)) {
     const cell = rollupCellOf(key);
@@ -118,8 +152,8 @@ export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise
   return corrected;
 }
 
-async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string, UsageRow>> {
-  const rows = new Map<string, UsageRow>();
+async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string, SumRow>> {
+  const rows = new Map<string, SumRow>();
   let some: RequestId[] = [];
   const add = async () => {
     for (const receipt of await readReceipts(kv, some)) {
@@ -140,7 +174,7 @@ async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string
 async function correctRow(
   kv: Deno.Kv,
   stored: Deno.KvEntry<unknown> | undefined,
-  right: UsageRow | undefined,
+  right: SumRow | undefined,
 ): Promise<"right" | "corrected" | "moved"> {
   if (stored && right && sameUsage(usageSum(stored.value), right.usage)) return "right";
   const key = stored ? stored.key : right ? rollupCellKey(right) : undefined;

@@ -5,8 +5,9 @@
  * 2. nothing is negative;
  * 3. every receipt is found through its account, once, and the day sums are the sums of the receipts;
  * 4. every line of the ledger is the one its operation wrote, and no operation has another;
- * 5. every video task that failed was refunded what it cost, once, and every open one will be asked for again;
- * 6. no call has two receipts.
+ * 5. what went back per day, key and model is the sum of the refund lines of those calls, none above its cost;
+ * 6. every video task that failed was refunded what it cost, once, and every open one will be asked for again;
+ * 7. no call has two receipts.
  *
  * May run beside a live service. One fast scan adds everything up; accounts that look wrong, or were in use meanwhile,
  * are then checked one by one, where a reading counts only if nothing moved, and again after a pause. Accounts that
@@ -14,8 +15,9 @@
  */
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
-import { rollupsPrefix, walletsPrefix } from "./keys.ts";
+import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
 import type { Problem } from "./verify_account.ts";
+import { isRefund } from "./verify_refunds.ts";
 import { hash, Scan } from "./verify_scan.ts";
 import { checkUntilRest } from "./verify_suspects.ts";
 import { verifyVideos } from "./videos/verify.ts";
@@ -40,7 +42,7 @@ export interface VerifyReport {
 }
 
 export interface VerifyOptions {
-  /** Accounts, and day sums, kept in memory at once; more means more passes over the store. */
+  /** Accounts, day sums and refunds kept in memory at once; more means more passes over the store. */
   readonly rowsPerPass?: number;
   /** Waits before accounts that were in use are looked at again. */
   readonly pause?: (durationMs: number) => Promise<void>;
@@ -53,6 +55,9 @@ async function countPasses(kv: Deno.Kv, rowsPerPass: number): Promise<number> {
   let rows = 0;
   for (const prefix of [walletsPrefix(), rollupsPrefix()]) {
     for await (const _ of kv.list({ prefix }, { batchSize: 500 })) rows++;
+  }
+  for await (const { value } of kv.list({ prefix: ledgersPrefix() }, { batchSize: 500 })) {
+    if (isRefund(value)) rows++;
   }
   return Math.max(1, Math.ceil(rows / rowsPerPass));
 }

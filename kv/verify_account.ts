@@ -16,12 +16,13 @@ import {
   usageSum,
 } from "./rollups.ts";
 import { ledgerDisagreements } from "./verify_ledger.ts";
+import { refundDisagreements } from "./verify_refunds.ts";
 import { readWallet } from "./wallets.ts";
 
 /** Something that must not be. */
 export interface Problem {
   readonly accountId?: AccountId;
-  readonly kind: "balance" | "index" | "ledger" | "rollup" | "row" | "twice" | "video";
+  readonly kind: "balance" | "index" | "ledger" | "refund" | "rollup" | "row" | "twice" | "video";
   readonly detail: string;
 }
 
@@ -114,6 +115,7 @@ export async function verifyAccount(
       movedMicroVnd += value.amountMicroVnd;
     }
     const disagreements = await ledgerDisagreements(kv, accountId);
+    const refunds = await refundDisagreements(kv, accountId);
     const ids: RequestId[] = [];
     for await (const page of kv.list<unknown>({ prefix: receiptPagesPrefix(accountId) })) {
       ids.push(...pageIds(page));
@@ -130,6 +132,7 @@ export async function verifyAccount(
     return [
       ...balanceProblems(accountId, after, movedMicroVnd, chargedMicroVnd),
       ...disagreements.map((detail) => ({ accountId, kind: "ledger" as const, detail })),
+      ...refunds.map((detail) => ({ accountId, kind: "refund" as const, detail })),
       ...(missing > 0
         ? [{ accountId, kind: "index" as const, detail: `${missing} receipts are missing` }]
         : []),

@@ -12,6 +12,7 @@ import {
   ledgerOperationsPrefix,
   ledgersPrefix,
   receiptsPrefix,
+  refundSumsPrefix,
   rollupsPrefix,
   walletsPrefix,
 } from "./keys.ts";
@@ -19,6 +20,7 @@ import type { LedgerEntry } from "./ledger.ts";
 import { leaseRow } from "./leases.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet, sheetBucketOf } from "./receipt_sheets.ts";
+import { refundSum } from "./refunds.ts";
 import {
   addReceipts,
   noUsage,
@@ -30,6 +32,7 @@ import {
 } from "./rollups.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
+import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { walletRow } from "./wallets.ts";
 
 /** What a scan adds up for one account. */
@@ -68,6 +71,10 @@ export class Scan {
   /** Calls of batches, until they are seen in the index. */
   readonly #tail = new Map<RequestId, AccountId>();
   readonly #indexedTail = new Set<RequestId>();
+  /** Refund lines by their call, until its receipt is seen … */
+  readonly #refunds = new Map<RequestId, LedgerEntry>();
+  /** … and then what went back, by day sum, until its row is seen. */
+  readonly #refundSums = new Map<string, bigint>();
   /** The bucket of sheets that is being read, and the calls in it so far. */
   #bucket = "";
   readonly #bucketIds = new Set<RequestId>();
@@ -146,6 +153,11 @@ export class Scan {
       if (!sameUsage(usageSum(value), this.sums.get(id) ?? noUsage)) this.suspects.add(second(key));
       this.sums.delete(id);
     });
+    await this.#each(refundSumsPrefix(), second, (entry) => {
+      const cell = refundCellId(entry.key);
+      if (refundSum(entry) !== this.#refundSums.get(cell)) this.suspects.add(second(entry.key));
+      this.#refundSums.delete(cell);
+    });
     this.#conclude();
   }
 
@@ -155,6 +167,10 @@ export class Scan {
       const tally = this.tally(key[1] as AccountId);
       tally.ledgerMicroVnd += line.amountMicroVnd;
       tally.ledgerPrint = (tally.ledgerPrint + hash(ledgerFingerprint(line))) >>> 0;
+      if (!isRefund(line)) return;
+      if (line.requestId === undefined || this.#refunds.has(line.requestId)) {
+        this.suspects.add(line.accountId);
+      } else this.#refunds.set(line.requestId, line);
     });
     await this.#each(ledgerOperationsPrefix(), () => undefined, ({ value }) => {
       const operation = value as LedgerEntry;
@@ -185,9 +201,19 @@ export class Scan {
     const tally = this.tally(receipt.accountId);
     tally.chargedMicroVnd += receipt.costMicroVnd;
     tally.receiptsPrint = (tally.receiptsPrint + hash(requestId)) >>> 0;
+    this.#addRefundOf(receipt);
     if (this.#tail.has(requestId) && !this.#indexedTail.has(requestId)) return;
     const id = rollupCellKey(rollupCell(receipt)).join(" ");
     this.sums.set(id, addReceipts(this.sums.get(id) ?? noUsage, [receipt]));
+  }
+
+  #addRefundOf(receipt: Receipt): void {
+    const line = this.#refunds.get(receipt.requestId);
+    if (line?.accountId !== receipt.accountId) return;
+    this.#refunds.delete(receipt.requestId);
+    if (line.amountMicroVnd > receipt.costMicroVnd) this.suspects.add(receipt.accountId);
+    const cell = rollupCellKey(rollupCell(receipt)).join(" ");
+    this.#refundSums.set(cell, (this.#refundSums.get(cell) ?? 0n) + line.amountMicroVnd);
   }
 
   /** Receipts of one id can only lie in one bucket, and the sheets of a bucket lie together. */
@@ -208,7 +234,10 @@ export class Scan {
       tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
     }
     // Sums that no row claimed.
-    for (const id of this.sums.keys()) this.suspects.add(id.split(" ")[1] as AccountId);
+    for (const id of [...this.sums.keys(), ...this.#refundSums.keys()]) {
+      this.suspects.add(id.split(" ")[1] as AccountId);
+    }
+    for (const { accountId } of this.#refunds.values()) this.suspects.add(accountId);
     for (const [accountId, tally] of this.tallies) {
       const worth = tally.availableMicroVnd + tally.leasedMicroVnd;
       if (

@@ -9,7 +9,7 @@ export {
   videoPolls,
   type VideoTaskRow,
 } from "./videos/tasks.ts";
-export { type AlsoCommit, commitStep, refundOperationId } from "./videos/transitions.ts";
+export { type AlsoCommit, commitStep } from "./videos/transitions.ts";
 export { verifyVideos, type VideoProblem } from "./videos/verify.ts";
 export {
   type AskProvider,

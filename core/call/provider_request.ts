@@ -1,6 +1,10 @@
 /** From a route and a body to the request that goes out: address, credentials, and the headers that may travel. */
 import type { RouteStyle } from "../catalog/catalog.ts";
-import type { HttpProviderEntry, ProviderEntry } from "../catalog/schema.ts";
+import {
+  credentialHeaders,
+  type HttpProviderEntry,
+  type ProviderEntry,
+} from "../catalog/schema.ts";
 import type { UpstreamRequest } from "../upstream/transport.ts";
 
 /** Where the built-in provider "lives"; no such host exists (RFC 2606). */
@@ -29,14 +33,8 @@ const forwardedHeaders: Partial<Record<RouteStyle, readonly string[]>> = {
 const defaultMessagesVersion = "2023-06-01";
 
 function credentialHeader(provider: HttpProviderEntry, secret: string): [string, string] {
-  switch (provider.auth) {
-    case "bearer":
-      return ["authorization", `Bearer ${secret}`];
-    case "x-api-key":
-      return ["x-api-key", secret];
-    case "api-key":
-      return ["api-key", secret];
-  }
+  const { auth } = provider;
+  return [credentialHeaders[auth], auth === "bearer" ? `Bearer ${secret}` : secret];
 }
 
 export interface ProviderRequestInput {

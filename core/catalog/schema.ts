@@ -6,6 +6,7 @@ import { z } from "zod";
 import { dearFeatures } from "../dialects/dear/features.ts";
 import { routeFactsSchema } from "../dialects/facts.ts";
 import { limits } from "../limits.ts";
+import { driverHeaders } from "../upstream/http1/request_head.ts";
 import { videoRulesSchema } from "../video/rules.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
@@ -34,6 +35,30 @@ const timeouts = z.strictObject({
     .describe("Longest silence within an answer."),
 });
 
+export const routeStyleSchema = z.enum([
+  "messages",
+  "chat",
+  "responses",
+  "images",
+  "speech",
+  "videos",
+]);
+
+/** Written for every request by what it asks; a second line of that name would be a request of its own kind. */
+const ownHeaders: ReadonlySet<string> = new Set(["accept", "accept-encoding", "content-type"]);
+
+const fixedHeaderName = z.string().regex(/^[a-z0-9-]+$/).refine(
+  (header) => !driverHeaders.has(header) && !ownHeaders.has(header),
+  "is set by the gateway itself",
+);
+
+/** Which header carries the key, by `auth`. */
+export const credentialHeaders = {
+  "bearer": "authorization",
+  "x-api-key": "x-api-key",
+  "api-key": "api-key",
+} as const;
+
 const httpProvider = z.strictObject({
   kind: z.literal("http"),
   baseUrl: z.url({ protocol: /^https?$/ }).describe(
@@ -43,13 +68,23 @@ const httpProvider = z.strictObject({
     .describe("One key, or several that are rotated; one that is refused rests alone."),
   auth: z.enum(["bearer", "x-api-key", "api-key"]).default("bearer")
     .describe("How the key travels: `Authorization: Bearer`, `x-api-key`, or `api-key`."),
-  headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).default({})
+  headers: z.record(
+    fixedHeaderName,
+    // RFC 9110 section 5.5, less what servers read differently: tabs, and bytes above ASCII.
+    z.string().regex(/^[\x20-\x7e]*$/, "must be visible ASCII characters and spaces"),
+  ).default({})
     .describe("Fixed headers added to every request, lower-case names. No secrets."),
   driver: z.enum(["http1", "fetch"]).default("http1")
     .describe("`fetch` where a proxy or HTTP/2 is needed."),
-  paths: z.record(z.string(), z.string().startsWith("/")).default({})
+  paths: z.partialRecord(
+    routeStyleSchema,
+    z.string().regex(/^\/[\x21-\x22\x24-\x7e]*$/, "must be a path: / first, no spaces, no #"),
+  ).default({})
     .describe('Other paths per style, e.g. `{ "chat": "/openai/v1/chat/completions" }`.'),
   timeouts: timeouts.prefault({}),
+}).refine(({ auth, headers }) => headers[credentialHeaders[auth]] === undefined, {
+  path: ["headers"],
+  message: "must not hold the header that carries the key",
 });
 
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
@@ -72,15 +107,6 @@ export const priceSchema = z.discriminatedUnion("unit", [
       vnd: wholeVnd,
     })).min(1).max(64),
   }),
-]);
-
-export const routeStyleSchema = z.enum([
-  "messages",
-  "chat",
-  "responses",
-  "images",
-  "speech",
-  "videos",
 ]);
 
 export const routeSchema = z.strictObject({

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Environment, issueLines, setVariables, wholeNumber } from "../environment.ts";
 import { limits } from "../limits.ts";
 import { fromVnd } from "../money/micro_vnd.ts";
+import { secretText } from "../settings/secret_text.ts";
 import type { ReceivingAccount } from "./receiving_account.ts";
 import type { SepaySecrets } from "./sepay.ts";
 import { type DatedVatRate, parseVatSchedule } from "./vat.ts";
@@ -37,7 +38,7 @@ const accountSchema = z.strictObject({
 });
 
 const wholeVnd = wholeNumber(0, 1_000_000_000).transform(fromVnd);
-const secret = z.string().min(16, "must have at least 16 characters").optional();
+const secret = secretText(16).optional();
 
 const jsonAccounts = z.string().transform((text, context): unknown => {
   try {

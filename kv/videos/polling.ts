@@ -32,8 +32,11 @@ export interface VideoPollWorld extends OutboxWorld {
   readonly ask: AskProvider;
 }
 
-/** Times in a row that a provider may not know a task before it is lost: new tasks take a moment to be everywhere. */
-const unknownTimes = 4;
+/**
+ * Pauses after a provider did not know a task, for the first time in a row, the second, the third: new tasks take a
+ * moment to be everywhere. One that is unknown once more is lost.
+ */
+const unknownPausesMs = [2_000, 5_000, 15_000] as const;
 
 /** The work of the queue {@linkcode videoPolls}. */
 export function videoPollWork(world: VideoPollWorld): OutboxWork<VideoPoll> {
@@ -61,13 +64,12 @@ async function pollTask(
   const overdue = clock.nowMs() >= row.task.deadlineAtMs;
   const answer = await askOnce(world, row.task, overdue);
   const nowMs = clock.nowMs();
+  const unknownTimes = answer?.kind === "unknown" ? unknownInARow(claim) : 0;
   let step = { task: row.task, refund: false };
   if (answer?.kind === "seen") {
     step = advance(row.task, { kind: "seen", sighting: answer.sighting }, nowMs);
-  } else if (answer?.kind === "unknown" && claim.attempt >= unknownTimes) {
+  } else if (unknownTimes > unknownPausesMs.length) {
     step = advance(row.task, { kind: "lost" }, nowMs);
-  } else if (!overdue) {
-    throw new UnknownTaskError("The provider does not know the task yet");
   }
   if (overdue) step = endOverdue(step, nowMs);
 
@@ -76,10 +78,14 @@ async function pollTask(
     if (await commitStep(kv, row, step, { nowMs, also }) === undefined) throw new RowChangedError();
     return "settled";
   }
+  if (unknownTimes > 0) reportUnknown(world, claim, unknownTimes);
   const retryAfterMs = answer?.kind === "seen" ? answer.retryAfterMs : undefined;
   const ageMs = nowMs - row.task.createdAtMs;
-  const dueAtMs = Math.min(nowMs + pollPauseMs({ ageMs, retryAfterMs }), row.task.deadlineAtMs);
-  const next = { dueAtMs: Math.max(dueAtMs, nowMs + 1) };
+  const pauseMs = unknownPausesMs[unknownTimes - 1] ?? pollPauseMs({ ageMs, retryAfterMs });
+  const next = {
+    dueAtMs: Math.max(Math.min(nowMs + pauseMs, row.task.deadlineAtMs), nowMs + 1),
+    payload: { accountId, videoId, ...(unknownTimes > 0 && { unknownTimes }) },
+  };
   if (step.task === row.task) {
     const operation = kv.atomic();
     postponeClaim(operation, videoPolls, claim, next);
@@ -90,6 +96,28 @@ async function pollTask(
     postponeClaim(operation, videoPolls, claim, next);
   if (await commitStep(kv, row, step, { nowMs, also }) === undefined) throw new RowChangedError();
   return "settled";
+}
+
+/**
+ * Times in a row that the provider did not know the task, this one included. Every other answer breaks the row: one
+ * that says something of the task by being written down, one that says nothing by being an attempt of its own.
+ */
+function unknownInARow(claim: OutboxClaim<VideoPoll>): number {
+  return claim.attempt === 1 ? (claim.payload.unknownTimes ?? 0) + 1 : 1;
+}
+
+function reportUnknown(
+  world: VideoPollWorld,
+  { id }: OutboxClaim<VideoPoll>,
+  unknownTimes: number,
+): void {
+  world.onFailure?.({
+    queue: videoPolls.name,
+    id,
+    attempt: unknownTimes,
+    fate: "retried",
+    error: new UnknownTaskError("The provider does not know the task yet"),
+  });
 }
 
 /** The provider has had its time: a last answer counts if it is an end, everything else fails the task. */

@@ -11,6 +11,8 @@ import type { Attachment } from "../teller/mod.ts";
 export interface VideoPoll {
   readonly accountId: AccountId;
   readonly videoId: VideoId;
+  /** Times that the provider did not know the task when it was last asked; absent: it did. */
+  readonly unknownTimes?: number;
 }
 
 function readPoll(stored: unknown): VideoPoll {
@@ -18,7 +20,10 @@ function readPoll(stored: unknown): VideoPoll {
     "accountId" in stored && typeof stored.accountId === "string" &&
     "videoId" in stored && typeof stored.videoId === "string";
   if (!isPoll) throw new TypeError("Not a poll of a video task");
-  return { accountId: stored.accountId as AccountId, videoId: stored.videoId as VideoId };
+  const poll = { accountId: stored.accountId as AccountId, videoId: stored.videoId as VideoId };
+  return "unknownTimes" in stored && typeof stored.unknownTimes === "number"
+    ? { ...poll, unknownTimes: stored.unknownTimes }
+    : poll;
 }
 
 /**

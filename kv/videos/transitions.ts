@@ -4,13 +4,14 @@
  */
 import { invariant } from "../../core/assert.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
+import type { Receipt } from "../../core/receipt.ts";
 import { isFinal, type VideoStep, type VideoTask } from "../../core/video/task.ts";
 import { openVideoKey } from "../keys.ts";
-import { credit } from "../ledger.ts";
 import { readReceipt } from "../receipts.ts";
+import { refundCall } from "../refunds.ts";
 import type { VideoTaskRow } from "./tasks.ts";
 
-/** Rows and checks of the caller for the same atomic, e.g. the end of its claim. At most six checks. */
+/** Rows and checks of the caller for the same atomic, e.g. the end of its claim. At most five checks. */
 export type AlsoCommit = (operation: Deno.AtomicOperation) => void;
 
 /**
@@ -35,21 +36,17 @@ export async function commitStep(
     if (isFinal(task.state)) operation.delete(openVideoKey(task.id));
     options.also?.(operation);
   };
-  const amountMicroVnd = step.refund ? await chargedMicroVnd(kv, row.task) : 0n;
-  if (amountMicroVnd === 0n) {
+  const receipt = step.refund ? await receiptOf(kv, row.task) : undefined;
+  if (receipt === undefined || receipt.costMicroVnd === 0n) {
     const operation = kv.atomic();
     write(operation, step.task);
     return (await operation.commit()).ok ? step.task : undefined;
   }
   let refunded: VideoTask | undefined;
-  const result = await credit(kv, {
-    accountId: row.task.accountId,
-    amountMicroVnd,
-    kind: "refund",
-    operationId: refundOperationId(row.task),
-    reason: `Video ${row.task.id} ${step.task.state}: ${formatVnd(amountMicroVnd)} VND back`,
+  const amount = formatVnd(receipt.costMicroVnd);
+  const result = await refundCall(kv, receipt, {
+    reason: `Video ${row.task.id} ${step.task.state}: ${amount} VND back`,
     atMs: options.nowMs,
-    requestId: row.task.requestId,
     attach: (operation, entry) => {
       refunded = { ...step.task, refundId: entry.ledgerId };
       write(operation, refunded);
@@ -68,13 +65,8 @@ export async function commitStep(
   }
 }
 
-/** The cause of a refund in the ledger: one for each task, for ever. */
-export function refundOperationId(task: Pick<VideoTask, "id">): string {
-  return `refund:${task.id}`;
-}
-
-async function chargedMicroVnd(kv: Deno.Kv, task: VideoTask): Promise<bigint> {
+async function receiptOf(kv: Deno.Kv, task: VideoTask): Promise<Receipt> {
   const receipt = await readReceipt(kv, task.requestId);
-  invariant(receipt !== undefined, `video ${task.id}: its receipt is missing`);
-  return receipt.costMicroVnd;
+  invariant(receipt?.accountId === task.accountId, `video ${task.id}: its receipt is missing`);
+  return receipt;
 }

@@ -11,8 +11,8 @@ import {
 } from "../keys.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { readReceipt } from "../receipts.ts";
+import { refundOperationId } from "../refunds.ts";
 import { isVideoTask, type OpenVideo } from "./tasks.ts";
-import { refundOperationId } from "./transitions.ts";
 
 /** Something that is not as it must be. */
 export interface VideoProblem {
@@ -55,7 +55,7 @@ async function problemsOf(kv: Deno.Kv, seen: VideoTask): Promise<string[]> {
   const [row, open, movement] = await kv.getMany<[VideoTask, unknown, LedgerEntry]>([
     videoKey(seen.accountId, seen.id),
     openVideoKey(seen.id),
-    ledgerOperationKey(refundOperationId(seen)),
+    ledgerOperationKey(refundOperationId(seen.requestId)),
   ]);
   const task = row.value;
   if (task === null) return []; // removed by its owner meanwhile

@@ -2,11 +2,6 @@
 import { errorBody, type ErrorStyle, GatewayError, wireStatus } from "../../core/errors.ts";
 import type { RequestId } from "../../core/ids.ts";
 
-/** Errors of the Messages endpoints carry Messages-style bodies; every other endpoint is Chat-style. */
-export function errorStyleOf(pathname: string): ErrorStyle {
-  return pathname === "/v1/messages" || pathname.startsWith("/v1/messages/") ? "messages" : "chat";
-}
-
 /**
  * Makes the answer for an error. Anything that is no {@linkcode GatewayError} is a bug: the client learns nothing of it.
  */

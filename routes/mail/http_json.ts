@@ -1,28 +1,26 @@
 /** Sends mails by one POST of JSON, in the shape that most mail services accept. For places where SMTP is blocked. */
 import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
+import type { HttpMailSettings } from "../../core/mail/mail_url.ts";
 import { limits } from "../../core/limits.ts";
 
-export interface HttpMailSettings {
-  /** `https://:<api key>@api.example.com/emails`; the key travels as `Authorization: Bearer`. */
-  readonly url: URL;
+/** What a mailer over HTTPS needs. */
+export interface HttpMailerOptions {
+  readonly settings: Pick<HttpMailSettings, "url" | "key">;
   readonly from: string;
   readonly fetch: typeof fetch;
 }
 
 /** A mailer over HTTPS. The body is `{from, to, subject, text, html}`; repeats carry the same `idempotency-key`. */
-export function createHttpMailer({ url, from, fetch }: HttpMailSettings): Mailer {
-  const key = decodeURIComponent(url.password || url.username);
-  const address = new URL(url);
-  address.username = "";
-  address.password = "";
+export function createHttpMailer({ settings, from, fetch }: HttpMailerOptions): Mailer {
+  const { url, key } = settings;
   return {
     async send(mail) {
-      const response = await fetch(address, {
+      const response = await fetch(url, {
         method: "POST",
         headers: {
           "content-type": "application/json",
           "idempotency-key": mail.id,
-          ...(key !== "" && { authorization: `Bearer ${key}` }),
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
         },
         body: JSON.stringify({
           from,

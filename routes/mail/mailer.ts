@@ -1,5 +1,6 @@
 /** Chooses the driver that `MAIL_URL` names. */
 import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
+import type { MailSettings } from "../../core/mail/mail_url.ts";
 import type { Config } from "../../core/config.ts";
 import { createHttpMailer } from "./http_json.ts";
 import { createSmtpMailer } from "./smtp.ts";
@@ -11,12 +12,13 @@ import { createSmtpMailer } from "./smtp.ts";
  * @example
  * ```ts
  * import { whyNoMail } from "./mailer.ts";
- * if (whyNoMail({ mode: "sandbox", mailUrl: "log:" }) !== undefined) throw new Error("refused");
- * if (whyNoMail({ mode: "production", mailUrl: "log:" }) === undefined) throw new Error("links in the log");
+ * const mail = { kind: "log" } as const;
+ * if (whyNoMail({ mode: "sandbox", mail }) !== undefined) throw new Error("refused");
+ * if (whyNoMail({ mode: "production", mail }) === undefined) throw new Error("links in the log");
  * ```
  */
-export function whyNoMail(config: Pick<Config, "mode" | "mailUrl">): string | undefined {
-  return config.mode === "production" && config.mailUrl.startsWith("log:")
+export function whyNoMail(config: Pick<Config, "mode" | "mail">): string | undefined {
+  return config.mode === "production" && config.mail.kind === "log"
     ? "MAIL_URL is not set: nobody can sign up by e-mail, change an address or reset a password"
     : undefined;
 }
@@ -26,9 +28,8 @@ export function createAbsentMailer(why: string): Mailer {
   return { send: () => Promise.reject(new MailFailure("mail_url_not_set", why)) };
 }
 
-export interface MailerSettings {
-  /** `smtp://…`, `smtps://…`, `https://…` or `log:`. A query parameter `from` sets the sender. */
-  readonly mailUrl: string;
+export interface MailerOptions {
+  readonly mail: MailSettings;
   /** Public address of the service: the sender's domain when none is set. */
   readonly baseUrl: string;
   readonly fetch: typeof fetch;
@@ -44,21 +45,21 @@ export interface MailerSettings {
  * import { createMailer } from "./mailer.ts";
  * const lines: string[] = [];
  * const mailer = createMailer({
- *   mailUrl: "log:", baseUrl: "http://localhost:8787", fetch, log: (line) => lines.push(line),
+ *   mail: { kind: "log" },
+ *   baseUrl: "http://localhost:8787",
+ *   fetch,
+ *   log: (line) => lines.push(line),
  * });
  * await mailer.send({ id: "1", to: "ann@example.com", subject: "Hello", text: "…", html: "…" });
  * if (!lines[0]?.includes("ann@example.com")) throw new Error();
  * ```
  */
-export function createMailer(settings: MailerSettings): Mailer {
-  if (settings.mailUrl.startsWith("log:")) return createLogMailer(settings.log);
-  const url = new URL(settings.mailUrl);
-  const from = url.searchParams.get("from") ??
-    `Model Gateway <no-reply@${new URL(settings.baseUrl).hostname}>`;
-  url.searchParams.delete("from");
-  return url.protocol === "https:"
-    ? createHttpMailer({ url, from, fetch: settings.fetch })
-    : createSmtpMailer({ url, from });
+export function createMailer({ mail, baseUrl, fetch, log }: MailerOptions): Mailer {
+  if (mail.kind === "log") return createLogMailer(log);
+  const from = mail.from ?? `Model Gateway <no-reply@${new URL(baseUrl).hostname}>`;
+  return mail.kind === "https"
+    ? createHttpMailer({ settings: mail, from, fetch })
+    : createSmtpMailer({ settings: mail, from });
 }
 
 function createLogMailer(log: (line: string) => void): Mailer {

@@ -1,11 +1,12 @@
 /** Sends mails over SMTP by nodemailer, which is loaded only when the first mail goes out. */
 import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
 import { z } from "zod";
+import type { SmtpSettings } from "../../core/mail/mail_url.ts";
 import { limits } from "../../core/limits.ts";
 
-export interface SmtpSettings {
-  /** `smtp://user:password@host:587` (STARTTLS when offered) or `smtps://…:465`. */
-  readonly url: URL;
+/** What a mailer over SMTP needs. */
+export interface SmtpMailerOptions {
+  readonly settings: Omit<SmtpSettings, "from">;
   /** `Model Gateway <no-reply@example.com>` or a bare address. */
   readonly from: string;
 }
@@ -22,23 +23,21 @@ function failureOf(cause: unknown): MailFailure {
 }
 
 /** A mailer that opens one connection per mail: mails are rare, and idle connections break. */
-export function createSmtpMailer({ url, from }: SmtpSettings): Mailer {
-  const secure = url.protocol === "smtps:";
+export function createSmtpMailer({ settings, from }: SmtpMailerOptions): Mailer {
+  const { host, port, isSecure, login } = settings;
   // A password is never sent in the clear to a host that is not this machine.
-  const local = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  const isLocal = ["localhost", "127.0.0.1", "::1"].includes(host);
   const options = {
-    host: url.hostname,
-    port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
-    secure,
-    requireTLS: !secure && !local && url.username !== "",
+    host,
+    port,
+    secure: isSecure,
+    requireTLS: !isSecure && !isLocal && login !== undefined,
     connectionTimeout: limits.mailMs,
     greetingTimeout: limits.mailMs,
     socketTimeout: limits.mailMs,
     disableFileAccess: true,
     disableUrlAccess: true,
-    ...(url.username !== "" && {
-      auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
-    }),
+    ...(login !== undefined && { auth: { user: login.user, pass: login.password } }),
   };
   const domain = from.slice(from.lastIndexOf("@") + 1).replace(/[^\w.-].*$/, "");
   return {

@@ -57,7 +57,7 @@ function errorName(error: unknown): string {
 function mailerOf({ config }: Gateway, { baseUrl, write }: SiteOptions): Mailer {
   const off = whyNoMail(config);
   if (off !== undefined) return createAbsentMailer(off);
-  return createMailer({ mailUrl: config.mailUrl, baseUrl, fetch, log: write });
+  return createMailer({ mail: config.mail, baseUrl, fetch, log: write });
 }
 
 function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {

@@ -12,13 +12,15 @@ import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { listApiKeys } from "../../kv/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
 import { readReceipt } from "../../kv/receipts.ts";
-import { type UsageSum, vietnamDay } from "../../kv/rollups.ts";
+import { readRefundsOf } from "../../kv/refunds.ts";
+import { vietnamDay } from "../../kv/rollups.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
-import { readUsage, type UsageRow } from "../../kv/usage.ts";
+import { readUsage, type Usage, type UsageRow } from "../../kv/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { errorResponse } from "../http/error_response.ts";
-import { boundedRange, dayRange, rangeMs, requireDay } from "./range.ts";
+import { rowLimit, wrongParameter } from "../http/query.ts";
+import { boundedRange, rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./receipt_scan.ts";
 
@@ -35,7 +37,7 @@ interface Env {
 
 type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject>;
 
-function sumJson(usage: UsageSum): JsonObject {
+function sumJson(usage: Usage): JsonObject {
   return {
     calls: usage.calls,
     failed_calls: usage.failedCalls,
@@ -44,7 +46,9 @@ function sumJson(usage: UsageSum): JsonObject {
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
     units: usage.units,
+    /** The sum of the receipts; what went back of it follows. */
     cost_vnd: formatVnd(usage.costMicroVnd),
+    refunded_vnd: formatVnd(usage.refundedMicroVnd),
   };
 }
 
@@ -57,24 +61,12 @@ const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
 
 function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, { accountId }) => {
-    const asked = {
-      from: requireDay(c.req.query("from"), "from"),
-      to: requireDay(c.req.query("to"), "to"),
-    };
-    const wanted = dayRange(asked, vietnamDay(clock.nowMs()));
-    const { range, cut } = boundedRange(wanted);
-    if (cut) {
-      throw new GatewayError("invalid_request", `from: at most ${limits.usageDays} days at once`, {
-        param: "from",
-      });
-    }
+    const { searchParams } = new URL(c.req.url);
+    const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
+    if (cut) throw wrongParameter("from", `at most ${limits.usageDays} days at once`);
     const groupBy = c.req.query("group_by") ?? "day";
     const nameOf = Object.hasOwn(groupings, groupBy) ? groupings[groupBy] : undefined;
-    if (nameOf === undefined) {
-      throw new GatewayError("invalid_request", "group_by: must be day, key or model", {
-        param: "group_by",
-      });
-    }
+    if (nameOf === undefined) throw wrongParameter("group_by", "must be day, key or model");
     const keyId = c.req.query("key");
     const model = c.req.query("model");
     const rows = (await readUsage(kv, accountId, range)).filter((row) =>
@@ -94,30 +86,30 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
   };
 }
 
+/** Before the first receipt of any installation. */
+const firstDay = "2000-01-01";
+
 function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, { accountId }) => {
-    const wanted = Number(c.req.query("limit") ?? 50);
-    const limit = Number.isInteger(wanted) && wanted >= 1 ? Math.min(wanted, 200) : 50;
+    const { searchParams } = new URL(c.req.url);
+    const limit = rowLimit(searchParams, { most: limits.receiptListRows, otherwise: 50 });
     const cursor = c.req.query("before");
     const before = cursor === undefined ? undefined : parseId("request", cursor);
     if (cursor !== undefined && before === undefined) {
-      throw new GatewayError("invalid_request", "before: must be a request id", {
-        param: "before",
-      });
+      throw wrongParameter("before", "must be a request id");
     }
-    const from = requireDay(c.req.query("from"), "from") ?? "2000-01-01";
-    const to = requireDay(c.req.query("to"), "to");
-    const range = dayRange({ from, to }, vietnamDay(clock.nowMs()));
+    const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
     const { receipts, next } = await takeReceipts(kv, {
       accountId,
-      ...rangeMs({ fromDay: from, toDay: range.toDay }),
+      ...rangeMs(range),
       keyId: c.req.query("key"),
       model: c.req.query("model"),
       before,
     }, limit);
+    const refunds = await readRefundsOf(kv, receipts);
     return {
       object: "list",
-      data: receipts.map(receiptJson),
+      data: receipts.map((receipt) => receiptJson(receipt, refunds.get(receipt.requestId))),
       has_more: next !== undefined,
       last_id: next ?? receipts.at(-1)?.requestId ?? null,
     };
@@ -133,7 +125,8 @@ function receiptAnswer({ kv }: UsageApiDeps): Answer {
       throw new GatewayError("not_found", "There is no such receipt");
     }
     const key = (await listApiKeys(kv, accountId)).find(({ id }) => id === receipt.keyId);
-    return { ...receiptJson(receipt), key_name: key?.name ?? null };
+    const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
+    return { ...receiptJson(receipt, refund), key_name: key?.name ?? null };
   };
 }
 

@@ -1,10 +1,13 @@
 /** Ranges of days in queries. */
-import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import type { DayRange } from "../../kv/usage.ts";
+import type { DayRange } from "../../kv/rollups.ts";
+import { wrongParameter } from "../http/query.ts";
 import { parseDay, shiftDay } from "./days.ts";
 
-/** A range as asked for, or the last 30 days; the end is never in the future. */
+/**
+ * A range as a page was asked for, or the last 30 days; the end is never in the future. A page shows the range that it
+ * made of a wrong one; a program would not look: see {@linkcode requireRange}.
+ */
 export function dayRange(
   asked: { readonly from?: string | undefined; readonly to?: string | undefined },
   today: string,
@@ -31,14 +34,26 @@ export function boundedRange(range: DayRange): { range: DayRange; cut: boolean }
     : { range: { fromDay: first, toDay: range.toDay }, cut: true };
 }
 
-/** Reads a day of an API query. @throws {GatewayError} if it is given and is no date */
-export function requireDay(text: string | undefined, param: string): string | undefined {
-  if (text === undefined) return undefined;
+function requireDay(query: URLSearchParams, param: string): string | undefined {
+  const text = query.get(param);
+  if (text === null) return undefined;
   const day = parseDay(text);
-  if (day === undefined) {
-    throw new GatewayError("invalid_request", `${param}: must be a date like 2026-11-20`, {
-      param,
-    });
-  }
+  if (day === undefined) throw wrongParameter(param, "must be a date like 2026-11-20");
   return day;
+}
+
+/**
+ * The range of an API query; without `from` it begins at `firstDay`, or 29 days before its end. An end in the future is
+ * today.
+ *
+ * @throws {GatewayError} if a day is no date, or the range ends before it begins
+ */
+export function requireRange(query: URLSearchParams, today: string, firstDay?: string): DayRange {
+  const from = requireDay(query, "from");
+  const to = requireDay(query, "to");
+  const range = dayRange({ from: from ?? firstDay, to }, today);
+  if (from !== undefined && from > range.toDay) {
+    throw wrongParameter("from", to === undefined ? "is in the future" : "must not be after to");
+  }
+  return range;
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { billedInputTokens } from "../../core/money/token_usage.ts";
 import type { AppliedPrice, Receipt } from "../../core/receipt.ts";
+import type { LedgerEntry } from "../../kv/ledger.ts";
 
 function priceJson(price: AppliedPrice): JsonObject {
   if (price.unit !== "token") return { unit: price.unit, vnd: formatVnd(price.perUnitMicroVnd) };
@@ -20,8 +21,10 @@ function priceJson(price: AppliedPrice): JsonObject {
  * The JSON form of a receipt. Amounts are decimal strings in VND, so that no reader rounds them.
  *
  * Attempts are told by their result and time only: which provider was tried is the operator's business.
+ *
+ * @param refund the ledger's line that gave the cost back, if it was: the receipt itself never changes
  */
-export function receiptJson(receipt: Receipt): JsonObject {
+export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): JsonObject {
   const { usage } = receipt;
   return {
     object: "receipt",
@@ -50,6 +53,8 @@ export function receiptJson(receipt: Receipt): JsonObject {
     price: priceJson(receipt.price),
     cost_vnd: formatVnd(receipt.costMicroVnd),
     shortfall_vnd: formatVnd(receipt.shortfallMicroVnd),
+    refunded_vnd: formatVnd(refund?.amountMicroVnd ?? 0n),
+    refunded_at: refund === undefined ? null : new Date(refund.atMs).toISOString(),
     attempts: receipt.attempts.map(({ outcome, ms }) => ({ outcome, ms })),
   };
 }
@@ -81,10 +86,15 @@ export const receiptColumns: readonly string[] = [
   "output_price_vnd",
   "cost_vnd",
   "shortfall_vnd",
+  "refunded_vnd",
 ];
 
 /** The cells of a receipt, in the order of {@linkcode receiptColumns}. */
-export function receiptCells(receipt: Receipt, keyName: string): string[] {
+export function receiptCells(
+  receipt: Receipt,
+  keyName: string,
+  refund: LedgerEntry | undefined,
+): string[] {
   const { usage, price } = receipt;
   const tokens = price.unit === "token";
   return [
@@ -113,5 +123,6 @@ export function receiptCells(receipt: Receipt, keyName: string): string[] {
     tokens ? price.outputMicroVnd.toString() : "",
     formatVnd(receipt.costMicroVnd),
     formatVnd(receipt.shortfallMicroVnd),
+    formatVnd(refund?.amountMicroVnd ?? 0n),
   ];
 }

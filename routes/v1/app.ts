@@ -3,10 +3,11 @@ import { type Context, Hono } from "hono";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
-import { errorResponse, errorStyleOf } from "../http/error_response.ts";
+import { errorResponse } from "../http/error_response.ts";
 import { cancelBodyOfHead } from "../http/head_answers.ts";
 import { serveChat } from "./chat.ts";
 import { serveCountTokens } from "./count_tokens.ts";
+import { errorStyleOf } from "./error_style.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { mediaEndpoints } from "./media_endpoints.ts";
@@ -91,7 +92,7 @@ async function respond(
         stack: error instanceof Error ? error.stack : undefined,
       });
     }
-    return errorResponse(error, errorStyleOf(path), requestId);
+    return errorResponse(error, errorStyleOf(path, request.headers), requestId);
   }
 }
 
@@ -160,7 +161,7 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
       );
       const response = errorResponse(
         error,
-        errorStyleOf(context.req.path),
+        errorStyleOf(context.req.path, context.req.raw.headers),
         newId("request", gateway.clock.nowMs()),
       );
       response.headers.set("allow", allowed.join(", "));

@@ -3,6 +3,7 @@ import type { Catalog, Model } from "../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { listFigure } from "../../core/money/micro_vnd.ts";
 import type { CataloguePrice } from "../../core/money/price.ts";
+import { rowLimit, wrongParameter } from "../http/query.ts";
 
 /** Models have no birthday of their own here; both SDKs want one. Start of version 1 of the API. */
 const createdSeconds = 1_763_596_800;
@@ -90,17 +91,31 @@ export function modelObject(model: Model, listRate: number, style: ListStyle): J
   };
 }
 
-/** The whole list. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`. */
+/** The most models of one page, and what a page holds unless less is asked for: that of the Messages style. */
+const mostModels = 1000;
+
+/** Where a model stands in the list; -1 if none was asked for. @throws {GatewayError} for one that is not there */
+function placeOf(models: readonly Model[], query: URLSearchParams, param: string): number {
+  const id = query.get(param);
+  if (id === null) return -1;
+  const place = models.findIndex((model) => model.id === id);
+  if (place === -1) throw wrongParameter(param, "there is no such model");
+  return place;
+}
+
+/**
+ * The whole list. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`.
+ *
+ * @throws {GatewayError} if one of them is given and wrong
+ */
 export function modelList(catalog: Catalog, style: ListStyle, query: URLSearchParams): JsonObject {
   const { models, listRate } = catalog;
   if (style === "chat") {
     return { object: "list", data: models.map((model) => modelObject(model, listRate, "chat")) };
   }
-  const wanted = Number(query.get("limit") ?? 1000);
-  const limit = Number.isInteger(wanted) && wanted >= 1 && wanted <= 1000 ? wanted : 1000;
-  const indexOf = (id: string | null) => models.findIndex((model) => model.id === id);
-  const after = indexOf(query.get("after_id"));
-  const before = indexOf(query.get("before_id"));
+  const limit = rowLimit(query, { most: mostModels, otherwise: mostModels });
+  const after = placeOf(models, query, "after_id");
+  const before = placeOf(models, query, "before_id");
   const end = before === -1 ? models.length : before;
   const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit);
   const page = models.slice(start, Math.min(end, start + limit));

@@ -15,6 +15,7 @@ import {
   type VideoTaskRow,
 } from "../../kv/videos.ts";
 import type { Principal } from "../../kv/key_directory.ts";
+import { rowLimit, wrongParameter } from "../http/query.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { askProviderOf, smallExchange, upstreamOf } from "./video_upstream.ts";
@@ -73,14 +74,10 @@ export async function retrieveVideo(
 }
 
 function listQuery(url: URL): VideoListQuery {
-  const refuse = (field: string, why: string): never => {
-    throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
+  const refuse = (param: string, why: string): never => {
+    throw wrongParameter(param, why);
   };
-  const limitText = url.searchParams.get("limit") ?? "20";
-  const limit = /^\d{1,3}$/.test(limitText) ? Number(limitText) : 0;
-  if (limit < 1 || limit > limits.videoListRows) {
-    refuse("limit", `must be a whole number from 1 to ${limits.videoListRows}`);
-  }
+  const limit = rowLimit(url.searchParams, { most: limits.videoListRows, otherwise: 20 });
   const orderText = url.searchParams.get("order") ?? "desc";
   const order = orderText === "asc" || orderText === "desc"
     ? orderText

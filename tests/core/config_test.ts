@@ -35,9 +35,9 @@ Deno.test("every variable that is wrong is named, with its reason and without an
     [{ GATEWAY_OPERATORS: "a@x.vn, boss" }, /GATEWAY_OPERATORS: "boss" is no e-mail/],
     [{ GATEWAY_BASE_URL: "gw.example" }, /GATEWAY_BASE_URL: must be a URL/],
     [{ GATEWAY_KV: "https://" }, /GATEWAY_KV: must be/],
-    [{ MAIL_URL: "smtp://" }, /MAIL_URL: must be/],
-    [{ MAIL_URL: "smtp://user:100%@mail.example" }, /MAIL_URL: must be/],
-    [{ MAIL_URL: "mail.example" }, /MAIL_URL: must be/],
+    [{ MAIL_URL: "smtp://" }, /MAIL_URL: must /],
+    [{ MAIL_URL: "smtp://user:100%@mail.example" }, /MAIL_URL: must /],
+    [{ MAIL_URL: "mail.example" }, /MAIL_URL: must /],
     [{ GATEWAY_TOPUP_AUTO_MAX_VND: "1e6" }, /GATEWAY_TOPUP_AUTO_MAX_VND: must be a whole number/],
     [{ OIDC_ISSUER: "https://id.example" }, /OIDC_CLIENT_ID/],
   ];

@@ -122,8 +122,9 @@ Deno.test("rows of the caller are written with the money, or the money does not 
   using kv = await Deno.openKv(":memory:");
   const account = newAccount();
   const once = movement(account, {
-    attach: (op, entry) =>
-      op.check({ key: ["task"], versionstamp: null }).set(["task"], entry.ledgerId),
+    attach: (op, entry) => {
+      op.check({ key: ["task"], versionstamp: null }).set(["task"], entry.ledgerId);
+    },
   });
   const first = await credit(kv, once);
   assert(first.status === "applied");

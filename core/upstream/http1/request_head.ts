@@ -46,7 +46,7 @@ export function parseDestination(text: string): Destination {
 }
 
 /** Set by the driver alone: a caller's value would let one request be read as two. */
-const driverHeaders: ReadonlySet<string> = new Set([
+export const driverHeaders: ReadonlySet<string> = new Set([
   "host",
   "content-length",
   "transfer-encoding",

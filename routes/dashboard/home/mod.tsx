@@ -4,17 +4,18 @@ import type { AccountId } from "../../../core/ids.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
+import { readRefundsOf } from "../../../kv/refunds.ts";
 import { vietnamDay } from "../../../kv/rollups.ts";
 import type { Balance } from "../../../kv/teller/mod.ts";
-import { readUsage, type UsageRow } from "../../../kv/usage.ts";
+import { netCostMicroVnd, readUsage, type UsageRow } from "../../../kv/usage.ts";
 import { Card, chartAssets, DayChart, Icon, Money, Stat, Stats } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { formatCount, formatMoney } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { renderPage } from "../layout.tsx";
-import { daysBetween, shiftDay } from "../../usage_api/days.ts";
+import { shiftDay } from "../../usage_api/days.ts";
 import { ReceiptTable } from "../usage/receipt_table.tsx";
-import { totalUsage, usageBy, usageSince } from "../../usage_api/summary.ts";
+import { dayBars, totalUsage, usageSince } from "../../usage_api/summary.ts";
 import type { DashboardEnv } from "../visitor.ts";
 import { landingPage } from "./landing.tsx";
 
@@ -73,6 +74,7 @@ interface Overview {
   readonly balance: Balance;
   readonly rows: readonly UsageRow[];
   readonly receipts: readonly Receipt[];
+  readonly refunds: Awaited<ReturnType<typeof readRefundsOf>>;
   readonly keys: readonly ApiKeyRecord[];
   readonly today: string;
 }
@@ -85,7 +87,8 @@ async function loadOverview(deps: DashboardDeps, accountId: AccountId): Promise<
     listReceipts(deps.kv, accountId, { limit: latestCalls }),
     listApiKeys(deps.kv, accountId),
   ]);
-  return { balance, rows, receipts: page.receipts, keys, today };
+  const { receipts } = page;
+  return { balance, rows, receipts, refunds: await readRefundsOf(deps.kv, receipts), keys, today };
 }
 
 function SpendStat({ label, rows, locale }: {
@@ -97,7 +100,7 @@ function SpendStat({ label, rows, locale }: {
   const t = texts[locale];
   return (
     <Stat label={label} note={t.calls(usage.calls)}>
-      <Money microVnd={usage.costMicroVnd} locale={locale} short />
+      <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />
     </Stat>
   );
 }
@@ -188,13 +191,8 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
   const { locale } = c.get("visitor");
   const t = texts[locale];
   const overview = await loadOverview(deps, accountId);
-  const { rows, receipts, keys, today } = overview;
-  const perDay = new Map(usageBy(rows, (row) => row.day));
-  const bars = daysBetween(shiftDay(today, -29), today).map((day) => ({
-    day,
-    costMicroVnd: perDay.get(day)?.costMicroVnd ?? 0n,
-    calls: perDay.get(day)?.calls ?? 0,
-  }));
+  const { rows, receipts, refunds, keys, today } = overview;
+  const bars = dayBars(rows, { fromDay: shiftDay(today, -29), toDay: today });
   return await renderPage(
     c,
     { title: t.title, section: "home", ...chartAssets },
@@ -210,6 +208,7 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
             <Card title={t.latest} actions={<a href="/usage">{t.allCalls}</a>}>
               <ReceiptTable
                 receipts={receipts}
+                refunds={refunds}
                 keyNames={new Map(keys.map((key) => [key.id, key.name]))}
                 locale={locale}
               />

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { type ApiKeyRecord, isActive } from "../../../kv/api_keys.ts";
 import { vietnamDay } from "../../../kv/rollups.ts";
-import { readUsage } from "../../../kv/usage.ts";
+import { netCostMicroVnd, readUsage } from "../../../kv/usage.ts";
 import {
   Card,
   chartAssets,
@@ -21,8 +21,8 @@ import {
 import type { DashboardDeps } from "../deps.ts";
 import { formatCount } from "../format.ts";
 import { renderPage } from "../layout.tsx";
-import { daysBetween, shiftDay } from "../../usage_api/days.ts";
-import { totalUsage, usageBy } from "../../usage_api/summary.ts";
+import { shiftDay } from "../../usage_api/days.ts";
+import { dayBars, totalUsage } from "../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../visitor.ts";
 import { KeyFields } from "./key_fields.tsx";
 import { type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.ts";
@@ -142,13 +142,7 @@ async function loadUsage(deps: DashboardDeps, record: ApiKeyRecord) {
   const range = { fromDay: shiftDay(today, -29), toDay: today };
   const all = await readUsage(deps.kv, record.accountId, range);
   const rows = all.filter((row) => row.keyId === record.id);
-  const perDay = new Map(usageBy(rows, (row) => row.day));
-  const bars = daysBetween(range.fromDay, range.toDay).map((day) => ({
-    day,
-    costMicroVnd: perDay.get(day)?.costMicroVnd ?? 0n,
-    calls: perDay.get(day)?.calls ?? 0,
-  }));
-  return { total: totalUsage(rows), bars };
+  return { total: totalUsage(rows), bars: dayBars(rows, range) };
 }
 
 type LoadedUsage = Awaited<ReturnType<typeof loadUsage>>;
@@ -160,7 +154,7 @@ function KeyUsage({ total, bars, locale }: LoadedUsage & { locale: Visitor["loca
       <Stats>
         <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
         <Stat label={t.cost}>
-          <Money microVnd={total.costMicroVnd} locale={locale} short />
+          <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
         </Stat>
       </Stats>
       {total.calls > 0 && <DayChart bars={bars} label={t.usage} locale={locale} />}
@@ -179,6 +173,7 @@ function Settings(
           values={state.form?.values ?? keyFormOf(record)}
           errors={state.form?.errors ?? {}}
           catalog={deps.catalog}
+          models={record.allowedModels ?? []}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
         />

@@ -1,20 +1,22 @@
 /** The fields of a key: for a new one and for the settings of one that exists. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { TextField } from "../components/mod.ts";
-import type { KeyFormErrors, KeyFormValues } from "./key_form.ts";
+import { formerModels, type KeyFormErrors, type KeyFormValues } from "./key_form.ts";
 import type { KeyTexts } from "./texts.ts";
 
 interface KeyFieldsProps {
   readonly values: KeyFormValues;
   readonly errors: KeyFormErrors;
   readonly catalog: Catalog;
+  /** The models that the key is limited to as it is. */
+  readonly models: readonly string[];
   readonly texts: KeyTexts;
   readonly today: string;
 }
 
-export function KeyFields({ values, errors, catalog, texts: t, today }: KeyFieldsProps) {
-  const limitsOpen = Object.entries(values).some(([name, value]) =>
-    name !== "name" && value.length > 0
+export function KeyFields({ values, errors, catalog, models, texts: t, today }: KeyFieldsProps) {
+  const limitsOpen = [...Object.entries(values), ...Object.entries(errors)].some(
+    ([name, value]) => name !== "name" && value.length > 0,
   );
   return (
     <>
@@ -67,24 +69,44 @@ export function KeyFields({ values, errors, catalog, texts: t, today }: KeyField
           hint={t.ipsHint}
           error={errors.ips}
         />
-        <fieldset>
-          <legend>{t.models}</legend>
-          <div class="choices">
-            {catalog.models.map((model) => (
-              <label>
-                <input
-                  type="checkbox"
-                  name="models"
-                  value={model.id}
-                  checked={values.models.includes(model.id)}
-                />
-                {model.id}
-              </label>
-            ))}
-          </div>
-          <small>{t.modelsHint}</small>
-        </fieldset>
+        <ModelChoice
+          offered={catalog.models.map(({ id }) => id)}
+          former={formerModels(models, catalog)}
+          ticked={values.models}
+          error={errors.models}
+          texts={t}
+        />
       </details>
     </>
+  );
+}
+
+interface ModelChoiceProps {
+  readonly offered: readonly string[];
+  readonly former: readonly string[];
+  readonly ticked: readonly string[];
+  readonly error: string | undefined;
+  readonly texts: KeyTexts;
+}
+
+function ModelChoice({ offered, former, ticked, error, texts: t }: ModelChoiceProps) {
+  const box = (id: string, note?: string) => (
+    <label>
+      <input type="checkbox" name="models" value={id} checked={ticked.includes(id)} />
+      {id}
+      {note !== undefined && " "}
+      {note !== undefined && <span class="muted">({note})</span>}
+    </label>
+  );
+  return (
+    <fieldset aria-describedby={error === undefined ? undefined : "models-error"}>
+      <legend>{t.models}</legend>
+      <div class="choices">
+        {former.map((id) => box(id, t.modelGone))}
+        {offered.map((id) => box(id))}
+      </div>
+      <small>{t.modelsHint}</small>
+      {error !== undefined && <small class="field-error" id="models-error">{error}</small>}
+    </fieldset>
   );
 }

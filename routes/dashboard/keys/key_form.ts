@@ -18,7 +18,7 @@ export interface KeyFormValues {
   readonly models: readonly string[];
 }
 
-export type KeyFormErrors = Partial<Record<Exclude<keyof KeyFormValues, "models">, string>>;
+export type KeyFormErrors = Partial<Record<keyof KeyFormValues, string>>;
 
 export type KeyFormResult =
   | { readonly ok: true; readonly options: ApiKeyOptions }
@@ -72,19 +72,36 @@ export function parseTypedVnd(text: string): bigint | undefined {
   return fromVnd(Number(plain));
 }
 
-/** Checks the form. Every problem is told at once. */
-export function parseKeyForm(
-  form: PostedForm,
-  context: { readonly texts: KeyTexts; readonly catalog: Catalog; readonly nowMs: number },
-): KeyFormResult {
+/** Models of a key that left the catalogue: they still limit it, and may come back. */
+export function formerModels(models: readonly string[], catalog: Catalog): string[] {
+  return models.filter((id) => catalog.find(id)?.id !== id);
+}
+
+export interface KeyFormContext {
+  readonly texts: KeyTexts;
+  readonly catalog: Catalog;
+  readonly nowMs: number;
+  /** The models of the key as it is; absent for a new one. */
+  readonly models?: readonly string[] | undefined;
+}
+
+/**
+ * Checks the form. Every problem is told at once.
+ *
+ * A key limited to models that all left the catalogue stays limited to them: no tick means every model, so ticks that
+ * mean nothing are an error and never a key without a limit.
+ */
+export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyFormResult {
   const { texts: t, catalog, nowMs } = context;
+  const known = new Set(context.models);
+  const ticked = form.all("models");
   const values: KeyFormValues = {
     name: form.text("name"),
     expiry: form.text("expiry"),
     dailyLimit: form.text("dailyLimit"),
     monthlyLimit: form.text("monthlyLimit"),
     ips: form.text("ips"),
-    models: form.all("models").filter((id) => catalog.find(id)?.id === id),
+    models: ticked.filter((id) => known.has(id) || catalog.find(id)?.id === id),
   };
   const ranges = values.ips.split(/[\s,;]+/).filter((text) => text !== "");
   const badRange = ranges.find((text) => !isAddressRange(text));
@@ -100,6 +117,7 @@ export function parseKeyForm(
     ...(values.monthlyLimit !== "" && monthly === undefined && { monthlyLimit: t.amountWrong }),
     ...(ranges.length > mostRanges && { ips: t.ipMany }),
     ...(badRange !== undefined && { ips: t.ipWrong(badRange.slice(0, 60)) }),
+    ...(ticked.length > 0 && values.models.length === 0 && { models: t.modelsGone }),
   };
   if (Object.keys(errors).length > 0) return { ok: false, values, errors };
   const options: ApiKeyOptions = {

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { limits } from "../../../core/limits.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
-import { noUsage, type UsageSum, vietnamDay } from "../../../kv/rollups.ts";
-import { readUsage } from "../../../kv/usage.ts";
+import { vietnamDay } from "../../../kv/rollups.ts";
+import { netCostMicroVnd, nothingUsed, readUsage, type Usage } from "../../../kv/usage.ts";
 import { Badge, Card, DataTable, Empty, Icon, Money, Notice, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import type { Locale } from "../i18n.ts";
@@ -22,7 +22,7 @@ const recentReceipts = 100;
 interface ListedKey {
   readonly record: ApiKeyRecord;
   readonly active: boolean;
-  readonly usage: UsageSum;
+  readonly usage: Usage;
   /** To the minute if it was lately, else the start of that day. */
   readonly lastUsed: { readonly atMs: number; readonly dateOnly: boolean } | undefined;
 }
@@ -51,7 +51,7 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
     return {
       record,
       active: isActive(record, nowMs),
-      usage: month.get(record.id) ?? noUsage,
+      usage: month.get(record.id) ?? nothingUsed,
       lastUsed: atMs !== undefined
         ? { atMs, dateOnly: false }
         : day !== undefined
@@ -116,7 +116,7 @@ function KeyTable({ keys, label, locale }: {
         {
           head: t.spend,
           kind: "number",
-          cell: ({ usage }) => <Money microVnd={usage.costMicroVnd} locale={locale} short />,
+          cell: ({ usage }) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />,
         },
         {
           head: t.created,

@@ -47,6 +47,7 @@ function newKeyPage(
           values={form?.values ?? emptyKeyForm}
           errors={form?.errors ?? {}}
           catalog={deps.catalog}
+          models={[]}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
         />
@@ -132,7 +133,12 @@ const showKey: KeyAction = async (c, deps, record) => {
 const changeKey: KeyAction = async (c, deps, record) => {
   const nowMs = deps.clock.nowMs();
   const texts = keyTexts[c.get("visitor").locale];
-  const form = parseKeyForm(await readForm(c), { texts, catalog: deps.catalog, nowMs });
+  const form = parseKeyForm(await readForm(c), {
+    texts,
+    catalog: deps.catalog,
+    nowMs,
+    models: record.allowedModels,
+  });
   if (!form.ok) return await keyDetailPage(c, deps, record, { form });
   const changed = await updateApiKey(deps.kv, record.accountId, record.id, form.options);
   await deps.control.refresh();

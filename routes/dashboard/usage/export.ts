@@ -3,6 +3,8 @@ import type { Context } from "hono";
 import { csvCell } from "../../../core/topup/csv.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
+import type { LedgerEntry } from "../../../kv/ledger.ts";
+import { readRefundsOf } from "../../../kv/refunds.ts";
 import { rangeMs } from "../../usage_api/range.ts";
 import { receiptCells, receiptColumns, receiptJson } from "../../usage_api/receipt_json.ts";
 import { scanReceipts } from "../../usage_api/receipt_scan.ts";
@@ -10,11 +12,18 @@ import type { DashboardDeps } from "../deps.ts";
 import type { DashboardEnv } from "../visitor.ts";
 import { readUsageFilter } from "./filter.ts";
 
+/** What a row of the file is made of. */
+interface ExportedCall {
+  readonly receipt: Receipt;
+  readonly keyName: string;
+  readonly refund: LedgerEntry | undefined;
+}
+
 interface FileForm {
   readonly type: string;
   readonly extension: string;
   readonly start: string;
-  row(receipt: Receipt, keyName: string, first: boolean): string;
+  row(call: ExportedCall, first: boolean): string;
   readonly end: string;
 }
 
@@ -25,7 +34,7 @@ export const csvForm: FileForm = {
   extension: "csv",
   // The mark tells spreadsheets that this is UTF-8.
   start: `\ufeff${csvRow(receiptColumns)}`,
-  row: (receipt, keyName) => csvRow(receiptCells(receipt, keyName)),
+  row: ({ receipt, keyName, refund }) => csvRow(receiptCells(receipt, keyName, refund)),
   end: "",
 };
 
@@ -33,8 +42,10 @@ export const jsonForm: FileForm = {
   type: "application/json",
   extension: "json",
   start: "[",
-  row: (receipt, keyName, first) =>
-    `${first ? "\n" : ",\n"}${JSON.stringify({ ...receiptJson(receipt), key_name: keyName })}`,
+  row: ({ receipt, keyName, refund }, first) => {
+    const row = { ...receiptJson(receipt, refund), key_name: keyName };
+    return `${first ? "\n" : ",\n"}${JSON.stringify(row)}`;
+  },
   end: "\n]\n",
 };
 
@@ -42,21 +53,41 @@ export const jsonForm: FileForm = {
 const rowsPerChunk = 200;
 
 async function* fileText(
+  kv: Deno.Kv,
   receipts: AsyncIterable<Receipt>,
   keyNames: ReadonlyMap<string, string>,
   form: FileForm,
 ): AsyncGenerator<string, void, void> {
-  let chunk = form.start;
-  let count = 0;
-  for await (const receipt of receipts) {
-    chunk += form.row(receipt, keyNames.get(receipt.keyId) ?? "", count === 0);
-    count++;
-    if (count % rowsPerChunk === 0) {
-      yield chunk;
-      chunk = "";
+  yield form.start;
+  let isFirst = true;
+  for await (const some of groupsOf(receipts, rowsPerChunk)) {
+    const refunds = await readRefundsOf(kv, some);
+    let chunk = "";
+    for (const receipt of some) {
+      const keyName = keyNames.get(receipt.keyId) ?? "";
+      chunk += form.row(
+        { receipt, keyName, refund: refunds.get(receipt.requestId) },
+        isFirst,
+      );
+      isFirst = false;
     }
+    yield chunk;
   }
-  yield chunk + form.end;
+  yield form.end;
+}
+
+async function* groupsOf<Item>(
+  items: AsyncIterable<Item>,
+  size: number,
+): AsyncGenerator<Item[], void, void> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }
 
 export async function exportFile(
@@ -74,7 +105,7 @@ export async function exportFile(
     keyId,
     model,
   });
-  const text = ReadableStream.from(fileText(receipts, keyNames, form));
+  const text = ReadableStream.from(fileText(deps.kv, receipts, keyNames, form));
   const name = `calls-${range.fromDay}-to-${range.toDay}.${form.extension}`;
   return c.body(text.pipeThrough(new TextEncoderStream()), 200, {
     "content-type": form.type,

@@ -3,7 +3,9 @@ import type { Context } from "hono";
 import { parseId } from "../../../core/ids.ts";
 import type { AppliedPrice, Receipt } from "../../../core/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys.ts";
+import type { LedgerEntry } from "../../../kv/ledger.ts";
 import { readReceipt } from "../../../kv/receipts.ts";
+import { readRefundsOf } from "../../../kv/refunds.ts";
 import { Card, CopyButton, DataTable, Fact, Money, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { notFoundPage } from "../error_pages.tsx";
@@ -27,15 +29,15 @@ export async function receiptPage(
   if (receipt === undefined || receipt.accountId !== account.id) return await notFoundPage(c);
   const key = await getApiKey(deps.kv, account.id, receipt.keyId);
   const keyName = key?.name ?? t.unknownKey;
-  if (c.req.query("fragment") !== undefined) {
-    return await c.html(<ReceiptFacts receipt={receipt} keyName={keyName} locale={locale} />);
-  }
+  const refund = (await readRefundsOf(deps.kv, [receipt])).get(receipt.requestId);
+  const facts = { receipt, keyName, refund, locale };
+  if (c.req.query("fragment") !== undefined) return await c.html(<ReceiptFacts {...facts} />);
   return await renderPage(
     c,
     { title: t.receipt, lead: t.receiptLead, section: "usage" },
     <>
       <Card>
-        <ReceiptFacts receipt={receipt} keyName={keyName} locale={locale} />
+        <ReceiptFacts {...facts} />
       </Card>
       {receipt.attempts.length > 1 && <Attempts receipt={receipt} locale={locale} />}
       <p class="muted">{t.notStored}</p>
@@ -58,9 +60,10 @@ function priceText(price: AppliedPrice, locale: Locale): string {
   return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
 }
 
-function ReceiptFacts({ receipt, keyName, locale }: {
+function ReceiptFacts({ receipt, keyName, refund, locale }: {
   receipt: Receipt;
   keyName: string;
+  refund: LedgerEntry | undefined;
   locale: Locale;
 }) {
   const t = usageTexts[locale];
@@ -78,6 +81,12 @@ function ReceiptFacts({ receipt, keyName, locale }: {
           <Money microVnd={receipt.costMicroVnd} locale={locale} />
         </strong>
       </Fact>
+      {refund !== undefined && (
+        <Fact name={t.refunded}>
+          <Money microVnd={refund.amountMicroVnd} locale={locale} />,{" "}
+          <Time atMs={refund.atMs} locale={locale} />
+        </Fact>
+      )}
       {receipt.shortfallMicroVnd > 0n && (
         <Fact name={t.shortfall}>
           <Money microVnd={receipt.shortfallMicroVnd} locale={locale} />

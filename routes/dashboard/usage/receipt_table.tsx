@@ -1,6 +1,8 @@
 /** Calls as a table: on the overview and on the usage page. */
 import { billedInputTokens } from "../../../core/money/token_usage.ts";
+import type { RequestId } from "../../../core/ids.ts";
 import type { Outcome, Receipt } from "../../../core/receipt.ts";
+import type { LedgerEntry } from "../../../kv/ledger.ts";
 import { Badge, type BadgeTone, DataTable, Money, Time } from "../components/mod.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import type { Locale } from "../i18n.ts";
@@ -30,8 +32,9 @@ function Amount({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   return `${input} + ${formatCount(usage.output, locale)}`;
 }
 
-export function ReceiptTable({ receipts, keyNames, locale }: {
+export function ReceiptTable({ receipts, refunds, keyNames, locale }: {
   receipts: readonly Receipt[];
+  refunds: ReadonlyMap<RequestId, LedgerEntry>;
   keyNames: ReadonlyMap<string, string>;
   locale: Locale;
 }) {
@@ -81,7 +84,12 @@ export function ReceiptTable({ receipts, keyNames, locale }: {
         {
           head: t.cost,
           kind: "number",
-          cell: (receipt) => <Money microVnd={receipt.costMicroVnd} locale={locale} />,
+          cell: (receipt) => (
+            <>
+              {refunds.has(receipt.requestId) && <Badge tone="neutral">{t.refunded}</Badge>}{" "}
+              <Money microVnd={receipt.costMicroVnd} locale={locale} />
+            </>
+          ),
         },
       ]}
     />

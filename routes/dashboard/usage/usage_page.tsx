@@ -2,12 +2,11 @@
 import type { Context } from "hono";
 import { limits } from "../../../core/limits.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
-import type { UsageSum } from "../../../kv/rollups.ts";
-import { readUsage } from "../../../kv/usage.ts";
-import { daysBetween } from "../../usage_api/days.ts";
+import { readRefundsOf } from "../../../kv/refunds.ts";
+import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/usage.ts";
 import { rangeMs } from "../../usage_api/range.ts";
 import { takeReceipts } from "../../usage_api/receipt_scan.ts";
-import { billedTokens, totalUsage, usageBy } from "../../usage_api/summary.ts";
+import { billedTokens, dayBars, totalUsage, usageBy } from "../../usage_api/summary.ts";
 import {
   Card,
   chartAssets,
@@ -24,7 +23,7 @@ import {
   TextField,
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
-import { formatCount } from "../format.ts";
+import { formatCount, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
@@ -50,6 +49,7 @@ async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     rows: all.filter((row) => fitsFilter(row, filter)),
     models: [...new Set(all.map((row) => row.model))].sort(),
     keyNames: new Map<string, string>(keys.map((key) => [key.id, key.name])),
+    refunds: await readRefundsOf(deps.kv, page.receipts),
     ...page,
   };
 }
@@ -63,7 +63,7 @@ export async function usagePage(
   const { locale } = c.get("visitor");
   const t = usageTexts[locale];
   const loaded = await loadUsagePage(c, deps);
-  const { filter, rows, receipts, next, keyNames } = loaded;
+  const { filter, rows, receipts, refunds, next, keyNames } = loaded;
   return await renderPage(
     c,
     { title: t.title, lead: t.lead, section: "usage", ...chartAssets },
@@ -95,7 +95,14 @@ export async function usagePage(
               <a href="/connect" class="button outline small">{t.connect}</a>
             </Empty>
           )
-          : <ReceiptTable receipts={receipts} keyNames={keyNames} locale={locale} />}
+          : (
+            <ReceiptTable
+              receipts={receipts}
+              refunds={refunds}
+              keyNames={keyNames}
+              locale={locale}
+            />
+          )}
         <Pager
           previous={filter.before === undefined ? undefined : `/usage?${usageQuery(filter)}`}
           next={next === undefined ? undefined : `/usage?${usageQuery(filter, next)}`}
@@ -140,17 +147,17 @@ function Totals({ loaded, locale }: { loaded: Loaded; locale: Locale }) {
   const t = usageTexts[locale];
   const { rows, filter } = loaded;
   const total = totalUsage(rows);
-  const perDay = new Map(usageBy(rows, (row) => row.day));
-  const bars = daysBetween(filter.range.fromDay, filter.range.toDay).map((day) => ({
-    day,
-    costMicroVnd: perDay.get(day)?.costMicroVnd ?? 0n,
-    calls: perDay.get(day)?.calls ?? 0,
-  }));
+  const bars = dayBars(rows, filter.range);
   return (
     <>
       <Stats>
-        <Stat label={t.cost}>
-          <Money microVnd={total.costMicroVnd} locale={locale} short />
+        <Stat
+          label={t.cost}
+          note={total.refundedMicroVnd > 0n
+            ? t.afterRefunds(formatMoney(total.refundedMicroVnd, locale))
+            : undefined}
+        >
+          <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
         </Stat>
         <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
         <Stat label={t.tokens}>{formatCount(billedTokens(total), locale)}</Stat>
@@ -168,7 +175,7 @@ function Totals({ loaded, locale }: { loaded: Loaded; locale: Locale }) {
 function Breakdown({ title, what, sums, locale }: {
   title: string;
   what: string;
-  sums: readonly (readonly [string, UsageSum])[];
+  sums: readonly (readonly [string, Usage])[];
   locale: Locale;
 }) {
   const t = usageTexts[locale];
@@ -193,7 +200,7 @@ function Breakdown({ title, what, sums, locale }: {
           {
             head: t.cost,
             kind: "number",
-            cell: ([, usage]) => <Money microVnd={usage.costMicroVnd} locale={locale} short />,
+            cell: ([, usage]) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />,
           },
         ]}
       />

@@ -4,6 +4,7 @@ import { advance, isFinal, type VideoTask } from "../../../core/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { findMovement, listLedger } from "../../../kv/ledger.ts";
+import { refundOperationId } from "../../../kv/refunds.ts";
 import { nextDueAtMs } from "../../../kv/outbox.ts";
 import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
 import {
@@ -12,7 +13,6 @@ import {
   listVideos,
   pollDueTasks,
   readVideo,
-  refundOperationId,
   sweepOverdueVideos,
   verifyVideos,
   videoPolls,
@@ -35,7 +35,7 @@ function worldOf(kv: Deno.Kv, clock: FakeClock): VideoPollWorld {
 
 async function refundsOf(kv: Deno.Kv, task: VideoTask) {
   const page = await listLedger(kv, task.accountId, { limit: 100 });
-  return page.entries.filter((entry) => entry.operationId === refundOperationId(task));
+  return page.entries.filter((entry) => entry.operationId === refundOperationId(task.requestId));
 }
 
 Deno.test("a task that works is asked until it is completed, keeps its charge and leaves nothing behind", async () => {
@@ -116,6 +116,53 @@ Deno.test("a provider that is silent, vague or gone fails the task at its deadli
   await teller.close();
 });
 
+Deno.test("only a provider that does not know a task four times in a row has lost it", async () => {
+  const polls: [answers: string, state: string][] = [
+    ["5551w", "completed"],
+    ["1115111w", "completed"],
+    ["111s111w", "completed"],
+    ["1515151515w", "completed"],
+    ["1111w", "failed"],
+    ["5s1111w", "failed"],
+    ["51111w", "failed"],
+  ];
+  for (const [answers, state] of polls) {
+    using kv = await Deno.openKv(":memory:");
+    const clock = fakeClock();
+    const teller = await quietTeller(kv, clock);
+    const accountId = await fundedAccount(kv);
+    const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+    const provider = fatefulProvider(clock);
+    let asked = 0;
+    const failures: number[] = [];
+    const world: VideoPollWorld = {
+      ...worldOf(kv, clock),
+      onFailure: ({ attempt }) => failures.push(attempt),
+      ask: (seen) => {
+        switch (answers[asked++]) {
+          case "1":
+            return Promise.resolve({ kind: "unknown" });
+          case "5":
+            return Promise.reject(new Error("503"));
+          case "w":
+            clock.now = task.createdAtMs + 200_000;
+        }
+        return provider(seen);
+      },
+    };
+    for (let i = 0; i < answers.length; i++) {
+      clock.now = (await nextDueAtMs(kv, videoPolls)) ?? clock.now;
+      await pollDueTasks(world);
+    }
+    const { task: now } = (await readVideo(kv, accountId, task.id))!;
+    assertEquals(now.state, state, answers);
+    if (state === "failed") assertEquals(now.error?.code, "task_lost", answers);
+    const quiet = [...answers].filter((answer) => answer === "s" || answer === "w").length;
+    assertEquals(failures.length, answers.length - quiet - (state === "failed" ? 1 : 0), answers);
+    await teller.close();
+  }
+});
+
 Deno.test("a task that ended while nobody could ask is not failed by its deadline", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
@@ -191,10 +238,13 @@ Deno.test("verification finds a failure without its refund, a refund too many, a
 
   const rowOf = async (task: VideoTask) => (await readVideo(kv, accountId, task.id))!;
   const failed = await rowOf(fails);
-  const refund = (await findMovement(kv, refundOperationId(fails)))!;
+  const refund = (await findMovement(kv, refundOperationId(fails.requestId)))!;
   await kv.set(failed.key, { ...failed.task, refundId: undefined });
   const completed = await rowOf(works);
-  await kv.set(ledgerOperationKey(refundOperationId(works)), { ...refund, amountMicroVnd: 1n });
+  await kv.set(ledgerOperationKey(refundOperationId(works.requestId)), {
+    ...refund,
+    amountMicroVnd: 1n,
+  });
   await kv.set(completed.key, { ...completed.task, refundId: refund.ledgerId });
   await kv.delete(openVideoKey(open.id));
   const { problems } = await verifyStore(kv);
@@ -342,7 +392,7 @@ Deno.test("500 tasks, two pollers on one store, dying at every await: each task 
     const { task: now } = (await readVideo(kv, task.accountId, task.id))!;
     const fate = task.upstreamId.split("-")[0];
     assertEquals(now.state, fate === "works" ? "completed" : "failed", fate);
-    const refund = await findMovement(kv, refundOperationId(task));
+    const refund = await findMovement(kv, refundOperationId(task.requestId));
     assertEquals(now.refundId, refund?.ledgerId, "the task names its refund");
     assertEquals(refund?.amountMicroVnd, fate === "works" ? undefined : task.costMicroVnd);
     refundedMicroVnd += refund?.amountMicroVnd ?? 0n;

@@ -1,12 +1,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Hono } from "hono";
-import type { VideoId } from "../../../core/ids.ts";
+import { newId } from "../../../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { creditOperationId } from "../../../core/topup/bank_event.ts";
 import { openControl } from "../../../kv/control.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
+import { refundOperationId } from "../../../kv/refunds.ts";
 import { openTeller } from "../../../kv/teller/mod.ts";
-import { refundOperationId } from "../../../kv/videos/transitions.ts";
 import { createAdminApp } from "../../../routes/admin/app.ts";
 import {
   notice,
@@ -70,8 +70,8 @@ Deno.test("money is not moved by hand under an operation id of the gateway's own
         method: "POST",
         body: JSON.stringify({ vnd, reason: "bank is late", operationId }),
       });
-    const task = { id: "video_1234" as VideoId };
-    const own = [creditOperationId(event), refundOperationId(task), "adj:form-1234", "demo:acc_1"];
+    const refund = refundOperationId(newId("request", 1));
+    const own = [creditOperationId(event), refund, "adj:form-1234", "demo:acc_1"];
     for (const operationId of own) {
       const refused = await move(operationId);
       assertEquals(refused.status, 400, operationId);

@@ -3,7 +3,12 @@ import fc from "fast-check";
 import { hashApiKey } from "../../../core/keys/api_key.ts";
 import { newMasterKey, readMasterKeys, seal } from "../../../core/keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
-import { findApiKeyByHash, isUsableSecret, listApiKeys } from "../../../kv/api_keys.ts";
+import {
+  findApiKeyByHash,
+  isUsableSecret,
+  listApiKeys,
+  updateApiKey,
+} from "../../../kv/api_keys.ts";
 import { apiKeyKey } from "../../../kv/keys.ts";
 import { parseTypedVnd } from "../../../routes/dashboard/keys/key_form.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
@@ -170,6 +175,32 @@ Deno.test("limits of a key are kept as typed and shown again", async () => {
   assertEquals(changed!.allowedModels, undefined);
   assertEquals(changed!.dailyLimitMicroVnd, 100_000_000_000n);
   assertEquals(changed!.hash, key!.hash);
+});
+
+Deno.test("a key limited to a model that left the catalogue stays limited, whatever is saved", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  await makeKey(browser, { models: ["premium-1"] });
+  const [key] = await listApiKeys(world.kv, account.id);
+  const { name } = key!;
+  await updateApiKey(world.kv, account.id, key!.id, { name, allowedModels: ["left-model"] });
+  const path = `/keys/${key!.id}`;
+  const allowed = async () => (await listApiKeys(world.kv, account.id))[0]!.allowedModels;
+
+  const page = await browser.get(path);
+  assertMatch(page.text, /value="left-model" checked/);
+  assertStringIncludes(page.text, "no longer offered");
+  assertEquals((await browser.submit(page, path, { name: "renamed" })).status, 200);
+  assertEquals(await allowed(), ["left-model"]);
+  await browser.submit(page, path, { models: ["left-model", "premium-1", "never-was"] });
+  assertEquals(await allowed(), ["left-model", "premium-1"]);
+  const refused = await browser.submit(page, path, { models: ["never-was"] });
+  assertEquals(refused.status, 422);
+  assertStringIncludes(refused.text, "None of the models you ticked");
+  assertEquals(await allowed(), ["left-model", "premium-1"]);
+  assertEquals((await makeKey(browser, { models: ["left-model"] })).status, 422);
+  await browser.submit(page, path, { models: [] });
+  assertEquals(await allowed(), undefined);
 });
 
 Deno.test("a form with mistakes names each of them and keeps what was typed", async () => {

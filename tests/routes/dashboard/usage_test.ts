@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/ids.ts";
 import { createApiKey } from "../../../kv/api_keys.ts";
+import { refundCall } from "../../../kv/refunds.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
 import { openDashboardWorld, requestIdAt } from "../../support/dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "../../support/money_world.ts";
@@ -159,6 +160,48 @@ Deno.test("the export has every call once, exact money, and no formula for a spr
   const nothing = await browser.get("/usage/export.json?model=none");
   assertEquals(JSON.parse(nothing.text), []);
   assertEquals((await world.browser().get("/usage/export.csv")).status, 303);
+});
+
+Deno.test("a refunded call is marked wherever its cost is shown, and sums are without it", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const priceMicroVnd = 3_000_000_000n;
+  const kept = await call(world, account.id, keyId, { agoMs: 2000, priceMicroVnd });
+  const requestId = requestIdAt(world.time.nowMs() - 1000);
+  const failed = await world.teller.settle(
+    await mustReserve(world.teller, account.id, priceMicroVnd),
+    draftOf(priceMicroVnd, {
+      requestId,
+      keyId,
+      kind: "video",
+      model: "video-a",
+      startedAtMs: world.time.nowMs() - 1000,
+    }),
+  );
+  const result = await refundCall(world.kv, failed, { reason: "", atMs: world.time.nowMs() });
+  assertEquals(result.status, "applied");
+
+  const home = await browser.get("/");
+  assertStringIncludes(home.text, "Refunded");
+  assertEquals(
+    [...home.text.matchAll(/<data[^>]*>₫3,000<\/data>/g)].length,
+    5,
+    "three sums, two calls",
+  );
+  const usage = await browser.get("/usage");
+  assertStringIncludes(usage.text, "after ₫3,000 of refunds");
+  assertEquals([...usage.text.matchAll(/Refunded/g)].length, 1);
+  assert(!usage.text.includes("₫6,000"));
+  for (const path of ["/keys", `/keys/${keyId}`]) {
+    const { text } = await browser.get(path);
+    assert(text.includes("₫3,000") && !text.includes("₫6,000"), path);
+  }
+  assertStringIncludes((await browser.get(`/receipts/${requestId}`)).text, "Refunded");
+  assert(!(await browser.get(`/receipts/${kept}`)).text.includes("Refunded"));
+  const csv = (await browser.get("/usage/export.csv")).text.trimEnd().split("\r\n");
+  assertEquals(csv.map((line) => line.split(",").at(-1)), ["refunded_vnd", "3000", "0"]);
+  const rows = JSON.parse((await browser.get("/usage/export.json")).text);
+  assertEquals(rows.map((row: { refunded_vnd: string }) => row.refunded_vnd), ["3000", "0"]);
 });
 
 Deno.test("an export of one account never holds calls of another", async () => {

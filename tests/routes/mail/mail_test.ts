@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Mail, type Mailer, MailFailure } from "../../../core/mail/mail.ts";
+import { readMailUrl } from "../../../core/mail/mail_url.ts";
 import { addMail, mailQueue } from "../../../kv/mail.ts";
 import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
 import { runDue } from "../../../kv/outbox_worker.ts";
@@ -18,8 +19,12 @@ const mail: Mail = {
 };
 
 function smtpMailer(port: number, userinfo = ""): Mailer {
+  const read = readMailUrl(
+    `smtp://${userinfo}127.0.0.1:${port}?from=Gateway%20%3Cno-reply%40gw.example%3E`,
+  );
+  assert(read.ok);
   return createMailer({
-    mailUrl: `smtp://${userinfo}127.0.0.1:${port}?from=Gateway%20%3Cno-reply%40gw.example%3E`,
+    mail: read.mail,
     baseUrl: "https://gw.example",
     fetch,
     log: () => {},
@@ -121,7 +126,7 @@ Deno.test("over https the mail is one POST of JSON with the key in a header", as
     return Response.json({ id: "x" });
   });
   const mailer = createHttpMailer({
-    url: new URL(`http://:re_secret@127.0.0.1:${server.addr.port}/emails`),
+    settings: { url: `http://127.0.0.1:${server.addr.port}/emails`, key: "re_secret" },
     from: "Gateway <no-reply@gw.example>",
     fetch,
   });
@@ -142,7 +147,7 @@ Deno.test("over https the mail is one POST of JSON with the key in a header", as
 Deno.test("a mail service that refuses, redirects or fails means try again, without leaking", async () => {
   for (const status of [400, 401, 429, 500, 302]) {
     const mailer = createHttpMailer({
-      url: new URL("https://:re_secret@mail.example/emails"),
+      settings: { url: "https://mail.example/emails", key: "re_secret" },
       from: "no-reply@gw.example",
       fetch: (_, init) =>
         init?.redirect === "error" && status === 302

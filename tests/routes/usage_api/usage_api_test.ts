@@ -161,12 +161,30 @@ Deno.test("wrong parameters are named", async () => {
       ["usage?to=2026-13-01", "to"],
       ["usage?group_by=__proto__", "group_by"],
       ["usage?from=2020-01-01", "from"],
+      ["usage?from=2026-11-20&to=2026-11-17", "from"],
+      ["usage?from=2026-11-21", "from"],
+      ["usage?from=", "from"],
       ["receipts?before=../x", "before"],
+      ["receipts?from=2026-11-20&to=2026-11-17", "from"],
+      ["receipts?from=2027-01-01&to=2028-01-01", "from"],
+      ["receipts?limit=x", "limit"],
+      ["receipts?limit=0", "limit"],
+      ["receipts?limit=-1", "limit"],
+      ["receipts?limit=1e9", "limit"],
+      ["receipts?limit=201", "limit"],
+      ["receipts?limit=", "limit"],
     ] as const
   ) {
     const { status, body } = await world.get(`/v1/${query}`, secret);
     assertEquals(status, 400, query);
-    assertEquals(body.error.param, param);
+    assertEquals(body.error.param, param, query);
+  }
+  for (const query of ["usage?to=2026-12-31", "usage?from=2026-11-20&to=2026-11-20"]) {
+    const { status, body } = await world.get(`/v1/${query}`, secret);
+    assertEquals([status, body.to], [200, "2026-11-20"], query);
+  }
+  for (const query of ["receipts?limit=200", "receipts?to=2026-12-31", "receipts?limit=1"]) {
+    assertEquals((await world.get(`/v1/${query}`, secret)).status, 200, query);
   }
   const post = await world.app.request("/v1/usage", { method: "POST" });
   assertEquals(post.status, 405);

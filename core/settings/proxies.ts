@@ -1,0 +1,34 @@
+/**
+ * Proxies that the environment names. The runtime reads them by itself (for `fetch`: provider driver, mail service,
+ * OpenID, bank movements) and passes over one it cannot read without a word: calls would leave by another way.
+ */
+const names = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"].flatMap((name) => [
+  name,
+  name.toLowerCase(),
+]);
+
+function proxyProblem(text: string): string | undefined {
+  const address = text.includes("://") ? text : `http://${text}`;
+  if (!/^(?:https?|socks5h?):\/\//i.test(address)) {
+    return "must start with http://, https://, socks5:// or socks5h://";
+  }
+  const url = /\s/.test(address) ? null : URL.parse(address);
+  if (url === null || url.hostname === "" || url.hash !== "" || url.search !== "") {
+    return "is not an address of a proxy; %, #, /, ? and @ in user and password must be percent-encoded";
+  }
+  // The runtime knows no user without a password.
+  return url.username !== "" && !/:.*@/.test(address.slice(address.indexOf("://") + 3))
+    ? "has a user but no password"
+    : undefined;
+}
+
+/** One line for each proxy that would be passed over; none holds any of its text. */
+export function proxyProblems(
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
+  return names.flatMap((name) => {
+    const text = environment[name];
+    const problem = text === undefined || text === "" ? undefined : proxyProblem(text);
+    return problem === undefined ? [] : [`${name}: ${problem}`];
+  });
+}

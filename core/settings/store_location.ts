@@ -1,0 +1,43 @@
+/** Reads `GATEWAY_KV`. */
+import { holdsControls } from "./address.ts";
+
+/** Where the gateway keeps its records. */
+export type StoreLocation =
+  | { readonly kind: "memory" }
+  | { readonly kind: "file"; readonly path: string }
+  /** A KV Connect server: several instances may share it. */
+  | { readonly kind: "remote"; readonly url: string };
+
+/** `problem` holds nothing of what was read. */
+export type StoreLocationResult =
+  | { readonly ok: true; readonly store: StoreLocation }
+  | { readonly ok: false; readonly problem: string };
+
+const refused = (problem: string): StoreLocationResult => ({ ok: false, problem });
+
+/**
+ * Reads where the store is.
+ *
+ * @example
+ * ```ts
+ * import { readStoreLocation } from "./store_location.ts";
+ * const read = readStoreLocation("https://kv.example.com");
+ * if (!read.ok || read.store.kind !== "remote") throw new Error();
+ * if (readStoreLocation("htps://kv.example.com").ok) throw new Error("a slip became a file");
+ * ```
+ */
+export function readStoreLocation(text: string): StoreLocationResult {
+  if (text === ":memory:") return { ok: true, store: { kind: "memory" } };
+  if (holdsControls(text)) return refused("must not hold line breaks or control characters");
+  if (!text.includes("://")) return { ok: true, store: { kind: "file", path: text } };
+  const url = URL.parse(text);
+  if (url === null || !/^https?:\/\//.test(text)) {
+    return refused("must be a file, :memory:, or a valid address with https:// or http://");
+  }
+  if (url.username !== "" || url.password !== "") {
+    return refused(
+      "must not hold user or password: the token of the store is DENO_KV_ACCESS_TOKEN",
+    );
+  }
+  return { ok: true, store: { kind: "remote", url: text } };
+}

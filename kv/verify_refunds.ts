@@ -1,0 +1,70 @@
+/**
+ * The sums of refunds are those of the ledger's refund lines, each counted in the cell of the call it names; and no call
+ * got back more than it cost.
+ */
+import type { AccountId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { formatVnd } from "../core/money/micro_vnd.ts";
+import { ledgerPrefix, refundSumsOfPrefix } from "./keys.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import { readReceipts } from "./receipts.ts";
+import { refundOperationId, refundSum } from "./refunds.ts";
+import { rollupCell, rollupCellKey, rollupCellOf } from "./rollups.ts";
+
+/** The cell of a sum of refunds, in the words of the day sum that its receipts are in. */
+export function refundCellId(key: Deno.KvKey): string {
+  return rollupCellKey(rollupCellOf(key)).join(" ");
+}
+
+/** Whether a row of the ledger is money back for a call. */
+export function isRefund(value: unknown): value is LedgerEntry {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "refund";
+}
+
+/** What is wrong with the refunds of one account. Memory is bounded by its refunds. */
+export async function refundDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
+  const found: string[] = [];
+  const lines = new Map<RequestId, LedgerEntry>();
+  const page = { batchSize: 500 };
+  for await (const { value } of kv.list({ prefix: ledgerPrefix(accountId) }, page)) {
+    if (!isRefund(value)) continue;
+    const { ledgerId, requestId, operationId } = value;
+    if (requestId === undefined || operationId !== refundOperationId(requestId)) {
+      found.push(`the refund ${ledgerId} does not name its call`);
+    } else lines.set(requestId, value);
+  }
+  const right = await sumLines(kv, accountId, lines, found);
+  for await (const entry of kv.list({ prefix: refundSumsOfPrefix(accountId) }, page)) {
+    const cell = refundCellId(entry.key);
+    if (refundSum(entry) !== right.get(cell)) found.push(`the refunds of ${cell} are wrong`);
+    right.delete(cell);
+  }
+  for (const cell of right.keys()) found.push(`the refunds of ${cell} are not summed up`);
+  return found;
+}
+
+async function sumLines(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  lines: ReadonlyMap<RequestId, LedgerEntry>,
+  found: string[],
+): Promise<Map<string, bigint>> {
+  const sums = new Map<string, bigint>();
+  const missing = new Set(lines.keys());
+  const ids = [...missing];
+  for (let at = 0; at < ids.length; at += limits.moneyListRows) {
+    for (const receipt of await readReceipts(kv, ids.slice(at, at + limits.moneyListRows))) {
+      const amountMicroVnd = lines.get(receipt.requestId)?.amountMicroVnd ?? 0n;
+      if (receipt.accountId !== accountId) continue;
+      missing.delete(receipt.requestId);
+      if (amountMicroVnd > receipt.costMicroVnd) {
+        const [back, paid] = [amountMicroVnd, receipt.costMicroVnd].map(formatVnd);
+        found.push(`${back} VND went back of ${paid} for ${receipt.requestId}`);
+      }
+      const cell = rollupCellKey(rollupCell(receipt)).join(" ");
+      sums.set(cell, (sums.get(cell) ?? 0n) + amountMicroVnd);
+    }
+  }
+  for (const requestId of missing) found.push(`the refunded call ${requestId} has no receipt`);
+  return sums;
+}

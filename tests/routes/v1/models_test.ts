@@ -1,0 +1,48 @@
+import { assertEquals } from "@std/assert";
+import { openTestGateway } from "../../support/gateway_in_process.ts";
+
+Deno.test("the model list: wrong paging is refused in the caller's style, right paging meets every model once", async () => {
+  await using test = await openTestGateway();
+  const { key } = await test.customer(1_000);
+  const get = async (path: string, headers: Record<string, string> = {}) => {
+    const request = new Request(`http://gateway.example${path}`, {
+      headers: { "x-api-key": key, ...headers },
+    });
+    const response = await test.fetch(request);
+    return { status: response.status, body: await response.json() };
+  };
+  const messages = { "anthropic-version": "2023-06-01" };
+  for (
+    const query of [
+      "limit=abc",
+      "limit=0",
+      "limit=1001",
+      "limit=1.5",
+      "after_id=no-such-model",
+      "before_id=",
+    ]
+  ) {
+    const { status, body } = await get(`/v1/models?${query}`, messages);
+    assertEquals([status, body.type, body.error.type], [400, "error", "invalid_request_error"]);
+    assertEquals(body.error.message.split(":")[0], query.split("=")[0], query);
+    assertEquals(Object.keys(body).sort(), ["error", "request_id", "type"], query);
+  }
+  const missing = await get("/v1/models/no-such-model", { "compat-version": "2023-06-01" });
+  assertEquals([missing.status, typeof missing.body.request_id], [404, "string"]);
+  assertEquals((await get("/v1/models/no-such-model")).body.error.code, "model_not_found");
+
+  const all = (await get("/v1/models")).body.data.map(({ id }: { id: string }) => id);
+  assertEquals(
+    (await get("/v1/models?limit=abc")).body.data.length,
+    all.length,
+    "not of its style",
+  );
+  const forward: string[] = [];
+  for (let after = "";;) {
+    const { body } = await get(`/v1/models?limit=7${after}`, messages);
+    forward.push(...body.data.map(({ id }: { id: string }) => id));
+    if (!body.has_more) break;
+    after = `&after_id=${encodeURIComponent(body.last_id)}`;
+  }
+  assertEquals(forward, all);
+});
