@@ -132,7 +132,8 @@ function isOurs(status: number, said: GatewayError, body: Json | undefined): boo
 /** `type` and `code` of the body's error, as text. */
 function kindOf(body: Json | undefined): string {
   const error = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
-  return isJsonObject(error) ? `${String(error.type)} ${String(error.code)}` : "";
+  if (!isJsonObject(error)) return "";
+  return [error.type, error.code].filter((word) => typeof word !== "object").join(" ");
 }
 
 /** Not found without a word of what is a wrong path or a model that the provider does not have. */

@@ -70,7 +70,7 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
         type: "foreign",
         style: "messages",
         path,
-        kind: String(type),
+        kind: typeof type === "string" ? type : "unknown",
         raw: block,
         otherwise: "ignore",
       };

@@ -154,7 +154,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     else if (type === "thinking") this.#string("reasoning", this.#open, thinking);
     else if (type === "redacted_thinking") this.#redacted(block, data);
     else if (type === "tool_use") this.#call(block, id, name);
-    else this.#emit({ type: "foreign", block, kind: String(type) });
+    else this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
   }
 
   #redacted(block: number, data: Json | undefined): void {

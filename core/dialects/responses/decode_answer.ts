@@ -53,7 +53,7 @@ export function decodeOutputItem(item: JsonObject, path: string, signer: string)
         type: "foreign",
         style: "responses",
         path,
-        kind: String(type),
+        kind: typeof type === "string" ? type : "unknown",
         raw: item,
         otherwise: "ignore",
       }];

@@ -192,6 +192,14 @@ Deno.test("an answer with any place replaced by anything converts or is the upst
   );
 });
 
+Deno.test("a block whose type is an object that is no text converts as one that nobody knows", () => {
+  const content = [{ type: { toString: null } }, { type: "text", text: "Hi" }];
+  const answer = { type: "message", role: "assistant", content, stop_reason: "end_turn" };
+  for (const to of ["chat", "responses"] as const) {
+    assert(JSON.stringify(convertAnswer("messages", to, answer, context, {})).includes('"Hi"'));
+  }
+});
+
 Deno.test("frames of anything end in an end, an error event or an error of ours", () => {
   const frame = fc.oneof(
     odd.map((value) => JSON.stringify(value)),
