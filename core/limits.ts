@@ -15,6 +15,16 @@ export const limits = {
   /** Deeper JSON than any SDK builds; parsing recursion further down stays far from the stack limit. */
   jsonDepth: 128,
   /**
+   * Values of one JSON body. A transcript of an agent has one in 20 to 150 bytes: 200,000 where 20 MB are text, and no
+   * model reads half of that. Parsing so many takes a tenth of a second and some 50 MB at worst, for as long as it lasts.
+   */
+  jsonValues: 500_000,
+  /**
+   * Different names of fields in one JSON body: each new one costs the engine as much as twenty values. A request has
+   * dozens; a thousand tools with twenty arguments each have 20,000.
+   */
+  jsonNames: 50_000,
+  /**
    * Numbers of one JSON text that no `number` holds (64-bit ids, mostly): each is kept as an object of its own, some
    * microseconds apiece. As tokens, so many would fill a context of a million by themselves.
    */

@@ -15,7 +15,8 @@ import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./chat_request.ts";
 import { fieldsLeftOut } from "./dear_features.ts";
 import { withoutForeignReasoning } from "./foreign_reasoning.ts";
-import { type JsonBody, withFields } from "./json_body.ts";
+import { withFields } from "./changed_body.ts";
+import type { JsonBody } from "./json_body.ts";
 import { providerRequest } from "./provider_request.ts";
 
 /** A call as it came, before a route is chosen. */

@@ -40,16 +40,14 @@ function misnamed(name: string, known: string): string {
 }
 
 /**
- * Refuses a top-level field whose name differs only in case from one that decides the cost. Some providers match names
- * without regard to case, and the last one wins there: a `Model` behind our `model` would be another model at the price
- * of this one.
- *
- * @throws {GatewayError} `invalid_json` naming the field
+ * What is wrong with a top-level field whose name differs only in case from one that decides the cost. Some providers
+ * match names without regard to case, and the last one wins there: a `Model` behind our `model` would be another model
+ * at the price of this one.
  */
-export function refuseOtherCase(name: string): void {
+export function otherCaseProblem(name: string): GatewayError | undefined {
   const known = decisive.get(foldCase(name));
-  if (known === undefined || known === name) return;
-  throw new GatewayError("invalid_json", misnamed(name, known), { param: name });
+  if (known === undefined || known === name) return undefined;
+  return new GatewayError("invalid_json", misnamed(name, known), { param: name });
 }
 
 /**

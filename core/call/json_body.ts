@@ -1,14 +1,10 @@
-/**
- * A JSON request body as bytes, its parsed value, and where each top-level field lies.
- *
- * Same-style calls must reach the provider unchanged, so a field is replaced in the bytes instead of parsing and
- * writing the whole body again: faithful, and cheap for long prompts.
- */
+/** A JSON request body as bytes, its parsed value, and where each top-level field lies. */
 import { GatewayError } from "../errors.ts";
 import { isNumberUnit, mayChange, withExactNumbers } from "../exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
-import { refuseOtherCase } from "./decisive_fields.ts";
+import { otherCaseProblem } from "./decisive_fields.ts";
+import { JsonCount } from "./json_bounds.ts";
 
 /** Byte range of a value, end excluded. */
 export interface Span {
@@ -30,7 +26,6 @@ const quote = 0x22;
 const backslash = 0x5c;
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const lenientUtf8 = new TextDecoder();
-const encoder = new TextEncoder();
 
 /**
  * Decodes, refusing what is no UTF-8. The lenient decoder is several times quicker and marks every fault; only a text
@@ -44,11 +39,14 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * A valid JSON text as bytes. Where all of it is ASCII, positions in text and bytes agree: the engine searches and
+ * A JSON text as bytes. Where all of it is ASCII, positions in text and bytes agree: the engine searches and
  * cuts text far quicker than bytes.
  */
 class Source {
   readonly bytes: Uint8Array;
+  readonly count = new JsonCount();
+  /** A field that must not be there. Told when the text turns out to be JSON. */
+  problem: GatewayError | undefined;
   /** A number was passed that may be too large for a `number`. */
   sawLongNumber = false;
   readonly #text: string | undefined;
@@ -70,8 +68,12 @@ class Source {
     const literal = this.#text?.slice(start, end) ??
       strictUtf8.decode(this.bytes.subarray(start, end));
     if (!literal.includes("\\")) return literal.slice(1, -1);
-    const value: unknown = JSON.parse(literal);
-    return typeof value === "string" ? value : "";
+    try {
+      const value: unknown = JSON.parse(literal);
+      return typeof value === "string" ? value : "";
+    } catch {
+      return ""; // no JSON: the parser will say so
+    }
   }
 }
 
@@ -79,8 +81,9 @@ class Source {
  * Parses a body and refuses what could mean one thing to us and another to the provider.
  *
  * @throws {GatewayError} `invalid_json` if it is not UTF-8, not JSON, not an object, nested deeper than
- * `limits.jsonDepth`, has more numbers that no double holds than `limits.exactNumbers`, names a top-level field twice,
- * or writes one that decides the cost in other case
+ * `limits.jsonDepth`, has more values than `limits.jsonValues`, more names of fields than `limits.jsonNames` or more
+ * numbers that no double holds than `limits.exactNumbers`, names a top-level field twice, or writes one that decides the
+ * cost in other case
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
   let text: string;
@@ -89,9 +92,13 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   } catch {
     throw new GatewayError("invalid_json", "The request body is not valid UTF-8");
   }
-  const value = parsedObject(text);
+  if (!startsAsObject(text)) throw notAnObject();
   const source = new Source(bytes, text);
+  // Before parsing: what the engine gets is bounded in all that costs it time and memory.
   const fields = topLevelFields(source);
+  source.count.checkNames(text);
+  const value = parsedObject(text);
+  if (source.problem !== undefined) throw source.problem;
   return {
     bytes,
     value: source.sawLongNumber ? exactObject(value, text) : value,
@@ -99,6 +106,16 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
     // The engine looks for the first character: a digit is rarer than a letter, and this is most of the search.
     mentionsBase64: text.includes("64") && text.includes("base64"),
   };
+}
+
+function startsAsObject(text: string): boolean {
+  let at = 0;
+  while (text.charCodeAt(at) <= 0x20) at++;
+  return text[at] === "{";
+}
+
+function notAnObject(): GatewayError {
+  return new GatewayError("invalid_json", "The request body must be a JSON object");
 }
 
 function parsedObject(text: string): JsonObject {
@@ -110,7 +127,7 @@ function parsedObject(text: string): JsonObject {
     throw new GatewayError("invalid_json", "The request body is not valid JSON");
   }
   if (isJsonObject(value)) return value;
-  throw new GatewayError("invalid_json", "The request body must be a JSON object");
+  throw notAnObject();
 }
 
 /** The object of a body that has long numbers. */
@@ -126,7 +143,12 @@ function exactObject(value: JsonObject, text: string): JsonObject {
   }
 }
 
-/** Finds the top-level fields of a text that is known to be a valid JSON object. */
+/**
+ * Finds the top-level fields of a text that begins as an object, and counts what is in it. Where the text is no JSON it
+ * finds anything, but ends, and has counted all that stands before the fault.
+ *
+ * @throws {GatewayError} `invalid_json` when there is too much of something
+ */
 function topLevelFields(source: Source): ReadonlyMap<string, Span> {
   const { bytes } = source;
   const fields = new Map<string, Span>();
@@ -140,15 +162,18 @@ function topLevelFields(source: Source): ReadonlyMap<string, Span> {
     at = skipBlank(bytes, nameEnd);
     const start = skipBlank(bytes, at + 1);
     const end = skipValue(source, start);
-    refuseOtherCase(name);
-    if (fields.has(name)) {
-      throw new GatewayError("invalid_json", `The field ${JSON.stringify(name)} is there twice`, {
-        param: name,
-      });
-    }
+    source.count.addField();
+    source.count.addValue();
+    const problem = fields.has(name) ? twiceProblem(name) : otherCaseProblem(name);
+    if (problem !== undefined) source.problem ??= problem;
     fields.set(name, { start, end });
     at = end;
   }
+}
+
+function twiceProblem(name: string): GatewayError {
+  const problem = `The field ${JSON.stringify(name)} is there twice`;
+  return new GatewayError("invalid_json", problem, { param: name });
 }
 
 function skipBlank(bytes: Uint8Array, from: number): number {
@@ -171,7 +196,7 @@ function skipString(source: Source, from: number): number {
 }
 
 function skipValue(source: Source, from: number): number {
-  const { bytes } = source;
+  const { bytes, count } = source;
   let depth = 0;
   let at = from;
   while (at < bytes.length) {
@@ -179,13 +204,8 @@ function skipValue(source: Source, from: number): number {
     if (byte === quote) {
       at = skipString(source, at);
     } else if (byte === 0x7b || byte === 0x5b) {
-      depth++;
-      if (depth > limits.jsonDepth) {
-        throw new GatewayError(
-          "invalid_json",
-          `The request body is nested deeper than ${limits.jsonDepth} levels`,
-        );
-      }
+      count.checkDepth(++depth);
+      count.addValue();
       at++;
       continue;
     } else if (byte === 0x7d || byte === 0x5d) {
@@ -195,7 +215,9 @@ function skipValue(source: Source, from: number): number {
     } else if (byte === 0x2c && depth === 0) {
       return at;
     } else {
-      at = byte <= 0x39 && byte >= 0x2d ? skipNumber(source, at) : at + 1;
+      if (byte === 0x2c) count.addValue();
+      else if (byte === 0x3a) count.addField();
+      at = byte === 0x2d || (byte >= 0x30 && byte <= 0x39) ? skipNumber(source, at) : at + 1;
       continue;
     }
     if (depth === 0) return at;
@@ -212,51 +234,4 @@ function skipNumber(source: Source, from: number): number {
   }
   source.sawLongNumber ||= mayChange(at - from, hasExponent);
   return at;
-}
-
-/**
- * The body with some top-level fields replaced or added, every other byte as it was.
- *
- * @example
- * ```ts
- * import { parseJsonBody, withFields } from "./json_body.ts";
- * const body = parseJsonBody(new TextEncoder().encode('{ "model": "a", "x" : 1.0 }'));
- * const changed = withFields(body, { model: "b", stream: true });
- * const text = new TextDecoder().decode(changed);
- * if (text !== '{ "model": "b", "x" : 1.0 ,"stream":true}') throw new Error(text);
- * ```
- */
-export function withFields(body: JsonBody, changes: JsonObject): Uint8Array {
-  const edits: { start: number; end: number; text: Uint8Array }[] = [];
-  const closing = body.bytes.lastIndexOf(0x7d);
-  let added = "";
-  let isEmpty = body.fields.size === 0;
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined) continue;
-    const span = body.fields.get(name);
-    const text = JSON.stringify(value);
-    if (span !== undefined) edits.push({ ...span, text: encoder.encode(text) });
-    else {
-      added += `${isEmpty ? "" : ","}${JSON.stringify(name)}:${text}`;
-      isEmpty = false;
-    }
-  }
-  if (added !== "") edits.push({ start: closing, end: closing, text: encoder.encode(added) });
-  if (edits.length === 0) return body.bytes;
-  edits.sort((a, b) => a.start - b.start);
-
-  let length = body.bytes.length;
-  for (const { start, end, text } of edits) length += text.length - (end - start);
-  const result = new Uint8Array(length);
-  let readAt = 0;
-  let writeAt = 0;
-  for (const { start, end, text } of edits) {
-    result.set(body.bytes.subarray(readAt, start), writeAt);
-    writeAt += start - readAt;
-    result.set(text, writeAt);
-    writeAt += text.length;
-    readAt = end;
-  }
-  result.set(body.bytes.subarray(readAt), writeAt);
-  return result;
 }

@@ -4,7 +4,7 @@
  * A route's fact `image_edits` says what its provider takes: `form` (files; the default) or `json`
  * (`images: [{ image_url }]`, URLs allowed).
  */
-import { withFields } from "../call/json_body.ts";
+import { withFields } from "../call/changed_body.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { isJsonObject } from "../json.ts";
 import { type NewFormPart, partText, replaceField, writeForm } from "../media/multipart.ts";

@@ -1,5 +1,5 @@
 /** One try of a speech route, up to the first bytes of audio. */
-import { withFields } from "../call/json_body.ts";
+import { withFields } from "../call/changed_body.ts";
 import { providerRequest } from "../call/provider_request.ts";
 import { readWhole } from "../call/read_whole.ts";
 import { readProviderError } from "../dialects/provider_error.ts";

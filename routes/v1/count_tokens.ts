@@ -1,7 +1,8 @@
 /** POST /v1/messages/count_tokens: free. The provider's own counter where it has one, else an estimate that says so. */
 import { readWhole } from "../../core/call/read_whole.ts";
 import { readCountTokensRequest } from "../../core/call/chat_request.ts";
-import { type JsonBody, parseJsonBody, withFields } from "../../core/call/json_body.ts";
+import { withFields } from "../../core/call/changed_body.ts";
+import { type JsonBody, parseJsonBody } from "../../core/call/json_body.ts";
 import { providerRequest } from "../../core/call/provider_request.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { decodeProviderError } from "../../core/dialects/errors.ts";

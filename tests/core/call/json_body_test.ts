@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { parseJsonBody, withFields } from "../../../core/call/json_body.ts";
+import { withFields } from "../../../core/call/changed_body.ts";
+import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { limits } from "../../../core/limits.ts";
 import type { JsonObject } from "../../../core/json.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -82,6 +84,99 @@ for (
     assertEquals(code, "invalid_json");
   });
 }
+
+/** What is far dearer to parse than to send, and the bound that it must be told of. */
+const costly: readonly [name: string, text: string, bound: string][] = [
+  ["brackets without an end", `{"a":${"[".repeat(20_000_000)}`, "128 levels"],
+  ["objects without an end", `{"a":${'{"":'.repeat(4_000_000)}`, "128 levels"],
+  ["empty objects", `{"a":[${"{},".repeat(6_000_000)}{}]}`, "500000 values"],
+  ["empty lists", `{"a":[${"[],".repeat(6_000_000)}[]]}`, "500000 values"],
+  ["numbers", `{"a":[${"1,".repeat(600_000)}1]}`, "500000 values"],
+  [
+    "empty strings behind a letter of two bytes",
+    `{"é":[${'"",'.repeat(600_000)}1]}`,
+    "500000 values",
+  ],
+  ["one name again and again", `{"a":[${'{"":1},'.repeat(600_000)}1]}`, "500000 values"],
+  ["names", `{"a":{${manyNames(60_000)}}}`, "50000 different names"],
+  ["names behind a letter of two bytes", `{"é":{${manyNames(60_000)}}}`, "50000 different names"],
+  ["names of fields at the top", `{${manyNames(60_000)}}`, "50000 different names"],
+];
+
+function manyNames(count: number): string {
+  return Array.from({ length: count }, (_, i) => `"name${i}" : 1`).join(",");
+}
+
+for (const [name, text, bound] of costly) {
+  Deno.test(`parseJsonBody() refuses too much of something before it is parsed: ${name}`, () => {
+    const bytes = encode(text);
+    const { parse } = JSON;
+    JSON.parse = (part: string) => {
+      if (part.length > 100) throw new Error("parsed");
+      return parse(part);
+    };
+    let refusal: unknown;
+    try {
+      parseJsonBody(bytes);
+    } catch (error) {
+      refusal = error;
+    } finally {
+      JSON.parse = parse;
+    }
+    assert(refusal instanceof GatewayError, String(refusal));
+    assertEquals(refusal.code, "invalid_json");
+    assert(refusal.message.includes(bound), refusal.message);
+  });
+}
+
+Deno.test("parseJsonBody() takes what is large and honest", () => {
+  const message = { role: "user", content: 'He said: "[[[[{{{{,,,,", and so on' };
+  const messages = Array.from({ length: limits.messages }, () => message);
+  const properties = Object.fromEntries(
+    Array.from({ length: 20 }, (_, i) => [`argument_${i}`, { type: "string", enum: ["a", "b"] }]),
+  );
+  const tools = Array.from({ length: 1_000 }, (_, i) => ({
+    name: `tool_${i}`,
+    input_schema: {
+      type: "object",
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, schema]) => [`${name}_of_${i}`, schema]),
+      ),
+    },
+  }));
+  for (const value of [{ messages }, { tools }, { text: "[{".repeat(5_000_000) }]) {
+    assertEquals(
+      Object.keys(parseJsonBody(encode(JSON.stringify(value))).value),
+      Object.keys(value),
+    );
+  }
+});
+
+Deno.test("parseJsonBody() refuses what the engine refuses, and nothing else, wherever a body is broken", () => {
+  const piece = fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", "é", "1", "true", " ", "");
+  const cut = fc.record({ at: fc.nat(), drop: fc.nat({ max: 3 }), put: piece });
+  fc.assert(fc.property(bodies, fc.array(cut, { maxLength: 3 }), (whole, cuts) => {
+    let text = whole;
+    for (const { at, drop, put } of cuts) {
+      const place = at % (text.length + 1);
+      text = text.slice(0, place) + put + text.slice(place + drop);
+    }
+    let expected: unknown;
+    try {
+      expected = JSON.parse(text);
+    } catch {
+      expected = undefined;
+    }
+    const isObject = typeof expected === "object" && expected !== null && !Array.isArray(expected);
+    try {
+      assertEquals(parseJsonBody(encode(text)).value, expected, text);
+      assert(isObject, text);
+    } catch (error) {
+      assert(error instanceof GatewayError, `${text}: ${error}`);
+      assert(!isObject || /is there twice|is named/.test(error.message), `${text}: ${error}`);
+    }
+  }));
+});
 
 Deno.test("parseJsonBody() names the field that is there twice", () => {
   assertThrows(() => parseJsonBody(encode('{"n":1,"n":2}')), GatewayError, '"n"');

@@ -52,6 +52,18 @@ const battery: readonly BadInput[] = [
     status: 400,
     names: "nested",
   },
+  {
+    name: "six million empty objects",
+    body: () => `{"model":"premium-1","x":[${"{},".repeat(6_000_000)}{}]}`,
+    status: 400,
+    names: "500000 values",
+  },
+  {
+    name: "twenty million brackets",
+    body: () => `{"model":"premium-1","x":${"[".repeat(20_000_000)}`,
+    status: 400,
+    names: "128 levels",
+  },
   { name: "a field twice", body: () => '{"model":"a","model":"b"}', status: 400, names: "model" },
   { name: "no model", body: changed({ model: undefined }), status: 400, names: "model" },
   { name: "a model that is a number", body: changed({ model: 5 }), status: 400, names: "model" },
