@@ -5,16 +5,10 @@
  * What a Messages vendor would refuse itself is refused here in its words when the client speaks Messages; Chat and
  * Responses clients get the gap filled, and the place named.
  */
-import type {
-  Block,
-  Conversation,
-  TextBlock,
-  ToolCallBlock,
-  ToolResultBlock,
-  Turn,
-} from "./conversation/mod.ts";
+import type { Block, Conversation, TextBlock, ToolResultBlock, Turn } from "./conversation/mod.ts";
 import { invalid } from "./fields.ts";
 import { Notes } from "./notes.ts";
+import { type OpenCall, OpenCalls } from "./open_calls.ts";
 
 const begin: TextBlock = { type: "text", text: "Begin.", path: "messages" };
 
@@ -76,18 +70,18 @@ function isBlankText(block: Block): boolean {
 function withSystemAfterResults(turns: readonly Turn[]): Turn[] {
   const out: Turn[] = [];
   let held: Turn[] = [];
+  let isAfterCalls = false;
   for (const turn of turns) {
-    const previous = out.at(-1);
-    const hasResults = turn.blocks.some((block) => block.type === "tool_result");
-    if (turn.role === "system" && previous !== undefined && hasCalls(previous)) {
+    if (turn.role === "system" && isAfterCalls) {
       held.push(turn);
       continue;
     }
-    if (hasResults) {
-      out.push(turn, ...held);
-    } else {
-      out.push(...held, turn);
-    }
+    const hasResults = turn.blocks.some((block) => block.type === "tool_result");
+    // Told once per turn, not once per system turn behind it: both may be a hundred thousand.
+    isAfterCalls = hasCalls(turn) && !(hasResults && held.length > 0);
+    if (hasResults) out.push(turn);
+    for (const system of held) out.push(system);
+    if (!hasResults) out.push(turn);
     held = [];
   }
   return [...out, ...held];
@@ -100,22 +94,22 @@ function hasCalls(turn: Turn): boolean {
 /** Joins neighbours of one role. System turns stay apart: each may have its own place. */
 export function mergeTurns(turns: readonly Turn[]): Turn[] {
   const out: Turn[] = [];
+  /** The blocks of the last turn, once they are a list of our own. */
+  let joined: Block[] | undefined;
   for (const turn of turns) {
     const previous = out.at(-1);
     if (previous === undefined || previous.role !== turn.role || turn.role === "system") {
       out.push(turn);
-    } else {
-      out[out.length - 1] = { ...previous, blocks: [...previous.blocks, ...turn.blocks] };
+      joined = undefined;
+      continue;
     }
+    if (joined === undefined) {
+      joined = [...previous.blocks];
+      out[out.length - 1] = { ...previous, blocks: joined };
+    }
+    for (const block of turn.blocks) joined.push(block);
   }
   return out;
-}
-
-interface OpenCall {
-  readonly call: ToolCallBlock;
-  /** The id under which the call was renamed. */
-  readonly id: string;
-  result: ToolResultBlock | undefined;
 }
 
 /** Walks the turns once and brings calls and results together. */
@@ -123,6 +117,8 @@ class Pairing {
   readonly #strict: boolean;
   readonly #notes: Notes;
   readonly #used = new Set<string>();
+  /** The last number behind each id that had to be told apart. */
+  readonly #numbers = new Map<string, number>();
   #made = 0;
 
   constructor(strict: boolean, notes: Notes) {
@@ -132,15 +128,15 @@ class Pairing {
 
   pair(turns: readonly Turn[]): Turn[] {
     const out: Turn[] = [];
-    let open: OpenCall[] = [];
+    let open = new OpenCalls();
     for (const turn of turns) {
       if (turn.role === "user") {
         out.push(this.#answer(turn, open));
-        open = [];
+        open = new OpenCalls();
         continue;
       }
-      if (open.length > 0) out.push(this.#answer(emptyTurn(turn), open));
-      open = [];
+      if (open.list.length > 0) out.push(this.#answer(emptyTurn(turn), open));
+      open = new OpenCalls();
       if (turn.role === "assistant" && hasCalls(turn)) {
         const named = this.#nameCalls(turn);
         out.push(named.turn);
@@ -150,17 +146,17 @@ class Pairing {
       }
     }
     const last = out.at(-1);
-    if (open.length > 0 && last !== undefined) out.push(this.#answer(emptyTurn(last), open));
+    if (open.list.length > 0 && last !== undefined) out.push(this.#answer(emptyTurn(last), open));
     return out.filter((turn) => turn.blocks.length > 0);
   }
 
   /** Gives every call an id that no earlier call has. */
-  #nameCalls(turn: Turn): { turn: Turn; open: OpenCall[] } {
-    const open: OpenCall[] = [];
+  #nameCalls(turn: Turn): { turn: Turn; open: OpenCalls } {
+    const open = new OpenCalls();
     const blocks = turn.blocks.map((block) => {
       if (block.type !== "tool_call") return block;
       const id = this.#freshId(block.id);
-      open.push({ call: block, id, result: undefined });
+      open.add(block, id);
       return id === block.id ? block : { ...block, id };
     });
     return { turn: { ...turn, blocks }, open };
@@ -170,33 +166,27 @@ class Pairing {
   #freshId(id: string): string {
     const base = id === "" ? `call_${this.#made++}` : id;
     let fresh = base;
-    for (let n = 2; this.#used.has(fresh); n++) fresh = `${base}_${n}`;
+    if (this.#used.has(base)) {
+      let n = this.#numbers.get(base) ?? 1;
+      do fresh = `${base}_${++n}`; while (this.#used.has(fresh));
+      this.#numbers.set(base, n);
+    }
     this.#used.add(fresh);
     return fresh;
   }
 
   /** Puts the results of `open` first into `turn`, in the order of the calls. */
-  #answer(turn: Turn, open: OpenCall[]): Turn {
+  #answer(turn: Turn, open: OpenCalls): Turn {
     const rest: Block[] = [];
     for (const block of turn.blocks) {
       if (block.type !== "tool_result") rest.push(block);
-      else if (!this.#assign(block, open)) rest.push(...this.#orphan(block));
+      else if (!open.assign(block)) rest.push(...this.#orphan(block));
     }
-    const results = open.map((entry) => this.#resultOf(entry, turn));
+    const results = open.list.map((entry) => this.#resultOf(entry, turn));
     if (results.length === 0 && rest.length === turn.blocks.length) {
       return { ...turn, blocks: rest };
     }
     return { ...turn, blocks: [...results, ...rest] };
-  }
-
-  #assign(result: ToolResultBlock, open: OpenCall[]): boolean {
-    const waiting = open.filter((entry) => entry.result === undefined);
-    const match = result.callId !== ""
-      ? waiting.find((entry) => entry.call.id === result.callId)
-      : waiting.find((entry) => result.name === undefined || entry.call.name === result.name);
-    if (match === undefined) return false;
-    match.result = result;
-    return true;
   }
 
   #resultOf(entry: OpenCall, turn: Turn): ToolResultBlock {
