@@ -24,6 +24,10 @@ export const limits = {
    * dozens; a thousand tools with twenty arguments each have 20,000.
    */
   jsonNames: 50_000,
+  /** A sealed proof of reasoning is a dozen fields … */
+  sealedValues: 32,
+  /** … of which one or some hold the text; a request can carry many. */
+  sealedCharsPerValue: 32,
   /**
    * Numbers of one JSON text that no `number` holds (64-bit ids, mostly): each is kept as an object of its own, some
    * microseconds apiece. As tokens, so many would fill a context of a million by themselves.

@@ -4,7 +4,7 @@ import { isNumberUnit, mayChange, withExactNumbers } from "../exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import { otherCaseProblem } from "./decisive_fields.ts";
-import { JsonCount } from "./json_bounds.ts";
+import { JsonCount } from "../json_bounds.ts";
 
 /** Byte range of a value, end excluded. */
 export interface Span {

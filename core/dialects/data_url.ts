@@ -35,7 +35,7 @@ export function writeDataUrl(mediaType: string, data: string): string {
 /** Base64 of UTF-8 text, decoded; `undefined` when it is not that. */
 export function decodeBase64Text(data: string): string | undefined {
   try {
-    const bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
+    const bytes = Uint8Array.fromBase64(data);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return undefined;

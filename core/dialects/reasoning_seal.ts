@@ -8,6 +8,8 @@
  */
 import { parseExactly } from "../exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { JsonCount } from "../json_bounds.ts";
+import { limits } from "../limits.ts";
 import type { ReasoningProof } from "./conversation/mod.ts";
 
 /** Every signature of ours begins with this; no vendor's base64 holds a dot. */
@@ -37,10 +39,12 @@ export function unsealProof(signature: string): ReasoningProof | undefined | "fo
   if (!signature.startsWith(sealPrefix)) return "foreign";
   if (signature === bare) return undefined;
   try {
-    const value = parseExactly(fromBase64Url(signature.slice(sealPrefix.length)));
+    const text = fromBase64Url(signature.slice(sealPrefix.length));
+    new JsonCount(limits.sealedValues + text.length / limits.sealedCharsPerValue).addText(text);
+    const value = parseExactly(text);
     return isJsonObject(value) ? readProof(value) : undefined;
   } catch {
-    // Cut or changed by a client: worth no more than reasoning without a proof.
+    // Cut or changed by a client, or made up: worth no more than reasoning without a proof.
     return undefined;
   }
 }
@@ -102,6 +106,5 @@ function toBase64Url(text: string): string {
 }
 
 function fromBase64Url(text: string): string {
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return new TextDecoder().decode(Uint8Array.from(binary, (char) => char.charCodeAt(0)));
+  return new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
 }

@@ -1,11 +1,16 @@
 /** Tool arguments between text (Chat, Responses) and object (Messages). */
 import { parseExactly } from "../exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { JsonCount } from "../json_bounds.ts";
 import type { ToolInput } from "./conversation/mod.ts";
 
 /**
  * The object that a call's arguments mean. Nothing at all is an empty object. What is no object is wrapped, so that
  * an old turn of a conversation never makes the whole of it fail; `exact` is then `false`.
+ *
+ * @param count counts what is parsed, where it comes from a client
+ *
+ * @throws {GatewayError} `invalid_json` when that is too much, see {@linkcode JsonCount}
  *
  * @example
  * ```ts
@@ -17,12 +22,15 @@ import type { ToolInput } from "./conversation/mod.ts";
  */
 export function argumentsObject(
   input: ToolInput,
+  count?: JsonCount,
 ): { readonly input: JsonObject; readonly exact: boolean } {
   if (input.kind === "object") return { input: input.value, exact: true };
   if (input.kind === "text") return { input: { input: input.text }, exact: true };
   if (input.text.trim() === "") return { input: {}, exact: true };
+  count?.addText(input.text);
   const value = parse(input.text);
   if (isJsonObject(value)) return { input: value, exact: true };
+  if (typeof value === "string") count?.addText(value);
   // Some servers encode the arguments twice.
   const twice = typeof value === "string" ? parse(value) : undefined;
   if (isJsonObject(twice)) return { input: twice, exact: true };

@@ -7,6 +7,7 @@
  */
 import { parseExactly } from "../exact_json.ts";
 import type { Json } from "../json.ts";
+import { JsonCount } from "../json_bounds.ts";
 import type { ConversionMemory } from "./contract.ts";
 import type {
   Block,
@@ -43,6 +44,8 @@ class Preparation {
   readonly #renamed = new Map<string, string>();
   readonly #custom = new Set<string>();
   readonly #wrapped = new Set<string>();
+  /** Of the arguments of calls of wrapped tools. */
+  readonly #count = new JsonCount();
 
   constructor(facts: ResolvedFacts, notes: readonly string[]) {
     this.#facts = facts;
@@ -159,6 +162,7 @@ class Preparation {
         : { kind: "object", value: { input: call.input.text } };
     }
     if (!this.#wrapped.has(call.name)) return call.input;
+    if (call.input.kind === "json_text") this.#count.addText(call.input.text);
     const value = call.input.kind === "object" ? call.input.value : parsed(call.input.text);
     return { kind: "object", value: { input: value } };
   }

@@ -58,7 +58,7 @@ const usualPdfPageBytes = 64 * 1024;
 function decodePrefix(base64: string, maxBytes: number): Uint8Array {
   const chars = base64.slice(0, Math.ceil(maxBytes / 3) * 4);
   try {
-    return Uint8Array.from(atob(chars), (char) => char.charCodeAt(0));
+    return Uint8Array.fromBase64(chars);
   } catch {
     return new Uint8Array(0);
   }

@@ -1,5 +1,6 @@
 /** Writes content blocks as Messages blocks (wire notes, table B). */
 import type { JsonObject } from "../../json.ts";
+import { JsonCount } from "../../json_bounds.ts";
 import { CacheMarkCounter, ephemeralMark, type Markable } from "../cache_marks.ts";
 import type {
   Block,
@@ -25,6 +26,8 @@ export class BlockWriter {
   readonly #facts: ResolvedFacts;
   readonly #notes: Notes;
   readonly #marks: CacheMarkCounter;
+  /** Of the arguments of calls, which other styles write as text. */
+  readonly #count = new JsonCount();
 
   constructor(facts: ResolvedFacts, notes: Notes) {
     this.#facts = facts;
@@ -150,7 +153,7 @@ export class BlockWriter {
   }
 
   #toolCall(block: ToolCallBlock): JsonObject {
-    const { input, exact } = argumentsObject(block.input);
+    const { input, exact } = argumentsObject(block.input, this.#count);
     if (!exact) this.#notes.add(block.path);
     return { type: "tool_use", id: block.id, name: block.name, input, ...this.mark(block) };
   }
