@@ -4,15 +4,18 @@ import type { Target } from "./load_job.ts";
 import { fromFileUrl } from "./paths.ts";
 import { scenarios } from "./scenarios.ts";
 
-const permissions = ["net", "env", "read", "write", "sys=hostname"].map((name) =>
-  `--allow-${name}`
-);
-
-/** `deno task start` and `deno task admin`, with the permissions they have there. */
-export function gatewayCommand(...args: readonly string[]): string[] {
+/**
+ * `deno task start` or `deno task admin` as deno.json has it: what is measured runs with the permissions and the
+ * settings of the engine with which it is used.
+ */
+export function gatewayCommand(task: "start" | "admin" = "start", ...args: string[]): string[] {
   const config = fromFileUrl("../deno.json");
+  const { tasks } = JSON.parse(Deno.readTextFileSync(config));
+  const [, run, ...rest] = String(tasks[task]).split(" ");
+  if (run !== "run") throw new Error(`deno.json: the task ${task} is no deno run`);
   const main = fromFileUrl("../main.ts");
-  return [Deno.execPath(), "run", "--no-check", "--config", config, ...permissions, main, ...args];
+  const words = rest.map((word) => word === "main.ts" ? main : word);
+  return [Deno.execPath(), "run", "--config", config, ...words, ...args];
 }
 
 /** Every scenario as a model; its only route speaks the Chat style, so that the Messages style is converted. */
