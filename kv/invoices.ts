@@ -22,6 +22,7 @@ import {
   accountInvoiceKey,
   accountInvoicesPrefix,
   invoiceKey,
+  invoiceOf,
   invoiceProfileKey,
   invoicesPrefix,
 } from "./keys.ts";
@@ -125,7 +126,7 @@ export async function listAccountInvoices(
     limit: count,
     reverse: true,
   });
-  const ids = (await Array.fromAsync(rows)).map(({ key }) => key.at(-1) as InvoiceId);
+  const ids = (await Array.fromAsync(rows)).map(({ key }) => invoiceOf(key));
   const entries = await Promise.all(ids.map((id) => getInvoice(kv, id)));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }

@@ -10,7 +10,7 @@ import { invariant } from "../core/assert.ts";
 import type { RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
-import { receiptSheetKey } from "./keys.ts";
+import { newestOnSheet, receiptSheetKey } from "./keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
 
 /** `req_` and eight of the nine digits of the time. */
@@ -64,9 +64,9 @@ export function decodeSheet({ key, value }: Deno.KvEntry<unknown>): Receipt[] {
   invariant(typeof value === "string", "not a sheet of receipts");
   const rows: unknown = JSON.parse(value);
   invariant(Array.isArray(rows), "not a sheet of receipts");
+  const newest = newestOnSheet(key);
   // The first form of the row: one receipt, bare, its id in the key.
-  if (typeof rows[0] === "number") return [decodeReceipt(key[1] as RequestId, rows)];
-  const newest = key[1] as RequestId;
+  if (typeof rows[0] === "number") return [decodeReceipt(newest, rows)];
   return rows.map((row) => {
     invariant(Array.isArray(row) && typeof row[0] === "string", "not a sheet of receipts");
     const requestId = row[0] as RequestId;

@@ -8,9 +8,9 @@
 import { invariant } from "../core/assert.ts";
 import type { AccountId, RequestId } from "../core/ids.ts";
 import type { Receipt } from "../core/receipt.ts";
-import { ledgerOperationKey, refundSumDayKey, refundSumKey } from "./keys.ts";
+import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "./keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
-import { type DayRange, endOfDays, type RollupCell, rollupCell, rollupCellOf } from "./rollups.ts";
+import { type DayRange, endOfDays, type RollupCell, rollupCell } from "./rollups.ts";
 
 /** The stored sum. */
 interface RefundSum {
@@ -94,7 +94,7 @@ export async function readRefunds(
     end: refundSumDayKey(accountId, endOfDays(toDay)),
   };
   for await (const entry of kv.list(selector)) {
-    rows.push({ ...rollupCellOf(entry.key), refundedMicroVnd: refundSum(entry) });
+    rows.push({ ...daySumCellOf(entry.key), refundedMicroVnd: refundSum(entry) });
   }
   return rows;
 }

@@ -170,10 +170,3 @@ export function usageSum(value: unknown): UsageSum {
   );
   return { ...noUsage, ...value, costMicroVnd: value.costMicroVnd };
 }
-
-/** Reads the cell out of the key of a day sum or of a sum of refunds. */
-export function rollupCellOf(key: Deno.KvKey): RollupCell {
-  const [, accountId, day, keyId, model] = key;
-  invariant(typeof day === "string" && typeof model === "string", "not a key of a day sum");
-  return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
-}

@@ -1,7 +1,7 @@
 /** Reading and rebuilding what accounts used per day, key and model. */
 import type { AccountId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
-import { rollupDayKey, rollupsOfPrefix } from "./keys.ts";
+import { daySumCellOf, rollupDayKey, rollupsOfPrefix } from "./keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { readReceipts, readTail } from "./receipts.ts";
 import { readRefunds } from "./refunds.ts";
@@ -14,7 +14,6 @@ import {
   type RollupCell,
   rollupCell,
   rollupCellKey,
-  rollupCellOf,
   sameUsage,
   type UsageSum,
   usageSum,
@@ -122,7 +121,7 @@ async function readRows(
     end: rollupDayKey(accountId, endOfDays(toDay)),
   };
   for await (const { key, value } of kv.list<unknown>(selector)) {
-    const cell = rollupCellOf(key);
+    const cell = daySumCellOf(key);
     rows.set(cellId(cell), { ...cell, usage: usageSum(value) });
   }
   return rows;
@@ -138,7 +137,7 @@ export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise
     // Versions first, receipts after: a receipt indexed in between changes the version.
     const stored = new Map<string, Deno.KvEntry<unknown>>();
     for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
-      stored.set(cellId(rollupCellOf(entry.key)), entry);
+      stored.set(cellId(daySumCellOf(entry.key)), entry);
     }
     const right = await sumIndexed(kv, accountId);
     let moved = false;

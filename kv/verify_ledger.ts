@@ -3,7 +3,7 @@
  * and figures: otherwise a cause could have moved money twice, or could do so again.
  */
 import type { AccountId, LedgerId } from "../core/ids.ts";
-import { ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
+import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
 /** Equal for a line and the row of its operation. */
@@ -26,7 +26,7 @@ export async function ledgerDisagreements(kv: Deno.Kv, accountId: AccountId): Pr
   }
   for await (const row of kv.list<LedgerEntry>({ prefix: ledgerOperationsPrefix() }, page)) {
     const operation = row.value;
-    const cause = String(row.key[1]);
+    const cause = ledgerOperationIdOf(row.key);
     if (operation.accountId !== accountId) continue;
     const line = lines.get(operation.ledgerId);
     lines.delete(operation.ledgerId);
