@@ -1,5 +1,6 @@
 /** Figures for the operator's overview. Read by scans within a bound; sums over a live store, so right to a moment. */
 import { limits } from "../core/limits.ts";
+import { vietnamDay } from "../core/vietnam_time.ts";
 import { type BankEventRow, getBankEvent } from "./bank_events.ts";
 import {
   accountOfKey,
@@ -13,7 +14,7 @@ import {
 } from "./keys.ts";
 import { leaseRow } from "./leases.ts";
 import { refundSum } from "./refunds.ts";
-import { usageSum, vietnamDay } from "./rollups.ts";
+import { usageSum } from "./rollups.ts";
 import { walletRow } from "./wallets.ts";
 
 /** Sums of money of the whole service. */

@@ -4,9 +4,9 @@
  */
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import { vietnamDay } from "../core/vietnam_time.ts";
 import { ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import { vietnamDay } from "./rollups.ts";
 import { readUsage } from "./usage.ts";
 
 /** One line. `balanceMicroVnd` is the sum of everything up to and including it. */

@@ -6,10 +6,11 @@
 import type { InstanceId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { type KnownSum, writeIndex } from "../index_write.ts";
 import { batchKey } from "../keys.ts";
 import { RollupGroup, rollupGroupId, takeChunk } from "../rollup_group.ts";
-import { type RollupCell, rollupCell, vietnamDay } from "../rollups.ts";
+import { type RollupCell, rollupCell } from "../rollups.ts";
 
 interface QueuedBatch {
   readonly commit: number;

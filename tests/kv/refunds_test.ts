@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { type AccountId, newId } from "../../core/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { ledgerKey, refundSumKey } from "../../kv/keys.ts";
 import { findMovement } from "../../kv/ledger.ts";
 import { readOperatorFigures } from "../../kv/operator_figures.ts";
 import { readRefundsOf, refundCall, refundOperationId } from "../../kv/refunds.ts";
-import { vietnamDay } from "../../kv/rollups.ts";
 import { readStatement } from "../../kv/statement.ts";
 import { openTeller, type Teller } from "../../kv/teller/mod.ts";
 import { netCostMicroVnd, readUsage, readUsageTotal } from "../../kv/usage.ts";
