@@ -92,21 +92,12 @@ export async function requestInvoice(kv: Deno.Kv, input: NewInvoice): Promise<Ne
   return result.ok ? { ok: true, invoice } : { ok: false, why: "busy" };
 }
 
-/** The buyer of the last request (or of the account's settings), to fill the next form. */
+/** The buyer of the last request, to fill the next form. */
 export async function getInvoiceProfile(
   kv: Deno.Kv,
   accountId: AccountId,
 ): Promise<InvoiceBuyer | undefined> {
   return (await kv.get<InvoiceBuyer>(invoiceProfileKey(accountId))).value ?? undefined;
-}
-
-/** Keeps the buyer of the account's settings. Requests that exist do not change. */
-export async function saveInvoiceProfile(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  buyer: InvoiceBuyer,
-): Promise<void> {
-  await kv.set(invoiceProfileKey(accountId), buyer);
 }
 
 export async function getInvoice(

@@ -202,14 +202,6 @@ function repeated(earlier: LedgerEntry, entry: LedgerEntry): MovementResult {
   return { status: same ? "duplicate" : "mismatch", entry: earlier };
 }
 
-/** What an operation id did, if anything. */
-export async function findMovement(
-  kv: Deno.Kv,
-  operationId: string,
-): Promise<LedgerEntry | undefined> {
-  return (await kv.get<LedgerEntry>(ledgerOperationKey(operationId))).value ?? undefined;
-}
-
 export interface LedgerPage {
   readonly entries: readonly LedgerEntry[];
   /** Pass as `before` to read on; absent at the end. */

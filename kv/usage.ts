@@ -100,16 +100,6 @@ async function readSums(
   }
 }
 
-/** The sum over a range of days: for totals and for spending limits. */
-export async function readUsageTotal(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  range: DayRange,
-): Promise<Usage> {
-  const rows = await readUsage(kv, accountId, range);
-  return rows.reduce((sum, { usage }) => addUp(sum, usage), nothingUsed);
-}
-
 async function readRows(
   kv: Deno.Kv,
   accountId: AccountId,

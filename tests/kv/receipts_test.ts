@@ -11,8 +11,8 @@ import { boundReceipt, decodeReceipt, encodeReceipt } from "../../kv/receipt_cod
 import { listReceipts } from "../../kv/receipts.ts";
 import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";
 import { addReceipts, noUsage } from "../../kv/rollups.ts";
-import { readUsage, readUsageTotal, rebuildRollups } from "../../kv/usage.ts";
-import { newAccount, receiptOf, storeReceipts } from "../support/money_world.ts";
+import { readUsage, rebuildRollups } from "../../kv/usage.ts";
+import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../support/money_world.ts";
 import { anyReceipt } from "../support/receipt_arbitrary.ts";
 
 Deno.test("a receipt comes out of the store as it went in", () => {
