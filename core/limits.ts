@@ -298,6 +298,8 @@ export const limits = {
   heartbeatMs: 15_000,
   /** What stays of a reaped instance, so that a sleeper that wakes learns what became of its last commit. */
   tombstoneMs: 24 * 60 * 60_000,
+  /** Ids of settled calls that are remembered, twice: a program error that settles a call twice does so soon. */
+  recentIdsPerGeneration: 10_000,
   /** Finished calls that wait for their commit. Beyond it no new call is admitted: memory stays bounded. */
   unsettledCalls: 20_000,
   /** Lease rows in one checkpoint: well under a millisecond, so settlements in between do not wait. */
