@@ -427,6 +427,22 @@ export const limits = {
   videoContentRedirects: 3,
   /** An operator shows a code once per working day and browser. */
   secondFactorMs: 12 * 3_600_000,
+  /** Accounts that `admin account list` shows: more than a terminal can be read for. */
+  adminAccountsListed: 1_000,
+  /** Dead letters that `admin outbox list` shows of each queue; what was revived or forgotten makes room for the rest. */
+  deadLettersListed: 1_000,
+  /** Name of a key made by the command line: a line of a list. */
+  adminKeyNameChars: 100,
+  /** Reason of a correction of a wallet: enough to say why … */
+  adminReasonCharsMin: 3,
+  /** … in a few sentences, which stand in the statement. */
+  adminReasonChars: 500,
+  /** Operation ids given by hand: too short a one would be used again by accident … */
+  operationIdCharsMin: 8,
+  /** … and it becomes part of a key. */
+  operationIdChars: 100,
+  /** What callers are told during maintenance: a sentence or two. */
+  maintenanceMessageChars: 500,
   /** Rows of one kind added up for the operator's overview: a second or two of reading. */
   operatorScanRows: 200_000,
   /** Bank notices read one by one for the overview. */

@@ -7,6 +7,7 @@
  */
 import { decodeBatch } from "./batches.ts";
 import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./keys.ts";
+import { withoutSignUpSecrets } from "./mail.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
 
 interface ExportedRecord {
@@ -59,8 +60,8 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   mail_token: "secret",
   operator_audit: whole,
   operator_session: "secret",
-  outbox: withoutSignUpSecrets,
-  outbox_dead: withoutSignUpSecrets,
+  outbox: work,
+  outbox_dead: work,
   rate_limit: "passing",
   receipt: (entry) =>
     decodeSheet(entry).map((receipt) => ({
@@ -93,15 +94,9 @@ function whole({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
   return [{ key, value }];
 }
 
-/** The mail of a sign-up carries the hash of the password, since there is no account yet that could have it. */
-function withoutSignUpSecrets({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
+function work({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
   if (typeof value !== "object" || value === null || !("payload" in value)) return [{ key, value }];
-  const { payload } = value;
-  if (typeof payload !== "object" || payload === null) return [{ key, value }];
-  return [{
-    key,
-    value: { ...value, payload: without(payload, ["passwordHash", "browserHash"]) },
-  }];
+  return [{ key, value: { ...value, payload: withoutSignUpSecrets(value.payload) } }];
 }
 
 function without(value: unknown, fields: readonly string[]): unknown {

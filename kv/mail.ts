@@ -12,6 +12,16 @@ export const mailQueue: OutboxQueue<MailJob> = {
 };
 
 /**
+ * A payload as it may be shown or leave the store. The mail of a sign-up carries hashes of the password and of the
+ * browser, since there is no account yet that could have them.
+ */
+export function withoutSignUpSecrets(payload: unknown): unknown {
+  if (typeof payload !== "object" || payload === null) return payload;
+  const secrets = ["passwordHash", "browserHash"];
+  return Object.fromEntries(Object.entries(payload).filter(([field]) => !secrets.includes(field)));
+}
+
+/**
  * Adds a mail to an atomic that the caller commits. Call `wakeUp.hint(mailQueue.name)` afterwards to send it at once.
  *
  * @param mail.id the same id twice is one mail; left out: a new one each time

@@ -165,7 +165,7 @@ Deno.test("rebuildRollups() corrects wrong, missing and surplus day sums", async
   await kv.set(one.key, { ...noUsage, calls: 99 });
   await kv.delete(two.key);
   await kv.set([...two.key.slice(0, 4), "ghost"], noUsage);
-  assertEquals(await rebuildRollups(kv, account), 3);
+  assertEquals(await rebuildRollups(kv, account), { corrected: 3, isMoving: false });
   assertEquals(await readUsage(kv, account, allDays), before);
-  assertEquals(await rebuildRollups(kv, account), 0);
+  assertEquals(await rebuildRollups(kv, account), { corrected: 0, isMoving: false });
 });
