@@ -48,7 +48,7 @@ export function movementTraits(event: BankEvent): MovementTraits {
     time: event.time,
     reference: comparedReference(event.reference),
     codes: codesOfTexts([event.detectedCode, event.memo, event.fullText]),
-    memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, 200),
+    memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, limits.comparedMemoChars),
     ...(event.importId !== undefined && { importId: event.importId }),
   };
 }

@@ -5,6 +5,7 @@
  */
 import { invariant } from "../core/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "./keys.ts";
 
 /** What a commit took from one wallet's lease. */
@@ -47,7 +48,7 @@ export function decodeBatch(entry: Deno.KvEntry<unknown>): Batch {
 /** The batches that are still there, of one instance or of all, in the order they were committed. */
 export async function* listBatches(kv: Deno.Kv, instanceId?: InstanceId): AsyncGenerator<Batch> {
   const prefix = instanceId === undefined ? batchesPrefix() : batchesOfPrefix(instanceId);
-  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: 100 })) {
+  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: limits.listBatchRows })) {
     yield decodeBatch(entry);
   }
 }

@@ -5,6 +5,7 @@
  * Each kind of row is decided on here, so that none is forgotten: it leaves, or it is named with the reason why not. No
  * secret leaves: who reads the file can neither sign in, nor call, nor open what is sealed.
  */
+import { limits } from "../core/limits.ts";
 import { decodeBatch } from "./batches.ts";
 import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./keys.ts";
 import { withoutSignUpSecrets } from "./mail.ts";
@@ -133,7 +134,9 @@ export async function* exportRecords(kv: Deno.Kv): AsyncGenerator<string> {
     const recordsOf = decisions[kind];
     if (typeof recordsOf === "string") continue;
     for await (
-      const entry of kv.list<unknown>({ prefix: rowsOfKindPrefix(kind) }, { batchSize: 500 })
+      const entry of kv.list<unknown>({ prefix: rowsOfKindPrefix(kind) }, {
+        batchSize: limits.listBatchRows,
+      })
     ) {
       for (const { key, value } of recordsOf(entry)) {
         yield `${JSON.stringify({ key, value }, plain)}\n`;

@@ -66,8 +66,6 @@ export type MovementResult =
   /** A check of the caller failed, or the wallet changed too often: nothing moved. */
   | { readonly status: "conflict" };
 
-const operationIdChars = 200;
-
 /** What the operation ids of the gateway's own movements begin with: notices, adjustments, refunds, demo money. */
 const ownOperationPrefixes = ["in:", "adj:", "refund:", "demo:"];
 
@@ -129,7 +127,7 @@ async function move(
   const { accountId, kind, operationId, reason, atMs, requestId } = movement;
   invariant(movement.amountMicroVnd > 0n, "a movement moves more than nothing");
   invariant(
-    operationId.length > 0 && operationId.length <= operationIdChars,
+    operationId.length > 0 && operationId.length <= limits.operationIdChars,
     "an operation id has 1 to 200 characters",
   );
   const entry: LedgerEntry = {

@@ -48,7 +48,7 @@ export async function readOperatorFigures(kv: Deno.Kv, nowMs: number): Promise<O
   };
 }
 
-const scan = { limit: limits.operatorScanRows, batchSize: 500 };
+const scan = { limit: limits.operatorScanRows, batchSize: limits.listBatchRows };
 
 async function readLiability(kv: Deno.Kv) {
   let sum = 0n;

@@ -84,9 +84,6 @@ function sheetsFrom(requestId: RequestId): Deno.KvListSelector {
   };
 }
 
-/** The store's bound for one `getMany`. */
-const keysPerRead = 10;
-
 /**
  * The receipts of these calls that exist, by id. Sheets of one receipt, the usual case, are read by their key, ten at
  * a time; what is not found like that is looked for in its bucket.
@@ -102,8 +99,8 @@ export async function readSheets(
       if (wanted.has(receipt.requestId)) found.set(receipt.requestId, receipt);
     }
   };
-  for (let at = 0; at < requestIds.length; at += keysPerRead) {
-    const some = requestIds.slice(at, at + keysPerRead).filter((id) => !found.has(id));
+  for (let at = 0; at < requestIds.length; at += limits.keysPerRead) {
+    const some = requestIds.slice(at, at + limits.keysPerRead).filter((id) => !found.has(id));
     if (some.length === 0) continue;
     for (const entry of await kv.getMany<unknown[]>(some.map(receiptSheetKey))) {
       if (entry.versionstamp !== null) take(entry);

@@ -66,7 +66,9 @@ async function readLedger(
   const addEarlier = (some: readonly LedgerEntry[]) => {
     for (const { amountMicroVnd } of some) earlierMicroVnd += amountMicroVnd;
   };
-  const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, { batchSize: 500 });
+  const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, {
+    batchSize: limits.listBatchRows,
+  });
   for await (const { value } of rows) {
     const day = vietnamDay(value.atMs);
     if (day > toDay) continue;

@@ -3,6 +3,7 @@
  * and figures: otherwise a cause could have moved money twice, or could do so again.
  */
 import type { AccountId, LedgerId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
@@ -19,7 +20,7 @@ export function ledgerFingerprint(entry: LedgerEntry): string {
 export async function ledgerDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<LedgerId, LedgerEntry>();
-  const page = { batchSize: 500 };
+  const page = { batchSize: limits.listBatchRows };
   for await (const { value } of kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, page)) {
     if (value.accountId === accountId) lines.set(value.ledgerId, value);
     else found.push(`the line ${value.ledgerId} names another account`);

@@ -25,7 +25,7 @@ export function isRefund(value: unknown): value is LedgerEntry {
 export async function refundDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<RequestId, LedgerEntry>();
-  const page = { batchSize: 500 };
+  const page = { batchSize: limits.listBatchRows };
   for await (const { value } of kv.list({ prefix: ledgerPrefix(accountId) }, page)) {
     if (!isRefund(value)) continue;
     const { ledgerId, requestId, operationId } = value;

@@ -3,6 +3,7 @@
  * rows move under it. `verify.ts` looks at suspects again.
  */
 import type { AccountId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
 import { decodeBatch } from "./batches.ts";
 import {
@@ -108,7 +109,9 @@ export class Scan {
     accountOf: (key: Deno.KvKey) => AccountId | undefined,
     read: (entry: Deno.KvEntry<unknown>) => void,
   ): Promise<void> {
-    for await (const entry of this.#kv.list<unknown>({ prefix }, { batchSize: 500 })) {
+    for await (
+      const entry of this.#kv.list<unknown>({ prefix }, { batchSize: limits.listBatchRows })
+    ) {
       const accountId = accountOf(entry.key);
       if (accountId !== undefined && !this.#isOurs(accountId)) continue;
       try {

@@ -45,8 +45,6 @@ export interface IndexQueueDeps {
   readonly pause: (delayMs: number) => Promise<void>;
 }
 
-const deletesPerCommit = 500;
-
 export class IndexQueue {
   readonly #deps: IndexQueueDeps;
   /** In the order in which their first receipt came; those whose try failed come last. */
@@ -161,7 +159,7 @@ export class IndexQueue {
     for (;;) {
       const done = this.#batches
         .filter((batch) => batch.left === 0 && batch.commit < checkpointedBefore)
-        .slice(0, deletesPerCommit);
+        .slice(0, limits.batchDeletesPerCommit);
       if (done.length === 0) return;
       const op = kv.atomic();
       for (const { commit } of done) op.delete(batchKey(instanceId, commit));

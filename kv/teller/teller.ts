@@ -36,9 +36,6 @@ export interface TellerOptions {
   readonly ttlMs: number;
 }
 
-/** Below this many times the largest recent reservation, a draw ahead is due. */
-const lowRoomFactor = 2n;
-
 export class LiveTeller implements Teller {
   readonly #kv: Deno.Kv;
   readonly #options: TellerOptions;
@@ -238,6 +235,6 @@ function fenceDeps(kv: Deno.Kv, { clock, ttlMs }: TellerOptions, patience: Patie
 }
 
 function isLow(lease: Lease): boolean {
-  return freeMicroVnd(lease) < lease.typicalMicroVnd * lowRoomFactor &&
+  return freeMicroVnd(lease) < lease.typicalMicroVnd * limits.lowRoomFactor &&
     lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
 }

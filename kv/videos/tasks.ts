@@ -32,16 +32,13 @@ function readPoll(stored: unknown): VideoPoll {
     : poll;
 }
 
-/**
- * The polls. Attempts are practically without end: a provider that does not answer is asked until the task's deadline,
- * and a failing store until it works again, since money hangs on it.
- */
+/** The polls. */
 export const videoPolls: OutboxQueue<VideoPoll> = {
   name: "video-polls",
   parse: readPoll,
   claimMs: limits.videoPollClaimMs,
-  maxAttempts: 1_000_000,
-  backoffMs: [2_000, 5_000, 15_000, 30_000, 60_000],
+  maxAttempts: limits.videoPollAttempts,
+  backoffMs: limits.videoPollPausesMs,
 };
 
 /** The row of the index of tasks that have not ended. */

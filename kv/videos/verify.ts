@@ -1,5 +1,6 @@
 /** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
 import type { AccountId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { isFinal, type VideoTask } from "../../core/video/task.ts";
 import {
@@ -28,7 +29,11 @@ export interface VideoProblem {
  * and the rows that change with it are read at one moment.
  */
 export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
-  for await (const { key, value } of kv.list({ prefix: allVideosPrefix() }, { batchSize: 500 })) {
+  for await (
+    const { key, value } of kv.list({ prefix: allVideosPrefix() }, {
+      batchSize: limits.listBatchRows,
+    })
+  ) {
     const accountId = accountOfKey(key);
     if (!isVideoTask(value)) {
       yield { accountId, kind: "video", detail: `${videoOf(key)}: not a task` };
@@ -43,7 +48,9 @@ export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
 
 /** Tasks that were paid and have not ended cannot be removed: one that is open but not there was lost. */
 async function* openWithoutTask(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
-  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, { batchSize: 500 });
+  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, {
+    batchSize: limits.listBatchRows,
+  });
   for await (const { key, value: { accountId } } of rows) {
     const id = videoOf(key);
     const [task, open] = await kv.getMany([videoKey(accountId, id), openVideoKey(id)]);

@@ -17,10 +17,11 @@ const accountBody = z.strictObject({ email: z.email().optional() });
 const creditBody = z.strictObject({
   vnd: z.string(),
   reason: z.string().min(limits.adminReasonCharsMin).max(limits.adminReasonChars),
-  operationId: z.string().min(limits.operationIdCharsMin).max(limits.operationIdChars).refine(
-    (id) => !isOwnOperationId(id),
-    "is the gateway's own (a bank notice is credited on the operator's pages); use another",
-  ),
+  operationId: z.string().min(limits.adminOperationIdCharsMin).max(limits.adminOperationIdChars)
+    .refine(
+      (id) => !isOwnOperationId(id),
+      "is the gateway's own (a bank notice is credited on the operator's pages); use another",
+    ),
 });
 
 /** Adds `/accounts` and, below an account, its balance and second factor. */
