@@ -34,6 +34,7 @@ export interface TellerOptions {
   readonly random: () => number;
   /** How long the instance counts as alive after its last commit. */
   readonly ttlMs: number;
+  readonly mostUnindexed: number;
 }
 
 export class LiveTeller implements Teller {
@@ -190,7 +191,7 @@ export class LiveTeller implements Teller {
   #admits(): boolean {
     return this.#closing === undefined && this.#pipeline.failure === undefined &&
       this.#unsettled < limits.unsettledCalls &&
-      this.#pipeline.index.length < limits.unindexedReceipts;
+      this.#pipeline.index.length < this.#options.mostUnindexed;
   }
 
   /** Waits for a draw, at most as long as a store call may take. */
