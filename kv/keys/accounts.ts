@@ -1,8 +1,6 @@
-/** Keys of accounts: the person. */
+/** Keys of accounts: the person. The password is a row of its own, so that reading an account never carries it. */
 import type { AccountId } from "../../core/ids.ts";
 import type { StoreKey } from "./store_key.ts";
-
-// Accounts: the person. The password is a row of its own, so that reading an account never carries it.
 
 export function accountsPrefix(): StoreKey {
   return ["account"];

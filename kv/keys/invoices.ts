@@ -1,9 +1,7 @@
-/** Keys of invoices and their files. */
+/** Keys of invoices: the request, with indexes per account and per order, and the attached file. */
 import type { AccountId, InvoiceId } from "../../core/ids.ts";
 import type { OrderCode } from "../../core/topup/order_code.ts";
 import type { StoreKey } from "./store_key.ts";
-
-// Invoices: the request, with indexes per account and per order (one invoice per order), and the attached file.
 
 export function invoicesPrefix(): StoreKey {
   return ["invoice"];

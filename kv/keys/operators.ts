@@ -1,8 +1,6 @@
-/** Keys of operators. */
+/** Keys of operators: what they did, what waits for a second one of them, and their second factor. */
 import type { AccountId, ApprovalId, AuditId } from "../../core/ids.ts";
 import type { StoreKey } from "./store_key.ts";
-
-// Operators: what they did, what waits for a second one of them, and their second factor.
 
 export function operatorAuditPrefix(): StoreKey {
   return ["operator_audit"];

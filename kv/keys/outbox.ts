@@ -1,7 +1,5 @@
-/** Keys of the outbox: work that must happen after a commit. */
+/** Keys of the outbox: work that must happen after a commit. One prefix per queue, rows in order of their due time. */
 import type { StoreKey } from "./store_key.ts";
-
-// Outbox: work that must happen after a commit. One prefix per queue, rows in order of their due time.
 
 export function outboxQueuePrefix(queue: string): StoreKey {
   return ["outbox", queue];

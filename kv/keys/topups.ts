@@ -1,9 +1,7 @@
-/** Keys of top-up orders. */
+/** Keys of top-up orders: by code, with an index per account and one of those still open (for near misses). */
 import type { AccountId } from "../../core/ids.ts";
 import type { OrderCode } from "../../core/topup/order_code.ts";
 import type { StoreKey } from "./store_key.ts";
-
-// Top-up orders: by code, with an index per account and one of those still open (for near misses).
 
 export function topupOrdersPrefix(): StoreKey {
   return ["topup_order"];

@@ -1,8 +1,6 @@
-/** Keys of video tasks. */
+/** Keys of video tasks: a task lies under its owner, so that a foreign id finds nothing. Open ones have an index. */
 import type { AccountId, VideoId } from "../../core/ids.ts";
 import type { StoreKey } from "./store_key.ts";
-
-// Videos: a task lies under its owner, so that a foreign id finds nothing. Open tasks have an index for the sweeper.
 
 export function allVideosPrefix(): StoreKey {
   return ["video"];
