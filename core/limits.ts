@@ -131,6 +131,12 @@ export const limits = {
   slownessHalfLifeMs: 30_000,
   /** The public status is read from the store this often at most, whoever asks. */
   statusCacheMs: 10_000,
+  /** The public status tells of this many hours … */
+  availabilityHours: 24,
+  /** … whose rows are kept a little longer than they are read … */
+  availabilityExpireMs: 26 * 3_600_000,
+  /** … and this many of them are read: instances × hours, and a restart is a new instance. */
+  availabilityRows: 10_000,
   /** Counts of availability are written this often. */
   availabilityEveryMs: 60_000,
   /** A p95 of fewer first outputs than this is a guess; hedging waits for it. */
@@ -266,6 +272,12 @@ export const limits = {
   unstreamedOutputTokens: 21_333,
   /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under a client's patience. */
   kvCallMs: 5_000,
+  /** First pause of a lost check-and-set: about one write. Doubled each time … */
+  casPauseMs: 1,
+  /** … up to this, since somebody waits for it. */
+  casPauseMaxMs: 50,
+  /** An operation id is a part of a key, whose bound is 2 KiB; the longest of ours has 60 characters. */
+  operationIdChars: 200,
   /** Tries of a check-and-set on a wallet. Credits and draws are rare, so losing this often means something is wrong. */
   walletWriteAttempts: 16,
   /** Wallets in one transfer: one check each beside the fence; denokv takes 10 checks per atomic. */
@@ -298,8 +310,18 @@ export const limits = {
   heartbeatMs: 15_000,
   /** What stays of a reaped instance, so that a sleeper that wakes learns what became of its last commit. */
   tombstoneMs: 24 * 60 * 60_000,
+  /** Ids of settled calls that are remembered, twice: a program error that settles a call twice does so soon. */
+  recentIdsPerGeneration: 10_000,
   /** Finished calls that wait for their commit. Beyond it no new call is admitted: memory stays bounded. */
   unsettledCalls: 20_000,
+  /** Below this many times the largest recent reservation a draw ahead is due. */
+  lowRoomFactor: 2n,
+  /** A draw ahead takes this many times what is needed … */
+  drawAheadFactor: 4n,
+  /** … and twice as much as the last one, if that was this short a time ago. */
+  frequentDrawMs: 2_000,
+  /** Batch rows deleted in one commit; the store takes 1,000 changes. */
+  batchDeletesPerCommit: 500,
   /** Lease rows in one checkpoint: well under a millisecond, so settlements in between do not wait. */
   leasesPerCheckpoint: 64,
   /** Pause of the indexer: receipts of one wallet share their rows' rewriting when they wait for each other. */
@@ -310,6 +332,10 @@ export const limits = {
   unindexedReceipts: 200_000,
   /** Rounds in a row without an answer of the store after which an instance calls itself unhealthy. */
   tellerFailures: 5,
+  /** First pause of a teller whose store did not answer, doubled each time … */
+  tellerPauseMs: 10,
+  /** … up to this: calls are refused until it is heard again. */
+  tellerPauseMaxMs: 2_000,
   /** How long closing waits for the store before it gives up what is left to the reaper. */
   tellerCloseMs: 10_000,
   /** Receipts per index commit: a page each at most, a few in practice. */
@@ -324,6 +350,12 @@ export const limits = {
   leaseIdleLongMs: 60_000,
   /** Accounts (or day sums) that verification keeps in memory in one pass over the store. */
   verifyRowsPerPass: 200_000,
+  /** Readings of one account in use before verification calls it moving. */
+  verifyAccountAttempts: 5,
+  /** Pauses in which accounts in use may come to rest, before each further look at them. */
+  verifyRestPausesMs: [200, 1_000, 3_000],
+  /** Receipts of an account that verification holds at a time. */
+  verifyReceiptsAtOnce: 1_000,
   /** Problems that a verification report lists; beyond it only their number. */
   verifyProblems: 1_000,
   /** Receipts or ledger lines on one page of a list. */
@@ -350,6 +382,8 @@ export const limits = {
   topupWriteAttempts: 20,
   /** Codes of one memo that are looked up: two are an accident, more are an attack. */
   codesPerMemo: 5,
+  /** Text of a memo by which movements are compared: banks cut theirs at 210 characters or sooner. */
+  comparedMemoChars: 200,
   /** Movements of one amount within three days that a newcomer is compared with: far above any real number. */
   comparedMovements: 50_000,
   /** Open orders searched for near misses of a broken memo. */
@@ -366,6 +400,8 @@ export const limits = {
   ordersPerInvoice: 5,
   /** PDF and XML of an invoice, and their corrections. */
   invoiceFiles: 6,
+  /** One part of such a file: a value holds 64 KiB; the rest is room for the store's own framing. */
+  invoiceFilePartBytes: 60_000,
   /** A signed invoice is under 500 KB. */
   invoiceFileBytes: 2 * 1024 * 1024,
   /** Images of one request (`n`): what the image API allows; bounds the price before it is looked up. */
@@ -377,6 +413,29 @@ export const limits = {
   /** Sides of an image in pixels: no model makes smaller or larger ones. */
   imageSideMin: 64,
   imageSideMax: 8_192,
+  /** A claim on a mail: far above the time that a mail server takes at its worst. */
+  mailClaimMs: 2 * 60_000,
+  /** Tries of one mail, with the pauses below over about six hours; a server that is down longer needs a person. */
+  mailAttempts: 8,
+  mailPausesMs: [
+    5_000,
+    30_000,
+    2 * 60_000,
+    10 * 60_000,
+    30 * 60_000,
+    2 * 3_600_000,
+    4 * 3_600_000,
+  ],
+  /** How long the link of a sign-up works: mail may wait a night … */
+  signUpMailMs: 24 * 3_600_000,
+  /** … that of a forgotten password: it opens an account that has money, and its owner waits for it … */
+  resetMailMs: 30 * 60_000,
+  /** … and that of a new address. */
+  changeEmailMailMs: 24 * 3_600_000,
+  /** A person needs a minute or two at an OpenID provider; ten leave room for a forgotten password there. */
+  signInFlowMs: 10 * 60_000,
+  /** Our tokens have 43 characters; longer texts are not looked up. */
+  secretTokenChars: 64,
   /** Patience with a mail server per step; the outbox tries again, so there is no need to wait long. */
   mailMs: 20_000,
   /** A form of the dashboard; the longest is a key with every model ticked. */
@@ -395,6 +454,18 @@ export const limits = {
   refusalChars: 16_384,
   /** A claim on a poll of a video task: twice the time that the poll itself may take, so no two run at once. */
   videoPollClaimMs: 60_000,
+  /**
+   * Tries of one poll, practically without end: a provider that does not answer is asked until the task's deadline, and
+   * a failing store until it works again, since money hangs on it.
+   */
+  videoPollAttempts: 1_000_000,
+  /** Pauses after polls that failed. */
+  videoPollPausesMs: [2_000, 5_000, 15_000, 30_000, 60_000],
+  /**
+   * Pauses after a provider did not know a task, for the first time in a row, the second, the third: new tasks take a
+   * moment to be everywhere. One that is unknown once more is lost.
+   */
+  unknownVideoPausesMs: [2_000, 5_000, 15_000],
   /** One question to a provider about a video task. */
   videoPollMs: 25_000,
   /** Polls of video tasks at the same time in one process. */
@@ -423,8 +494,32 @@ export const limits = {
   videoAnswerBytes: 1024 * 1024,
   /** Redirects followed from a provider to the store that holds a finished video. */
   videoContentRedirects: 3,
+  /** Text of a line of the operators' log: what was acted on … */
+  auditSubjectChars: 200,
+  /** … and why: a few sentences. */
+  auditDetailChars: 2_000,
   /** An operator shows a code once per working day and browser. */
   secondFactorMs: 12 * 3_600_000,
+  /** Accounts that `admin account list` shows: more than a terminal can be read for. */
+  adminAccountsListed: 1_000,
+  /** Dead letters that `admin outbox list` shows of each queue; what was revived or forgotten makes room for the rest. */
+  deadLettersListed: 1_000,
+  /** Rows that a reading of a whole kind fetches at a time: larger ones save nothing, smaller ones cost round trips. */
+  listBatchRows: 500,
+  /** Keys of one `getMany`: the store's own bound. */
+  keysPerRead: 10,
+  /** Name of a key made by the command line: a line of a list. */
+  adminKeyNameChars: 100,
+  /** Reason of a correction of a wallet: enough to say why … */
+  adminReasonCharsMin: 3,
+  /** … in a few sentences, which stand in the statement. */
+  adminReasonChars: 500,
+  /** Operation ids given by hand: too short a one would be used again by accident … */
+  adminOperationIdCharsMin: 8,
+  /** … and nobody types a longer one. */
+  adminOperationIdChars: 100,
+  /** What callers are told during maintenance: a sentence or two. */
+  maintenanceMessageChars: 500,
   /** Rows of one kind added up for the operator's overview: a second or two of reading. */
   operatorScanRows: 200_000,
   /** Bank notices read one by one for the overview. */

@@ -1,11 +1,8 @@
 /** The last day of availability, shared by all instances: each writes its own row per hour. */
 import type { InstanceId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import type { AvailabilityCounts } from "../core/routing/availability.ts";
 import { availabilityHourPrefix, availabilityKey } from "./keys.ts";
-
-const hoursKept = 24;
-/** A little longer than it is read. */
-const expireMs = (hoursKept + 2) * 3_600_000;
 
 /** Writes what an instance counted in an hour; each write replaces the former. */
 export async function writeAvailability(
@@ -14,18 +11,21 @@ export async function writeAvailability(
   hour: number,
   counts: AvailabilityCounts,
 ): Promise<void> {
-  await kv.set(availabilityKey(hour, instanceId), counts, { expireIn: expireMs });
+  await kv.set(availabilityKey(hour, instanceId), counts, {
+    expireIn: limits.availabilityExpireMs,
+  });
 }
 
 /** Reads the last day up to and with `hour`, as far as it was written; one entry per instance and hour. */
 export async function readAvailability(kv: Deno.Kv, hour: number): Promise<AvailabilityCounts[]> {
   const rows: AvailabilityCounts[] = [];
   const range = {
-    start: availabilityHourPrefix(hour - hoursKept + 1),
+    start: availabilityHourPrefix(hour - limits.availabilityHours + 1),
     end: availabilityHourPrefix(hour + 1),
   };
-  // Bounded by instances × hours; a restart is a new instance.
-  for await (const entry of kv.list<AvailabilityCounts>(range, { limit: 10_000 })) {
+  for await (
+    const entry of kv.list<AvailabilityCounts>(range, { limit: limits.availabilityRows })
+  ) {
     rows.push(entry.value);
   }
   return rows;

@@ -13,6 +13,7 @@ import {
   bankEventsByTimePrefix,
   bankReviewKey,
   bankReviewsPrefix,
+  noticeOfKey,
   unmatchedBankEventKey,
   unmatchedBankEventsPrefix,
 } from "./keys.ts";
@@ -166,11 +167,6 @@ export function changeBankEvent(
   else operation.delete(reviewKey);
 }
 
-function refOfKey(key: Deno.KvKey): BankEventRef {
-  const [source, id] = key.slice(-2);
-  return { source: source as BankSource, id: String(id) };
-}
-
 /** Notices that are written down but not yet matched, with the time they arrived. */
 export async function listUnmatched(
   kv: Deno.Kv,
@@ -178,13 +174,13 @@ export async function listUnmatched(
 ): Promise<{ ref: BankEventRef; receivedAtMs: number }[]> {
   const rows = kv.list<number>({ prefix: unmatchedBankEventsPrefix() }, { limit: count });
   return (await Array.fromAsync(rows)).map(({ key, value }) => ({
-    ref: refOfKey(key),
+    ref: noticeOfKey(key),
     receivedAtMs: value,
   }));
 }
 
 async function rowsOf(kv: Deno.Kv, keys: readonly Deno.KvKey[]): Promise<BankEventRow[]> {
-  const entries = await Promise.all(keys.map((key) => getBankEvent(kv, refOfKey(key))));
+  const entries = await Promise.all(keys.map((key) => getBankEvent(kv, noticeOfKey(key))));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 

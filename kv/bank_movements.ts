@@ -16,8 +16,9 @@ import {
 import { comparedReference } from "../core/topup/statement_reference.ts";
 import {
   bankMovementGuardKey,
+  bankMovementIdOf,
   bankMovementKey,
-  bankMovementsPrefix,
+  bankMovementsBetween,
   bankReferenceKey,
 } from "./keys.ts";
 
@@ -47,7 +48,7 @@ export function movementTraits(event: BankEvent): MovementTraits {
     time: event.time,
     reference: comparedReference(event.reference),
     codes: codesOfTexts([event.detectedCode, event.memo, event.fullText]),
-    memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, 200),
+    memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, limits.comparedMemoChars),
     ...(event.importId !== undefined && { importId: event.importId }),
   };
 }
@@ -66,13 +67,13 @@ export async function searchMovement(
   const traits = movementTraits(event);
   // The guard is read first: whatever is added after this read makes the write fail.
   const guard = await kv.get<number>(bankMovementGuardKey(account, direction, amountMicroVnd));
-  const prefix = bankMovementsPrefix(account, direction, amountMicroVnd);
-  const rows = kv.list<KnownMovement>({
-    start: [...prefix, event.time.atMs - movementWindowMs],
-    end: [...prefix, event.time.atMs + movementWindowMs + 1],
-  }, { limit: limits.comparedMovements });
+  const near = bankMovementsBetween(account, direction, amountMicroVnd, {
+    fromMs: event.time.atMs - movementWindowMs,
+    toMs: event.time.atMs + movementWindowMs,
+  });
+  const rows = kv.list<KnownMovement>(near, { limit: limits.comparedMovements });
   const known = new Map<string, StoredMovement>();
-  for await (const entry of rows) known.set(JSON.stringify(entry.key.slice(4)), stored(entry));
+  for await (const entry of rows) known.set(bankMovementIdOf(entry.key), stored(entry));
   let referenceIsFree = false;
   if (traits.reference !== "") {
     const key = bankReferenceKey(account, direction, amountMicroVnd, traits.reference);
@@ -80,7 +81,7 @@ export async function searchMovement(
     referenceIsFree = pointer.value === null;
     const entry = pointer.value === null ? undefined : await kv.get<KnownMovement>(pointer.value);
     if (entry !== undefined && entry.value !== null) {
-      known.set(JSON.stringify(entry.key.slice(4)), stored(entry));
+      known.set(bankMovementIdOf(entry.key), stored(entry));
     }
   }
   const verdict = compareMovement(traits, [...known.values()]);

@@ -5,7 +5,8 @@
  */
 import { invariant } from "../core/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
-import { batchesOfPrefix, batchesPrefix } from "./keys.ts";
+import { limits } from "../core/limits.ts";
+import { batchesOfPrefix, batchesPrefix, batchOf } from "./keys.ts";
 
 /** What a commit took from one wallet's lease. */
 export interface BatchPart {
@@ -33,21 +34,21 @@ export function encodeBatch(parts: Iterable<BatchPart>): string {
 
 /** @throws {InvariantError} if the row is not a batch */
 export function decodeBatch(entry: Deno.KvEntry<unknown>): Batch {
-  const [, instanceId, commit] = entry.key;
-  invariant(typeof entry.value === "string" && typeof commit === "number", "not a batch row");
+  const { instanceId, commit } = batchOf(entry.key);
+  invariant(typeof entry.value === "string" && Number.isInteger(commit), "not a batch row");
   const rows = JSON.parse(entry.value) as [AccountId, string, RequestId[]][];
   const parts = rows.map(([accountId, charged, requestIds]) => {
     const chargedMicroVnd = BigInt(charged);
     invariant(chargedMicroVnd >= 0n, "a batch never charges less than nothing");
     return { accountId, chargedMicroVnd, requestIds };
   });
-  return { key: entry.key, instanceId: instanceId as InstanceId, commit, parts };
+  return { key: entry.key, instanceId, commit, parts };
 }
 
 /** The batches that are still there, of one instance or of all, in the order they were committed. */
 export async function* listBatches(kv: Deno.Kv, instanceId?: InstanceId): AsyncGenerator<Batch> {
   const prefix = instanceId === undefined ? batchesPrefix() : batchesOfPrefix(instanceId);
-  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: 100 })) {
+  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: limits.listBatchRows })) {
     yield decodeBatch(entry);
   }
 }

@@ -1,4 +1,5 @@
 /** Compare-and-set in a bounded loop. Losing every try is an expected outcome, so it is a value. */
+import { limits } from "../core/limits.ts";
 
 /** One try: `"again"` when a check failed and the rows must be read anew, or the final answer. */
 export type CasStep<Result> = { readonly done: Result } | "again";
@@ -11,9 +12,6 @@ export interface CasOptions {
   /** 0 ≤ x < 1. */
   readonly random?: () => number;
 }
-
-const firstDelayMs = 1;
-const longestDelayMs = 50;
 
 function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -42,7 +40,7 @@ export async function compareAndSet<Result>(
   const random = options.random ?? Math.random;
   for (let attempt = 0; attempt < options.attempts; attempt++) {
     if (attempt > 0) {
-      await pause(random() * Math.min(longestDelayMs, firstDelayMs * 2 ** attempt));
+      await pause(random() * Math.min(limits.casPauseMaxMs, limits.casPauseMs * 2 ** attempt));
     }
     const outcome = await step(attempt);
     if (outcome !== "again") return outcome;

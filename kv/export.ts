@@ -1,11 +1,14 @@
 /**
- * The whole store as JSON lines, one record each: for backups, audits and moving house.
+ * The whole store as JSON lines, one record each: for audits, evidence and moving house. Amounts are decimal strings of
+ * µVND, bytes are base64.
  *
- * Only what is listed here leaves the store, and secrets are not: no password, session, token, second factor or key
- * hash, and of an API key neither the sealed text nor its hashes. Amounts are decimal strings of µVND.
+ * Each kind of row is decided on here, so that none is forgotten: it leaves, or it is named with the reason why not. No
+ * secret leaves: who reads the file can neither sign in, nor call, nor open what is sealed.
  */
+import { limits } from "../core/limits.ts";
 import { decodeBatch } from "./batches.ts";
-import { aggregatePrefix } from "./keys.ts";
+import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./keys.ts";
+import { withoutSignUpSecrets } from "./mail.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
 
 interface ExportedRecord {
@@ -13,33 +16,88 @@ interface ExportedRecord {
   readonly value: unknown;
 }
 
-/** What may leave, by the first part of the key. The function says what of it. */
-const exported: Readonly<Record<string, (entry: Deno.KvEntry<unknown>) => ExportedRecord[]>> = {
+/** Says what of a row leaves. */
+type Exported = (entry: Deno.KvEntry<unknown>) => ExportedRecord[];
+
+/**
+ * Why a kind of row stays. `secret`: it opens something, or would help to guess what does. `repeated`: an index; other
+ * records say the same. `passing`: counters and rights that mean something to the running instances only.
+ */
+export type StayingReason = "secret" | "repeated" | "passing";
+
+const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   account: whole,
+  account_by_email: "repeated",
+  account_by_identity: "repeated",
+  account_password: "secret",
+  account_session: "secret",
+  active_api_keys: "repeated",
   api_key: ({ key, value }) => [{ key, value: without(value, ["hash", "sealed", "previous"]) }],
+  api_key_by_hash: "secret",
+  approval: whole,
+  approval_of_form: whole,
+  availability: "passing",
   bank_event: whole,
+  bank_event_by_time: "repeated",
   bank_event_unmatched: whole,
   bank_movement: whole,
+  bank_movement_guard: "passing",
+  bank_reference: "repeated",
   bank_review: whole,
+  bank_unreadable: whole,
+  bank_unreadable_closed: whole,
+  control: whole,
+  indexer: "passing",
   instance: whole,
   invoice: whole,
+  invoice_by_account: "repeated",
+  invoice_file: whole,
+  invoice_of_order: whole,
   invoice_profile: whole,
   lease: whole,
   ledger: whole,
+  ledger_operation: "repeated",
+  low_balance_watch: "repeated",
+  mail_token: "secret",
   operator_audit: whole,
-  refunded: whole,
+  operator_session: "secret",
+  outbox: work,
+  outbox_dead: work,
+  rate_limit: "passing",
   receipt: (entry) =>
-    decodeSheet(entry).map((receipt) => ({ key: ["receipt", receipt.requestId], value: receipt })),
+    decodeSheet(entry).map((receipt) => ({
+      key: receiptSheetKey(receipt.requestId),
+      value: receipt,
+    })),
+  receipts_of: "repeated",
+  refunded: whole,
+  second_factor: "secret",
+  session: "secret",
   settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],
+  sign_in_flow: "secret",
+  topup_by_account: "repeated",
+  topup_open: "repeated",
   topup_order: whole,
   topup_payment: whole,
   usage: whole,
   video: whole,
+  video_open: "repeated",
   wallet: whole,
 };
 
+/** Why rows of this kind are not in the export; `undefined` if they are. */
+export function stayingReason(kind: RowKind): StayingReason | undefined {
+  const decision = decisions[kind];
+  return typeof decision === "string" ? decision : undefined;
+}
+
 function whole({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
   return [{ key, value }];
+}
+
+function work({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
+  if (typeof value !== "object" || value === null || !("payload" in value)) return [{ key, value }];
+  return [{ key, value: { ...value, payload: withoutSignUpSecrets(value.payload) } }];
 }
 
 function without(value: unknown, fields: readonly string[]): unknown {
@@ -72,11 +130,13 @@ function plain(_field: string, value: unknown): unknown {
  * ```
  */
 export async function* exportRecords(kv: Deno.Kv): AsyncGenerator<string> {
-  for (const prefix of Object.keys(exported).sort()) {
-    const recordsOf = exported[prefix];
-    if (!recordsOf) continue;
+  for (const kind of rowKinds) {
+    const recordsOf = decisions[kind];
+    if (typeof recordsOf === "string") continue;
     for await (
-      const entry of kv.list<unknown>({ prefix: aggregatePrefix(prefix) }, { batchSize: 500 })
+      const entry of kv.list<unknown>({ prefix: rowsOfKindPrefix(kind) }, {
+        batchSize: limits.listBatchRows,
+      })
     ) {
       for (const { key, value } of recordsOf(entry)) {
         yield `${JSON.stringify({ key, value }, plain)}\n`;

@@ -7,9 +7,6 @@ import { getInvoice, setInvoiceFiles } from "./invoices.ts";
 import { invoiceFileChunkKey, invoiceFilePrefix } from "./keys.ts";
 import type { Operator } from "./operator_audit.ts";
 
-/** A value holds 64 KiB; the rest is room for the store's own framing. */
-const partBytes = 60_000;
-
 export type AttachResult =
   | { readonly ok: true; readonly file: InvoiceFile }
   | { readonly ok: false; readonly why: "missing" | "type" | "size" | "count" | "busy" };
@@ -47,9 +44,10 @@ export async function attachInvoiceFile(
   if (entry.value === null) return { ok: false, why: "missing" };
   if (entry.value.files.length >= limits.invoiceFiles) return { ok: false, why: "count" };
   const fileId = (await hashSecret("invoice_file", newSecretToken())).slice(0, 24);
-  const parts = Math.ceil(input.bytes.length / partBytes);
+  const parts = Math.ceil(input.bytes.length / limits.invoiceFilePartBytes);
   for (let part = 0; part < parts; part++) {
-    const slice = input.bytes.slice(part * partBytes, (part + 1) * partBytes);
+    const from = part * limits.invoiceFilePartBytes;
+    const slice = input.bytes.slice(from, from + limits.invoiceFilePartBytes);
     await kv.set(invoiceFileChunkKey(input.id, fileId, part), slice);
   }
   const file: InvoiceFile = {

@@ -22,6 +22,7 @@ import {
   accountInvoiceKey,
   accountInvoicesPrefix,
   invoiceKey,
+  invoiceOf,
   invoiceProfileKey,
   invoicesPrefix,
 } from "./keys.ts";
@@ -91,21 +92,12 @@ export async function requestInvoice(kv: Deno.Kv, input: NewInvoice): Promise<Ne
   return result.ok ? { ok: true, invoice } : { ok: false, why: "busy" };
 }
 
-/** The buyer of the last request (or of the account's settings), to fill the next form. */
+/** The buyer of the last request, to fill the next form. */
 export async function getInvoiceProfile(
   kv: Deno.Kv,
   accountId: AccountId,
 ): Promise<InvoiceBuyer | undefined> {
   return (await kv.get<InvoiceBuyer>(invoiceProfileKey(accountId))).value ?? undefined;
-}
-
-/** Keeps the buyer of the account's settings. Requests that exist do not change. */
-export async function saveInvoiceProfile(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  buyer: InvoiceBuyer,
-): Promise<void> {
-  await kv.set(invoiceProfileKey(accountId), buyer);
 }
 
 export async function getInvoice(
@@ -125,7 +117,7 @@ export async function listAccountInvoices(
     limit: count,
     reverse: true,
   });
-  const ids = (await Array.fromAsync(rows)).map(({ key }) => key.at(-1) as InvoiceId);
+  const ids = (await Array.fromAsync(rows)).map(({ key }) => invoiceOf(key));
   const entries = await Promise.all(ids.map((id) => getInvoice(kv, id)));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }

@@ -10,8 +10,8 @@ import type { Clock } from "../core/clock.ts";
 import type { ApiKeyId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
+import { vietnamDay } from "../core/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
-import { vietnamDay } from "./rollups.ts";
 import type { Reservation, ReserveResult, Teller } from "./teller/mod.ts";
 import { netCostMicroVnd, readUsage } from "./usage.ts";
 

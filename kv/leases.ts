@@ -7,7 +7,7 @@
  */
 import { invariant } from "../core/assert.ts";
 import type { AccountId, InstanceId } from "../core/ids.ts";
-import { leasesOfPrefix } from "./keys.ts";
+import { leaseOf, leasesOfPrefix } from "./keys.ts";
 
 /** The stored value. */
 export interface LeaseValue {
@@ -29,18 +29,18 @@ export interface LeaseRow extends LeaseValue {
  * @throws {InvariantError} if it is negative or not a lease at all
  */
 export function leaseRow(entry: Deno.KvEntry<unknown>): LeaseRow {
-  const [, accountId, instanceId] = entry.key;
+  const { accountId, instanceId } = leaseOf(entry.key);
   const { value } = entry;
   invariant(
     typeof value === "object" && value !== null && "remainingMicroVnd" in value &&
       typeof value.remainingMicroVnd === "bigint" && "asOfCommit" in value &&
       typeof value.asOfCommit === "number",
-    `lease of ${String(accountId)}: not a lease`,
+    `lease of ${accountId}: not a lease`,
   );
-  invariant(value.remainingMicroVnd >= 0n, `lease of ${String(accountId)}: negative`);
+  invariant(value.remainingMicroVnd >= 0n, `lease of ${accountId}: negative`);
   return {
-    accountId: accountId as AccountId,
-    instanceId: instanceId as InstanceId,
+    accountId,
+    instanceId,
     remainingMicroVnd: value.remainingMicroVnd,
     asOfCommit: value.asOfCommit,
     versionstamp: entry.versionstamp,

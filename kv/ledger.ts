@@ -66,8 +66,6 @@ export type MovementResult =
   /** A check of the caller failed, or the wallet changed too often: nothing moved. */
   | { readonly status: "conflict" };
 
-const operationIdChars = 200;
-
 /** What the operation ids of the gateway's own movements begin with: notices, adjustments, refunds, demo money. */
 const ownOperationPrefixes = ["in:", "adj:", "refund:", "demo:"];
 
@@ -129,7 +127,7 @@ async function move(
   const { accountId, kind, operationId, reason, atMs, requestId } = movement;
   invariant(movement.amountMicroVnd > 0n, "a movement moves more than nothing");
   invariant(
-    operationId.length > 0 && operationId.length <= operationIdChars,
+    operationId.length > 0 && operationId.length <= limits.operationIdChars,
     "an operation id has 1 to 200 characters",
   );
   const entry: LedgerEntry = {
@@ -200,14 +198,6 @@ function repeated(earlier: LedgerEntry, entry: LedgerEntry): MovementResult {
     earlier.amountMicroVnd === entry.amountMicroVnd && earlier.kind === entry.kind &&
     earlier.requestId === entry.requestId;
   return { status: same ? "duplicate" : "mismatch", entry: earlier };
-}
-
-/** What an operation id did, if anything. */
-export async function findMovement(
-  kv: Deno.Kv,
-  operationId: string,
-): Promise<LedgerEntry | undefined> {
-  return (await kv.get<LedgerEntry>(ledgerOperationKey(operationId))).value ?? undefined;
 }
 
 export interface LedgerPage {

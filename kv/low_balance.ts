@@ -1,7 +1,7 @@
 /** One mail when a balance falls below the mark that the owner set; the next one only after it was above again. */
 import type { AccountId } from "../core/ids.ts";
 import { type Account, updateAccount } from "./accounts.ts";
-import { accountKey, lowBalanceWatchPrefix } from "./keys.ts";
+import { accountKey, accountOfKey, lowBalanceWatchPrefix } from "./keys.ts";
 import { addMail } from "./mail.ts";
 
 /** What the check needs of the world. */
@@ -17,7 +17,7 @@ export async function warnOfLowBalances(world: LowBalanceWorld): Promise<number>
   let queued = 0;
   const watches = world.kv.list<bigint>({ prefix: lowBalanceWatchPrefix() });
   for await (const { key, value: markMicroVnd } of watches) {
-    const entry = await world.kv.get<Account>(accountKey(key[1] as AccountId));
+    const entry = await world.kv.get<Account>(accountKey(accountOfKey(key)));
     if (entry.value === null) continue;
     const { id, lowBalanceMailedAtMs } = entry.value;
     const balanceMicroVnd = await world.balanceOf(id);

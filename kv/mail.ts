@@ -1,15 +1,25 @@
 /** The queue of mails. A mail is added in the atomic of what it tells about, and sent by a worker with retries. */
+import { limits } from "../core/limits.ts";
 import { type MailJob, mailJobSchema } from "../core/mail/mail_job.ts";
 import { addToOutbox, type OutboxQueue } from "./outbox.ts";
 
-/** Eight tries over about six hours; a mail server that is down longer than that needs a person. */
 export const mailQueue: OutboxQueue<MailJob> = {
   name: "mail",
   parse: (stored) => mailJobSchema.parse(stored),
-  claimMs: 2 * 60_000,
-  maxAttempts: 8,
-  backoffMs: [5_000, 30_000, 2 * 60_000, 10 * 60_000, 30 * 60_000, 2 * 3_600_000, 4 * 3_600_000],
+  claimMs: limits.mailClaimMs,
+  maxAttempts: limits.mailAttempts,
+  backoffMs: limits.mailPausesMs,
 };
+
+/**
+ * A payload as it may be shown or leave the store. The mail of a sign-up carries hashes of the password and of the
+ * browser, since there is no account yet that could have them.
+ */
+export function withoutSignUpSecrets(payload: unknown): unknown {
+  if (typeof payload !== "object" || payload === null) return payload;
+  const secrets = ["passwordHash", "browserHash"];
+  return Object.fromEntries(Object.entries(payload).filter(([field]) => !secrets.includes(field)));
+}
 
 /**
  * Adds a mail to an atomic that the caller commits. Call `wakeUp.hint(mailQueue.name)` afterwards to send it at once.

@@ -1,5 +1,6 @@
 /** What operators did. Every act of an operator writes its line in the same commit as the act itself. */
 import { type AccountId, type AuditId, newId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "./keys.ts";
 
 /** The acts that are logged. */
@@ -71,8 +72,8 @@ export function addAuditLine(
     operatorEmail: operator.email,
     atMs: line.atMs,
     act: line.act,
-    subject: line.subject.slice(0, 200),
-    detail: line.detail.slice(0, 2_000),
+    subject: line.subject.slice(0, limits.auditSubjectChars),
+    detail: line.detail.slice(0, limits.auditDetailChars),
   };
   operation.set(operatorAuditKey(id), row);
 }

@@ -1,19 +1,21 @@
 /** Figures for the operator's overview. Read by scans within a bound; sums over a live store, so right to a moment. */
 import { limits } from "../core/limits.ts";
+import { vietnamDay } from "../core/vietnam_time.ts";
 import { type BankEventRow, getBankEvent } from "./bank_events.ts";
-import type { BankSource } from "../core/topup/bank_event.ts";
 import {
-  bankEventsByTimePrefix,
+  accountOfKey,
+  bankEventsSince,
+  daySumCellOf,
   leasesPrefix,
+  noticeOfKey,
   refundSumsPrefix,
   rollupsPrefix,
   walletsPrefix,
 } from "./keys.ts";
 import { leaseRow } from "./leases.ts";
 import { refundSum } from "./refunds.ts";
-import { usageSum, vietnamDay } from "./rollups.ts";
+import { usageSum } from "./rollups.ts";
 import { walletRow } from "./wallets.ts";
-import type { AccountId } from "../core/ids.ts";
 
 /** Sums of money of the whole service. */
 export interface OperatorFigures {
@@ -46,14 +48,14 @@ export async function readOperatorFigures(kv: Deno.Kv, nowMs: number): Promise<O
   };
 }
 
-const scan = { limit: limits.operatorScanRows, batchSize: 500 };
+const scan = { limit: limits.operatorScanRows, batchSize: limits.listBatchRows };
 
 async function readLiability(kv: Deno.Kv) {
   let sum = 0n;
   let wallets = 0;
   let leases = 0;
   for await (const entry of kv.list<unknown>({ prefix: walletsPrefix() }, scan)) {
-    sum += walletRow(entry.key[1] as AccountId, entry).availableMicroVnd;
+    sum += walletRow(accountOfKey(entry.key), entry).availableMicroVnd;
     wallets++;
   }
   for await (const entry of kv.list<unknown>({ prefix: leasesPrefix() }, scan)) {
@@ -93,7 +95,7 @@ async function sumOfDays(
   let rows = 0;
   for await (const entry of kv.list<unknown>({ prefix }, scan)) {
     rows++;
-    const day = String(entry.key[2]);
+    const { day } = daySumCellOf(entry.key);
     if (day < monthStart) continue;
     const amountMicroVnd = amountOf(entry);
     month += amountMicroVnd;
@@ -103,17 +105,12 @@ async function sumOfDays(
 }
 
 async function readCredited(kv: Deno.Kv, sinceMs: number) {
-  const prefix = bankEventsByTimePrefix();
-  const rows = kv.list({ prefix, start: [...prefix, sinceMs] }, {
-    limit: limits.operatorScanEvents,
-  });
+  const rows = kv.list(bankEventsSince(sinceMs), { limit: limits.operatorScanEvents });
   let sum = 0n;
   let count = 0;
   for await (const { key } of rows) {
     count++;
-    const [source, id] = key.slice(-2);
-    const row: BankEventRow | null =
-      (await getBankEvent(kv, { source: source as BankSource, id: String(id) })).value;
+    const row: BankEventRow | null = (await getBankEvent(kv, noticeOfKey(key))).value;
     if (row?.state.kind === "credited") sum += row.event.amountMicroVnd;
   }
   return { sum, partial: count >= limits.operatorScanEvents };

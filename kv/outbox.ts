@@ -8,7 +8,7 @@
  *
  * Nothing here needs KV queues: those exist on a local store only (see `outbox_wake_up.ts` for their use as a hint).
  */
-import { outboxQueuePrefix, outboxRowKey } from "./keys.ts";
+import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "./keys.ts";
 
 /** One kind of work. A constant of the module that owns the work. */
 export interface OutboxQueue<Payload> {
@@ -78,9 +78,6 @@ export async function nextDueAtMs<Payload>(
   queue: OutboxQueue<Payload>,
 ): Promise<number | undefined> {
   const rows = kv.list({ prefix: outboxQueuePrefix(queue.name) }, { limit: 1 });
-  for await (const { key } of rows) {
-    const dueAtMs = key.at(-2);
-    return typeof dueAtMs === "number" ? dueAtMs : undefined;
-  }
+  for await (const { key } of rows) return outboxRowOf(key).dueAtMs;
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** Work on rows of the outbox: a row is claimed, and then done, postponed or tried again, by one worker at a time. */
 import { invariant } from "../core/assert.ts";
 import { limits } from "../core/limits.ts";
-import { outboxQueuePrefix, outboxRowKey } from "./keys.ts";
+import { outboxDueSelector, outboxRowKey, outboxRowOf } from "./keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
 import { bury } from "./outbox_dead_letters.ts";
 
@@ -34,9 +34,8 @@ export async function claimDue<Payload>(
 ): Promise<OutboxClaim<Payload>[]> {
   const { nowMs } = options;
   const count = Math.min(options.count, limits.outboxClaims);
-  const prefix = outboxQueuePrefix(queue.name);
   const due = await Array.fromAsync(
-    kv.list({ prefix, end: [...prefix, Math.floor(nowMs) + 1] }, { limit: count }),
+    kv.list(outboxDueSelector(queue.name, nowMs), { limit: count }),
   );
   const claims: OutboxClaim<Payload>[] = [];
   for (const entry of due) {
@@ -52,7 +51,7 @@ async function claimRow<Payload>(
   entry: Deno.KvEntry<unknown>,
   nowMs: number,
 ): Promise<OutboxClaim<Payload> | undefined> {
-  const id = String(entry.key.at(-1));
+  const { id } = outboxRowOf(entry.key);
   const stored = entry.value;
   const move = kv.atomic().check(entry).delete(entry.key);
   if (!isStoredRow(stored)) {

@@ -53,14 +53,22 @@ export async function listDeadLetters<Payload>(
   return letters;
 }
 
-/** Puts a dead letter back into its queue, due at once, with fresh attempts. `false` if there is none of that id. */
+/**
+ * Puts a dead letter back into its queue, due at once, with fresh attempts. `unreadable`: it would die again at once, so
+ * it is left where it is. `busy`: somebody else has just revived or removed it.
+ */
 export async function reviveDeadLetter<Payload>(
   kv: Deno.Kv,
   queue: OutboxQueue<Payload>,
   options: { readonly id: string; readonly nowMs: number },
-): Promise<boolean> {
+): Promise<"revived" | "missing" | "unreadable" | "busy"> {
   const entry = await kv.get(outboxDeadKey(queue.name, options.id));
-  if (!isDeadLetter(entry.value)) return false;
+  if (!isDeadLetter(entry.value)) return "missing";
+  try {
+    queue.parse(entry.value.payload);
+  } catch {
+    return "unreadable";
+  }
   const row: StoredOutboxRow = {
     payload: entry.value.payload,
     createdAtMs: entry.value.createdAtMs,
@@ -68,5 +76,16 @@ export async function reviveDeadLetter<Payload>(
   };
   const result = await kv.atomic().check(entry).delete(entry.key)
     .set(outboxRowKey(queue.name, options.nowMs, options.id), row).commit();
-  return result.ok;
+  return result.ok ? "revived" : "busy";
+}
+
+/** Removes a dead letter for good. `false` if there is none of that id. */
+export async function forgetDeadLetter<Payload>(
+  kv: Deno.Kv,
+  queue: OutboxQueue<Payload>,
+  id: string,
+): Promise<boolean> {
+  const entry = await kv.get(outboxDeadKey(queue.name, id));
+  if (entry.versionstamp === null) return false;
+  return (await kv.atomic().check(entry).delete(entry.key).commit()).ok;
 }

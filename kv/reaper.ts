@@ -11,7 +11,15 @@ import { limits } from "../core/limits.ts";
 import { type Batch, listBatches } from "./batches.ts";
 import { compareAndSet } from "./cas.ts";
 import { writeIndex } from "./index_write.ts";
-import { indexerKey, instanceKey, instancesPrefix, leaseKey, leasesPrefix } from "./keys.ts";
+import {
+  indexerKey,
+  instanceKey,
+  instanceOf,
+  instancesPrefix,
+  leaseKey,
+  leaseOf,
+  leasesPrefix,
+} from "./keys.ts";
 import { type LeaseRow, leaseRow } from "./leases.ts";
 import { readReceipts } from "./receipts.ts";
 import { chunkGroups, groupReceipts } from "./rollup_group.ts";
@@ -52,7 +60,7 @@ export async function reapExpiredInstances(
   const unfinished: { instanceId: InstanceId; reason: string }[] = [];
   let reaped = 0;
   for await (const entry of kv.list<FenceValue>({ prefix: instancesPrefix() })) {
-    const instanceId = entry.key[1] as InstanceId;
+    const instanceId = instanceOf(entry.key);
     try {
       if (await reapOne(kv, instanceId, entry, nowMs, options)) reaped++;
     } catch (error) {
@@ -113,7 +121,7 @@ async function takeFence(
   const { value: { commit }, key } = entry;
   const taken: FenceValue = { state: "reaped", commit, reapedAtMs: nowMs };
   const result = await kv.atomic().check(entry).set(key, taken)
-    .delete(indexerKey(key[1] as InstanceId)).commit();
+    .delete(indexerKey(instanceOf(key))).commit();
   return result.ok;
 }
 
@@ -151,7 +159,7 @@ async function chargesByAccount(
 async function returnLeases(kv: Deno.Kv, instanceId: InstanceId): Promise<void> {
   const charges = await chargesByAccount(kv, instanceId);
   for await (const entry of kv.list<unknown>({ prefix: leasesPrefix() })) {
-    if (entry.key[2] !== instanceId) continue;
+    if (leaseOf(entry.key).instanceId !== instanceId) continue;
     const lease = leaseRow(entry);
     const later = (charges.get(lease.accountId) ?? [])
       .filter(({ commit }) => commit > lease.asOfCommit);

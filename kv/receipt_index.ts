@@ -7,7 +7,7 @@
  */
 import { invariant } from "../core/assert.ts";
 import type { AccountId, RequestId } from "../core/ids.ts";
-import { receiptPageKey, receiptPagesPrefix } from "./keys.ts";
+import { newestOnPage, receiptPageKey, receiptPagesPrefix } from "./keys.ts";
 
 /** `req_` and seven of the nine digits of the time: 36² ms. */
 const bucketChars = 11;
@@ -46,9 +46,8 @@ export function writePages(op: Deno.AtomicOperation, calls: Iterable<CallsOfAcco
 
 /** @throws {InvariantError} if the row is not a page */
 export function pageIds({ key, value }: Deno.KvEntry<unknown>): RequestId[] {
-  const newest = key[2];
-  invariant(typeof value === "string" && typeof newest === "string", "not a page of receipts");
-  const bucket = bucketOf(newest);
+  invariant(typeof value === "string", "not a page of receipts");
+  const bucket = bucketOf(newestOnPage(key));
   return value.split(",").map((rest) => `${bucket}${rest}` as RequestId);
 }
 
@@ -71,7 +70,7 @@ export async function* listIndexed(
   };
   for await (const entry of kv.list<unknown>(selector, { reverse: true })) {
     const page = pageIds(entry);
-    const next = bucketOf(String(entry.key[2]));
+    const next = bucketOf(newestOnPage(entry.key));
     if (next !== bucket) yield* inOrder();
     bucket = next;
     ids.push(...page);

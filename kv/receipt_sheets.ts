@@ -10,7 +10,7 @@ import { invariant } from "../core/assert.ts";
 import type { RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
-import { receiptSheetKey } from "./keys.ts";
+import { newestOnSheet, receiptSheetKey } from "./keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
 
 /** `req_` and eight of the nine digits of the time. */
@@ -64,9 +64,9 @@ export function decodeSheet({ key, value }: Deno.KvEntry<unknown>): Receipt[] {
   invariant(typeof value === "string", "not a sheet of receipts");
   const rows: unknown = JSON.parse(value);
   invariant(Array.isArray(rows), "not a sheet of receipts");
+  const newest = newestOnSheet(key);
   // The first form of the row: one receipt, bare, its id in the key.
-  if (typeof rows[0] === "number") return [decodeReceipt(key[1] as RequestId, rows)];
-  const newest = key[1] as RequestId;
+  if (typeof rows[0] === "number") return [decodeReceipt(newest, rows)];
   return rows.map((row) => {
     invariant(Array.isArray(row) && typeof row[0] === "string", "not a sheet of receipts");
     const requestId = row[0] as RequestId;
@@ -84,9 +84,6 @@ function sheetsFrom(requestId: RequestId): Deno.KvListSelector {
   };
 }
 
-/** The store's bound for one `getMany`. */
-const keysPerRead = 10;
-
 /**
  * The receipts of these calls that exist, by id. Sheets of one receipt, the usual case, are read by their key, ten at
  * a time; what is not found like that is looked for in its bucket.
@@ -102,8 +99,8 @@ export async function readSheets(
       if (wanted.has(receipt.requestId)) found.set(receipt.requestId, receipt);
     }
   };
-  for (let at = 0; at < requestIds.length; at += keysPerRead) {
-    const some = requestIds.slice(at, at + keysPerRead).filter((id) => !found.has(id));
+  for (let at = 0; at < requestIds.length; at += limits.keysPerRead) {
+    const some = requestIds.slice(at, at + limits.keysPerRead).filter((id) => !found.has(id));
     if (some.length === 0) continue;
     for (const entry of await kv.getMany<unknown[]>(some.map(receiptSheetKey))) {
       if (entry.versionstamp !== null) take(entry);

@@ -7,10 +7,11 @@
  */
 import { invariant } from "../core/assert.ts";
 import type { AccountId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
-import { ledgerOperationKey, refundSumDayKey, refundSumKey } from "./keys.ts";
+import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "./keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
-import { type DayRange, endOfDays, type RollupCell, rollupCell, rollupCellOf } from "./rollups.ts";
+import { type DayRange, endOfDays, type RollupCell, rollupCell } from "./rollups.ts";
 
 /** The stored sum. */
 interface RefundSum {
@@ -94,13 +95,10 @@ export async function readRefunds(
     end: refundSumDayKey(accountId, endOfDays(toDay)),
   };
   for await (const entry of kv.list(selector)) {
-    rows.push({ ...rollupCellOf(entry.key), refundedMicroVnd: refundSum(entry) });
+    rows.push({ ...daySumCellOf(entry.key), refundedMicroVnd: refundSum(entry) });
   }
   return rows;
 }
-
-/** The store's bound for one `getMany`. */
-const keysPerRead = 10;
 
 /**
  * The refunds of these calls, by request id. Only videos can be refunded: other calls are paid when their result is
@@ -113,8 +111,8 @@ export async function readRefundsOf(
   const ids = receipts.filter(({ kind, costMicroVnd }) => kind === "video" && costMicroVnd > 0n)
     .map(({ requestId }) => requestId);
   const found = new Map<RequestId, LedgerEntry>();
-  for (let at = 0; at < ids.length; at += keysPerRead) {
-    const keys = ids.slice(at, at + keysPerRead)
+  for (let at = 0; at < ids.length; at += limits.keysPerRead) {
+    const keys = ids.slice(at, at + limits.keysPerRead)
       .map((requestId) => ledgerOperationKey(refundOperationId(requestId)));
     for (const { value } of await kv.getMany<(LedgerEntry | null)[]>(keys)) {
       if (value?.requestId !== undefined) found.set(value.requestId, value);

@@ -5,6 +5,7 @@
 import { invariant } from "../core/assert.ts";
 import type { AccountId, ApiKeyId } from "../core/ids.ts";
 import type { Receipt } from "../core/receipt.ts";
+import { vietnamDay } from "../core/vietnam_time.ts";
 import type { Writable } from "../core/writable.ts";
 import { rollupKey } from "./keys.ts";
 
@@ -65,31 +66,6 @@ export const noUsage: UsageSum = {
   firstOutputMs: 0,
   firstOutputCalls: 0,
 };
-
-const vietnamOffsetMs = 7 * 60 * 60_000;
-const dayMs = 24 * 60 * 60_000;
-let lastDayNumber = -1;
-let lastDay = "";
-
-/**
- * The day of a moment in Vietnam (UTC+7, no summer time).
- *
- * @example
- * ```ts
- * import { vietnamDay } from "./rollups.ts";
- * const day = vietnamDay(Date.UTC(2026, 10, 20, 17, 30));
- * if (day !== "2026-11-21") throw new Error(day);
- * ```
- */
-export function vietnamDay(atMs: number): string {
-  const dayNumber = Math.floor((atMs + vietnamOffsetMs) / dayMs);
-  // Nearly every receipt is of the same day as the one before; formatting a date is dear.
-  if (dayNumber !== lastDayNumber) {
-    lastDay = new Date(dayNumber * dayMs).toISOString().slice(0, 10);
-    lastDayNumber = dayNumber;
-  }
-  return lastDay;
-}
 
 /** The row that a receipt belongs to. By the start of the call, which never changes. */
 export function rollupCell(receipt: Receipt): RollupCell {
@@ -169,11 +145,4 @@ export function usageSum(value: unknown): UsageSum {
     "not a day sum",
   );
   return { ...noUsage, ...value, costMicroVnd: value.costMicroVnd };
-}
-
-/** Reads the cell out of the key of a day sum or of a sum of refunds. */
-export function rollupCellOf(key: Deno.KvKey): RollupCell {
-  const [, accountId, day, keyId, model] = key;
-  invariant(typeof day === "string" && typeof model === "string", "not a key of a day sum");
-  return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
 }

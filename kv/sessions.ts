@@ -8,7 +8,7 @@ import {
 } from "../core/accounts/session_rules.ts";
 import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
 import { limits } from "../core/limits.ts";
-import { accountSessionKey, accountSessionsPrefix, sessionKey } from "./keys.ts";
+import { accountSessionKey, accountSessionsPrefix, sessionIdOf, sessionKey } from "./keys.ts";
 
 /** What is known when somebody signs in. */
 export interface NewSession {
@@ -119,7 +119,7 @@ export async function closeSessionsOf(
 ): Promise<void> {
   const rows = kv.list<string>({ prefix: accountSessionsPrefix(accountId) });
   for await (const { key, value: tokenHash } of rows) {
-    if (key.at(-1) === exceptSessionId) continue;
+    if (sessionIdOf(key) === exceptSessionId) continue;
     await kv.atomic().delete(key).delete(sessionKey(tokenHash)).commit();
   }
 }

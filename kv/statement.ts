@@ -4,9 +4,9 @@
  */
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import { vietnamDay } from "../core/vietnam_time.ts";
 import { ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import { vietnamDay } from "./rollups.ts";
 import { readUsage } from "./usage.ts";
 
 /** One line. `balanceMicroVnd` is the sum of everything up to and including it. */
@@ -66,7 +66,9 @@ async function readLedger(
   const addEarlier = (some: readonly LedgerEntry[]) => {
     for (const { amountMicroVnd } of some) earlierMicroVnd += amountMicroVnd;
   };
-  const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, { batchSize: 500 });
+  const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, {
+    batchSize: limits.listBatchRows,
+  });
   for await (const { value } of rows) {
     const day = vietnamDay(value.atMs);
     if (day > toDay) continue;

@@ -2,6 +2,7 @@
 import type { AccountId } from "../core/ids.ts";
 import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
 import type { Locale } from "../core/accounts/locale.ts";
+import { limits } from "../core/limits.ts";
 import { mailTokenKey, signInFlowKey } from "./keys.ts";
 
 /** What the holder of a mailed token may do, once. */
@@ -38,10 +39,10 @@ export type MailPurpose = MailGrant["purpose"];
 export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purpose: Purpose }>;
 
 /** How long each kind of mail works. */
-export const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
-  sign_up: 24 * 3_600_000,
-  reset_password: 30 * 60_000,
-  change_email: 24 * 3_600_000,
+const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
+  sign_up: limits.signUpMailMs,
+  reset_password: limits.resetMailMs,
+  change_email: limits.changeEmailMailMs,
 };
 
 interface Expiring<T> {
@@ -77,7 +78,7 @@ export async function readMailToken<Purpose extends MailPurpose>(
   token: string,
   nowMs: number,
 ): Promise<OpenGrant<MailGrantOf<Purpose>> | undefined> {
-  if (token.length > 64) return undefined;
+  if (token.length > limits.secretTokenChars) return undefined;
   const entry = await kv.get<Expiring<MailGrant>>(mailTokenKey(await hashSecret("mail", token)));
   if (entry.value === null || nowMs >= entry.value.expiresAtMs) return undefined;
   const grant = entry.value.value;
@@ -104,17 +105,16 @@ export interface SignInFlow {
   readonly next: string;
 }
 
-/** A person needs a minute or two at the provider; ten leave room for a forgotten password there. */
-export const signInFlowMs = 10 * 60_000;
-
 export async function saveSignInFlow(
   kv: Deno.Kv,
   state: string,
   flow: SignInFlow,
   nowMs: number,
 ): Promise<void> {
-  const row: Expiring<SignInFlow> = { expiresAtMs: nowMs + signInFlowMs, value: flow };
-  await kv.set(signInFlowKey(await hashSecret("flow", state)), row, { expireIn: signInFlowMs });
+  const row: Expiring<SignInFlow> = { expiresAtMs: nowMs + limits.signInFlowMs, value: flow };
+  await kv.set(signInFlowKey(await hashSecret("flow", state)), row, {
+    expireIn: limits.signInFlowMs,
+  });
 }
 
 /** Takes the flow of a state out of the store; a second taker gets `undefined`. */
@@ -123,7 +123,7 @@ export async function takeSignInFlow(
   state: string,
   nowMs: number,
 ): Promise<SignInFlow | undefined> {
-  if (state.length > 64) return undefined;
+  if (state.length > limits.secretTokenChars) return undefined;
   const entry = await kv.get<Expiring<SignInFlow>>(signInFlowKey(await hashSecret("flow", state)));
   if (entry.value === null) return undefined;
   const { ok } = await kv.atomic().check(entry).delete(entry.key).commit();

@@ -44,7 +44,7 @@ export async function keepUnreadable(
 export async function listUnreadable(kv: Deno.Kv): Promise<UnreadableNotice[]> {
   const rows = kv.list<UnreadableNotice>(
     { prefix: unreadableNoticesPrefix() },
-    { limit: limits.unreadableNoticesListed, batchSize: 100 },
+    { limit: limits.unreadableNoticesListed, batchSize: limits.listBatchRows },
   );
   // Keyed by content, so that a notice that is sent again is known; their order is made here.
   return (await Array.fromAsync(rows)).map(({ value }) => value)

@@ -1,7 +1,13 @@
 /** Reading and rebuilding what accounts used per day, key and model. */
 import type { AccountId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
-import { rollupDayKey, rollupsOfPrefix } from "./keys.ts";
+import {
+  accountOfKey,
+  accountsPrefix,
+  daySumCellOf,
+  rollupDayKey,
+  rollupsOfPrefix,
+} from "./keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { readReceipts, readTail } from "./receipts.ts";
 import { readRefunds } from "./refunds.ts";
@@ -14,7 +20,6 @@ import {
   type RollupCell,
   rollupCell,
   rollupCellKey,
-  rollupCellOf,
   sameUsage,
   type UsageSum,
   usageSum,
@@ -101,16 +106,6 @@ async function readSums(
   }
 }
 
-/** The sum over a range of days: for totals and for spending limits. */
-export async function readUsageTotal(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  range: DayRange,
-): Promise<Usage> {
-  const rows = await readUsage(kv, accountId, range);
-  return rows.reduce((sum, { usage }) => addUp(sum, usage), nothingUsed);
-}
-
 async function readRows(
   kv: Deno.Kv,
   accountId: AccountId,
@@ -122,23 +117,31 @@ async function readRows(
     end: rollupDayKey(accountId, endOfDays(toDay)),
   };
   for await (const { key, value } of kv.list<unknown>(selector)) {
-    const cell = rollupCellOf(key);
+    const cell = daySumCellOf(key);
     rows.set(cellId(cell), { ...cell, usage: usageSum(value) });
   }
   return rows;
 }
 
+/** What building day sums anew came to. */
+export interface RebuiltRollups {
+  /** Rows that were wrong. */
+  readonly corrected: number;
+  /** The indexer changed a row in each try: nothing is known of that one. */
+  readonly isMoving: boolean;
+}
+
 /**
  * Computes the day sums of an account anew from its indexed receipts and corrects the rows that differ. Safe on a live
- * store: a row that the indexer changes meanwhile is left to the next try. Returns how many rows were wrong.
+ * store: a row that the indexer changes meanwhile is left to the next try.
  */
-export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise<number> {
+export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise<RebuiltRollups> {
   let corrected = 0;
   for (let attempt = 0; attempt < limits.walletWriteAttempts; attempt++) {
     // Versions first, receipts after: a receipt indexed in between changes the version.
     const stored = new Map<string, Deno.KvEntry<unknown>>();
     for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
-      stored.set(cellId(rollupCellOf(entry.key)), entry);
+      stored.set(cellId(daySumCellOf(entry.key)), entry);
     }
     const right = await sumIndexed(kv, accountId);
     let moved = false;
@@ -147,9 +150,29 @@ export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise
       if (outcome === "moved") moved = true;
       if (outcome === "corrected") corrected++;
     }
-    if (!moved) return corrected;
+    if (!moved) return { corrected, isMoving: false };
   }
-  return corrected;
+  return { corrected, isMoving: true };
+}
+
+/** {@linkcode rebuildRollups} for every account, one after the other. */
+export async function rebuildAllRollups(kv: Deno.Kv): Promise<{
+  readonly accounts: number;
+  readonly corrected: number;
+  /** Accounts that were in use the whole time. */
+  readonly moving: readonly AccountId[];
+}> {
+  let accounts = 0;
+  let corrected = 0;
+  const moving: AccountId[] = [];
+  for await (const { key } of kv.list({ prefix: accountsPrefix() })) {
+    const accountId = accountOfKey(key);
+    const rebuilt = await rebuildRollups(kv, accountId);
+    accounts++;
+    corrected += rebuilt.corrected;
+    if (rebuilt.isMoving) moving.push(accountId);
+  }
+  return { accounts, corrected, moving };
 }
 
 async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string, SumRow>> {

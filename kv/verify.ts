@@ -54,9 +54,11 @@ const pauseFor = (durationMs: number) =>
 async function countPasses(kv: Deno.Kv, rowsPerPass: number): Promise<number> {
   let rows = 0;
   for (const prefix of [walletsPrefix(), rollupsPrefix()]) {
-    for await (const _ of kv.list({ prefix }, { batchSize: 500 })) rows++;
+    for await (const _ of kv.list({ prefix }, { batchSize: limits.listBatchRows })) rows++;
   }
-  for await (const { value } of kv.list({ prefix: ledgersPrefix() }, { batchSize: 500 })) {
+  for await (
+    const { value } of kv.list({ prefix: ledgersPrefix() }, { batchSize: limits.listBatchRows })
+  ) {
     if (isRefund(value)) rows++;
   }
   return Math.max(1, Math.ceil(rows / rowsPerPass));

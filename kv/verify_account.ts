@@ -1,5 +1,6 @@
 /** The exact check of one account, also while it is being used: a reading counts only if nothing moved meanwhile. */
 import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import { listBatches } from "./batches.ts";
 import { ledgerPrefix, receiptPagesPrefix, rollupsOfPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
@@ -89,8 +90,8 @@ async function sumReceipts(kv: Deno.Kv, ids: readonly RequestId[]) {
   const sums = new Map<string, UsageSum>();
   let costMicroVnd = 0n;
   let found = 0;
-  for (let at = 0; at < ids.length; at += 1_000) {
-    for (const receipt of await readReceipts(kv, ids.slice(at, at + 1_000))) {
+  for (let at = 0; at < ids.length; at += limits.verifyReceiptsAtOnce) {
+    for (const receipt of await readReceipts(kv, ids.slice(at, at + limits.verifyReceiptsAtOnce))) {
       const id = rollupCellKey(rollupCell(receipt)).join(" ");
       sums.set(id, addReceipts(sums.get(id) ?? noUsage, [receipt]));
       costMicroVnd += receipt.costMicroVnd;
@@ -100,14 +101,12 @@ async function sumReceipts(kv: Deno.Kv, ids: readonly RequestId[]) {
   return { sums, costMicroVnd, found };
 }
 
-const attempts = 5;
-
 /** Checks one account. `moving`: it was in use all the time; ask again when it is quieter. */
 export async function verifyAccount(
   kv: Deno.Kv,
   accountId: AccountId,
 ): Promise<Problem[] | "moving"> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < limits.verifyAccountAttempts; attempt++) {
     const before = await readHoldings(kv, accountId);
     const sumsBefore = await readSums(kv, accountId);
     let movedMicroVnd = 0n;

@@ -3,7 +3,8 @@
  * and figures: otherwise a cause could have moved money twice, or could do so again.
  */
 import type { AccountId, LedgerId } from "../core/ids.ts";
-import { ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
+import { limits } from "../core/limits.ts";
+import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
 /** Equal for a line and the row of its operation. */
@@ -19,14 +20,14 @@ export function ledgerFingerprint(entry: LedgerEntry): string {
 export async function ledgerDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<LedgerId, LedgerEntry>();
-  const page = { batchSize: 500 };
+  const page = { batchSize: limits.listBatchRows };
   for await (const { value } of kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, page)) {
     if (value.accountId === accountId) lines.set(value.ledgerId, value);
     else found.push(`the line ${value.ledgerId} names another account`);
   }
   for await (const row of kv.list<LedgerEntry>({ prefix: ledgerOperationsPrefix() }, page)) {
     const operation = row.value;
-    const cause = String(row.key[1]);
+    const cause = ledgerOperationIdOf(row.key);
     if (operation.accountId !== accountId) continue;
     const line = lines.get(operation.ledgerId);
     lines.delete(operation.ledgerId);

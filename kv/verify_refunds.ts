@@ -5,15 +5,15 @@
 import type { AccountId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { formatVnd } from "../core/money/micro_vnd.ts";
-import { ledgerPrefix, refundSumsOfPrefix } from "./keys.ts";
+import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { readReceipts } from "./receipts.ts";
 import { refundOperationId, refundSum } from "./refunds.ts";
-import { rollupCell, rollupCellKey, rollupCellOf } from "./rollups.ts";
+import { rollupCell, rollupCellKey } from "./rollups.ts";
 
 /** The cell of a sum of refunds, in the words of the day sum that its receipts are in. */
 export function refundCellId(key: Deno.KvKey): string {
-  return rollupCellKey(rollupCellOf(key)).join(" ");
+  return rollupCellKey(daySumCellOf(key)).join(" ");
 }
 
 /** Whether a row of the ledger is money back for a call. */
@@ -25,7 +25,7 @@ export function isRefund(value: unknown): value is LedgerEntry {
 export async function refundDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<RequestId, LedgerEntry>();
-  const page = { batchSize: 500 };
+  const page = { batchSize: limits.listBatchRows };
   for await (const { value } of kv.list({ prefix: ledgerPrefix(accountId) }, page)) {
     if (!isRefund(value)) continue;
     const { ledgerId, requestId, operationId } = value;

@@ -2,10 +2,12 @@
  * One fast reading of the store that adds everything up. What it finds wrong is only a suspicion while the service runs:
  * rows move under it. `verify.ts` looks at suspects again.
  */
-import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import type { AccountId, RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
 import { decodeBatch } from "./batches.ts";
 import {
+  accountOfKey,
   allReceiptPagesPrefix,
   batchesPrefix,
   leasesPrefix,
@@ -107,7 +109,9 @@ export class Scan {
     accountOf: (key: Deno.KvKey) => AccountId | undefined,
     read: (entry: Deno.KvEntry<unknown>) => void,
   ): Promise<void> {
-    for await (const entry of this.#kv.list<unknown>({ prefix }, { batchSize: 500 })) {
+    for await (
+      const entry of this.#kv.list<unknown>({ prefix }, { batchSize: limits.listBatchRows })
+    ) {
       const accountId = accountOf(entry.key);
       if (accountId !== undefined && !this.#isOurs(accountId)) continue;
       try {
@@ -124,22 +128,21 @@ export class Scan {
   }
 
   async run(): Promise<void> {
-    const second = (key: Deno.KvKey) => key[1] as AccountId;
     const none = () => undefined;
     await this.#each(batchesPrefix(), none, (entry) => this.#addBatch(entry));
-    await this.#each(leasesPrefix(), second, (entry) => {
+    await this.#each(leasesPrefix(), accountOfKey, (entry) => {
       const lease = leaseRow(entry);
       const left = leaseLeftMicroVnd(lease, this.#charges.get(lease.accountId) ?? []);
       if (left < 0n) this.suspects.add(lease.accountId);
       this.tally(lease.accountId).leasedMicroVnd += left;
     });
-    await this.#each(walletsPrefix(), second, (entry) => {
-      const accountId = second(entry.key);
+    await this.#each(walletsPrefix(), accountOfKey, (entry) => {
+      const accountId = accountOfKey(entry.key);
       this.tally(accountId).availableMicroVnd = walletRow(accountId, entry).availableMicroVnd;
     });
     await this.#addLedger();
-    await this.#each(allReceiptPagesPrefix(), second, (entry) => {
-      const tally = this.tally(second(entry.key));
+    await this.#each(allReceiptPagesPrefix(), accountOfKey, (entry) => {
+      const tally = this.tally(accountOfKey(entry.key));
       for (const requestId of pageIds(entry)) {
         if (this.#tail.has(requestId)) this.#indexedTail.add(requestId);
         tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
@@ -148,23 +151,27 @@ export class Scan {
     await this.#each(receiptsPrefix(), none, (entry) => {
       for (const receipt of decodeSheet(entry)) this.#addReceipt(receipt);
     });
-    await this.#each(rollupsPrefix(), second, ({ key, value }) => {
+    await this.#each(rollupsPrefix(), accountOfKey, ({ key, value }) => {
       const id = key.join(" ");
-      if (!sameUsage(usageSum(value), this.sums.get(id) ?? noUsage)) this.suspects.add(second(key));
+      if (!sameUsage(usageSum(value), this.sums.get(id) ?? noUsage)) {
+        this.suspects.add(accountOfKey(key));
+      }
       this.sums.delete(id);
     });
-    await this.#each(refundSumsPrefix(), second, (entry) => {
+    await this.#each(refundSumsPrefix(), accountOfKey, (entry) => {
       const cell = refundCellId(entry.key);
-      if (refundSum(entry) !== this.#refundSums.get(cell)) this.suspects.add(second(entry.key));
+      if (refundSum(entry) !== this.#refundSums.get(cell)) {
+        this.suspects.add(accountOfKey(entry.key));
+      }
       this.#refundSums.delete(cell);
     });
     this.#conclude();
   }
 
   async #addLedger(): Promise<void> {
-    await this.#each(ledgersPrefix(), (key) => key[1] as AccountId, ({ key, value }) => {
+    await this.#each(ledgersPrefix(), accountOfKey, ({ key, value }) => {
       const line = value as LedgerEntry;
-      const tally = this.tally(key[1] as AccountId);
+      const tally = this.tally(accountOfKey(key));
       tally.ledgerMicroVnd += line.amountMicroVnd;
       tally.ledgerPrint = (tally.ledgerPrint + hash(ledgerFingerprint(line))) >>> 0;
       if (!isRefund(line)) return;
@@ -181,8 +188,7 @@ export class Scan {
   }
 
   #addBatch(entry: Deno.KvEntry<unknown>): void {
-    const { commit, parts } = decodeBatch(entry);
-    const instanceId = entry.key[1] as InstanceId;
+    const { instanceId, commit, parts } = decodeBatch(entry);
     for (const { accountId, chargedMicroVnd, requestIds } of parts) {
       if (!this.#isOurs(accountId)) continue;
       const charge = { instanceId, commit, chargedMicroVnd };

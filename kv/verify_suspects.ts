@@ -1,6 +1,7 @@
 /** The second look at accounts that looked wrong, or were in use, while the store was scanned. */
 import { InvariantError } from "../core/assert.ts";
 import type { AccountId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
 import { type Problem, verifyAccount } from "./verify_account.ts";
 import { Scan, type Tally } from "./verify_scan.ts";
 
@@ -51,9 +52,6 @@ async function exactProblems(kv: Deno.Kv, accountId: AccountId): Promise<Problem
   }
 }
 
-/** How long accounts in use are given to come to rest before they are looked at again. */
-const restPausesMs = [200, 1_000, 3_000] as const;
-
 /** Checks them, and those in use a few times more, with pauses. */
 export async function checkUntilRest(
   kv: Deno.Kv,
@@ -61,7 +59,7 @@ export async function checkUntilRest(
   pause: (durationMs: number) => Promise<void>,
 ): Promise<SecondLook> {
   let { problems, moving } = await checkSuspects(kv, suspects);
-  for (const durationMs of restPausesMs) {
+  for (const durationMs of limits.verifyRestPausesMs) {
     if (moving.size === 0) break;
     await pause(durationMs);
     const again = await checkSuspects(kv, moving);

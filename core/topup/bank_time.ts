@@ -1,4 +1,5 @@
-/** Times as banks write them: Vietnam's local time (UTC+7, no summer time), often without a zone or seconds. */
+/** Times as banks write them: Vietnam's local time, often without a zone or seconds. */
+import { vietnamDayNumber, vietnamOffsetMs } from "../vietnam_time.ts";
 
 /** How exactly a source tells the time. Two sources are compared at the coarser of theirs. */
 export type BankTimePrecision = "second" | "minute" | "day";
@@ -10,7 +11,6 @@ export interface BankTime {
   readonly precision: BankTimePrecision;
 }
 
-const vietnamOffsetMs = 7 * 3_600_000;
 const stepMs: Record<BankTimePrecision, number> = {
   second: 1_000,
   minute: 60_000,
@@ -71,16 +71,6 @@ export function parseBankTime(text: string): BankTime | undefined {
   return fromParts(Number(year), Number(month), Number(day), rest);
 }
 
-/** The day in Vietnam, as `2026-11-20`. */
-export function vietnamDay(atMs: number): string {
-  return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 10);
-}
-
-/** Date and time in Vietnam, as `2026-11-20 14:02:37`. */
-export function vietnamDateTime(atMs: number): string {
-  return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 19).replace("T", " ");
-}
-
 /** Whether two times may be the same moment, seen at the coarser precision of the two. */
 export function sameBankTime(left: BankTime, right: BankTime): boolean {
   const step = Math.max(stepMs[left.precision], stepMs[right.precision]);
@@ -90,6 +80,5 @@ export function sameBankTime(left: BankTime, right: BankTime): boolean {
 
 /** How many days of Vietnam's calendar lie between two times: 0 on the same day. */
 export function vietnamDaysApart(left: BankTime, right: BankTime): number {
-  const day = (time: BankTime) => Math.floor((time.atMs + vietnamOffsetMs) / stepMs.day);
-  return Math.abs(day(left) - day(right));
+  return Math.abs(vietnamDayNumber(left.atMs) - vietnamDayNumber(right.atMs));
 }

@@ -1,5 +1,5 @@
 /** Invoice requests as the operator's invoicing provider takes them: CSV for its import page, JSON for its API. */
-import { vietnamDay } from "./bank_time.ts";
+import { vietnamDay } from "../vietnam_time.ts";
 import { csvFile } from "./csv.ts";
 import type { Invoice } from "./invoice.ts";
 import { formatVatRate } from "./vat.ts";

@@ -1,8 +1,9 @@
 /** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
 import { limits } from "../limits.ts";
 import { parseVnd } from "../money/micro_vnd.ts";
+import { vietnamDateTime } from "../vietnam_time.ts";
 import type { BankEvent } from "./bank_event.ts";
-import { parseBankTime, vietnamDateTime } from "./bank_time.ts";
+import { parseBankTime } from "./bank_time.ts";
 import { parseCsv } from "./csv.ts";
 import { type StatementColumn, statementColumns } from "./statement_columns.ts";
 

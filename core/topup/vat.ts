@@ -5,7 +5,7 @@
  * of 10 % until 2026-12-31, Resolution 204/2025/QH15) and the operator's accountant decides which class applies.
  */
 import { invariant } from "../assert.ts";
-import { vietnamDay } from "./bank_time.ts";
+import { vietnamDay } from "../vietnam_time.ts";
 
 /** A percentage, or one of the two classes without tax: `KCT` not subject to it, `KKKNT` not declared. */
 export type VatRate = { readonly percent: number } | { readonly untaxed: "KCT" | "KKKNT" };

@@ -6,10 +6,11 @@
 import type { InstanceId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { type KnownSum, writeIndex } from "../index_write.ts";
 import { batchKey } from "../keys.ts";
 import { RollupGroup, rollupGroupId, takeChunk } from "../rollup_group.ts";
-import { type RollupCell, rollupCell, vietnamDay } from "../rollups.ts";
+import { type RollupCell, rollupCell } from "../rollups.ts";
 
 interface QueuedBatch {
   readonly commit: number;
@@ -43,8 +44,6 @@ export interface IndexQueueDeps {
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
   readonly pause: (delayMs: number) => Promise<void>;
 }
-
-const deletesPerCommit = 500;
 
 export class IndexQueue {
   readonly #deps: IndexQueueDeps;
@@ -160,7 +159,7 @@ export class IndexQueue {
     for (;;) {
       const done = this.#batches
         .filter((batch) => batch.left === 0 && batch.commit < checkpointedBefore)
-        .slice(0, deletesPerCommit);
+        .slice(0, limits.batchDeletesPerCommit);
       if (done.length === 0) return;
       const op = kv.atomic();
       for (const { commit } of done) op.delete(batchKey(instanceId, commit));

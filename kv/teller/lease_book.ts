@@ -4,33 +4,37 @@
  */
 import { invariant } from "../../core/assert.ts";
 import type { AccountId } from "../../core/ids.ts";
+import type { Writable } from "../../core/writable.ts";
 
 /** What this instance may spend of one wallet. Changed only through {@linkcode LeaseBook}. */
 export interface Lease {
   readonly accountId: AccountId;
   /** What the store says is ours: row minus the charges of committed batches. */
-  remainingMicroVnd: bigint;
+  readonly remainingMicroVnd: bigint;
   /** Promised to calls in flight. */
-  heldMicroVnd: bigint;
+  readonly heldMicroVnd: bigint;
   /** Owed by finished calls whose settlement is not committed yet. */
-  chargingMicroVnd: bigint;
+  readonly chargingMicroVnd: bigint;
   /** Reservations, settlements and waiting transfers that still need this lease. */
-  users: number;
+  readonly users: number;
   /** `remaining` as the lease row has it; `undefined` while there is no row. */
-  rowMicroVnd: bigint | undefined;
+  readonly rowMicroVnd: bigint | undefined;
   /** First commit that the row does not know of; 0 while the row is up to date. */
-  staleSinceCommit: number;
+  readonly staleSinceCommit: number;
   /** How much to draw beyond the need: grows while draws come often. */
-  aheadMicroVnd: bigint;
+  readonly aheadMicroVnd: bigint;
   /** The largest recent promise: below this much room a draw ahead is due. */
-  typicalMicroVnd: bigint;
+  readonly typicalMicroVnd: bigint;
   /** What was left in the wallet when we last looked. A hint for drawing ahead, never a reason to refuse. */
-  walletMicroVnd: bigint;
-  lastDrawAtMs: number;
-  lastUsedAtMs: number;
+  readonly walletMicroVnd: bigint;
+  readonly lastDrawAtMs: number;
+  readonly lastUsedAtMs: number;
   /** False once the fence was lost: what it held is void. */
-  alive: boolean;
+  readonly alive: boolean;
 }
+
+/** A lease as the book has it: nobody else writes one. */
+type OwnLease = Writable<Lease>;
 
 /** What is neither promised nor owed. */
 export function freeMicroVnd(lease: Lease): bigint {
@@ -44,9 +48,9 @@ function assertSound(lease: Lease): void {
 }
 
 export class LeaseBook {
-  readonly #leases = new Map<AccountId, Lease>();
+  readonly #leases = new Map<AccountId, OwnLease>();
   /** Leases whose row is behind, in the order in which they fell behind. */
-  readonly #stale = new Set<Lease>();
+  readonly #stale = new Set<OwnLease>();
   #alive = true;
 
   /** The lease on a wallet; an empty one if there is none yet. */
@@ -54,7 +58,7 @@ export class LeaseBook {
     const known = this.#leases.get(accountId);
     if (known) return known;
     invariant(this.#alive, "a book whose fence was lost opens no lease");
-    const lease: Lease = {
+    const lease: OwnLease = {
       accountId,
       remainingMicroVnd: 0n,
       heldMicroVnd: 0n,
@@ -71,6 +75,30 @@ export class LeaseBook {
     };
     this.#leases.set(accountId, lease);
     return lease;
+  }
+
+  /** The lease on a wallet, for somebody who needs it until {@linkcode leave}. */
+  join(accountId: AccountId): Lease {
+    const lease: OwnLease = this.lease(accountId);
+    lease.users++;
+    return lease;
+  }
+
+  /** A call of this size came: it needs the lease until {@linkcode leave}, and others of its size will follow. */
+  enter(lease: OwnLease, amountMicroVnd: bigint, nowMs: number): void {
+    lease.users++;
+    lease.lastUsedAtMs = nowMs;
+    if (amountMicroVnd > lease.typicalMicroVnd) lease.typicalMicroVnd = amountMicroVnd;
+  }
+
+  /** Somebody needs the lease no more. */
+  leave(lease: OwnLease): void {
+    lease.users--;
+  }
+
+  /** The lease was of use: it does not go back for a while. */
+  touch(lease: OwnLease, nowMs: number): void {
+    lease.lastUsedAtMs = nowMs;
   }
 
   find(accountId: AccountId): Lease | undefined {
@@ -91,7 +119,7 @@ export class LeaseBook {
   }
 
   /** Promises an amount if there is room. */
-  hold(lease: Lease, amountMicroVnd: bigint): boolean {
+  hold(lease: OwnLease, amountMicroVnd: bigint): boolean {
     if (freeMicroVnd(lease) < amountMicroVnd) return false;
     lease.heldMicroVnd += amountMicroVnd;
     assertSound(lease);
@@ -99,27 +127,27 @@ export class LeaseBook {
   }
 
   /** Takes a promise back, whole or in part. */
-  unhold(lease: Lease, amountMicroVnd: bigint): void {
+  unhold(lease: OwnLease, amountMicroVnd: bigint): void {
     lease.heldMicroVnd -= amountMicroVnd;
     assertSound(lease);
   }
 
   /** Turns promised money into owed money. */
-  charge(lease: Lease, amountMicroVnd: bigint): void {
+  charge(lease: OwnLease, amountMicroVnd: bigint): void {
     lease.heldMicroVnd -= amountMicroVnd;
     lease.chargingMicroVnd += amountMicroVnd;
     assertSound(lease);
   }
 
   /** Turns owed money back into promised money: its settlement was refused as a whole. */
-  uncharge(lease: Lease, amountMicroVnd: bigint): void {
+  uncharge(lease: OwnLease, amountMicroVnd: bigint): void {
     lease.chargingMicroVnd -= amountMicroVnd;
     lease.heldMicroVnd += amountMicroVnd;
     assertSound(lease);
   }
 
   /** A settlement that took `amountMicroVnd` was committed; the row does not know yet. */
-  settled(lease: Lease, amountMicroVnd: bigint, commit: number): void {
+  settled(lease: OwnLease, amountMicroVnd: bigint, commit: number): void {
     if (amountMicroVnd === 0n) return;
     lease.remainingMicroVnd -= amountMicroVnd;
     lease.chargingMicroVnd -= amountMicroVnd;
@@ -132,13 +160,25 @@ export class LeaseBook {
   }
 
   /** The row was written (or deleted, at `undefined`) and now says what we say. */
-  rowWritten(lease: Lease, remainingMicroVnd: bigint, hasRow: boolean): void {
+  rowWritten(lease: OwnLease, remainingMicroVnd: bigint, hasRow: boolean): void {
     lease.remainingMicroVnd = remainingMicroVnd;
     assertSound(lease);
     invariant(hasRow || remainingMicroVnd === 0n, "a lease without a row has nothing");
     lease.rowMicroVnd = hasRow ? remainingMicroVnd : undefined;
     lease.staleSinceCommit = 0;
     this.#stale.delete(lease);
+  }
+
+  /** What was left in the wallet when we looked. */
+  walletSeen(lease: OwnLease, walletMicroVnd: bigint): void {
+    lease.walletMicroVnd = walletMicroVnd;
+  }
+
+  /** Money came in; the next draw may take `aheadMicroVnd` beyond its need. */
+  drawn(lease: OwnLease, aheadMicroVnd: bigint, nowMs: number): void {
+    lease.aheadMicroVnd = aheadMicroVnd;
+    lease.typicalMicroVnd = 0n;
+    lease.lastDrawAtMs = nowMs;
   }
 
   /** Up to `count` leases whose rows are behind, the longest first. */

@@ -27,6 +27,8 @@ export interface OpenTellerOptions {
   readonly timer?: Timer;
   readonly random?: () => number;
   readonly ttlMs?: number;
+  /** Receipts that may wait for the index before calls are refused. */
+  readonly mostUnindexed?: number;
 }
 
 /**
@@ -51,5 +53,6 @@ export async function openTeller(kv: Deno.Kv, options: OpenTellerOptions): Promi
     timer: options.timer ?? systemTimer,
     random: options.random ?? Math.random,
     ttlMs: options.ttlMs ?? limits.instanceTtlMs,
+    mostUnindexed: options.mostUnindexed ?? limits.unindexedReceipts,
   });
 }

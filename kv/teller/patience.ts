@@ -8,9 +8,6 @@ export class StoreTimeoutError extends Error {
   override name = "StoreTimeoutError";
 }
 
-const firstPauseMs = 10;
-const longestPauseMs = 2_000;
-
 export class Patience {
   readonly #timer: Timer;
   readonly #random: () => number;
@@ -43,7 +40,10 @@ export class Patience {
 
   /** Waits before repetition `attempt`, longer each time. Throws {@linkcode StoppedError} when stopped. */
   readonly backoff = (attempt: number): Promise<void> => {
-    const longestMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempt, 16));
+    const longestMs = Math.min(
+      limits.tellerPauseMaxMs,
+      limits.tellerPauseMs * 2 ** Math.min(attempt, 16),
+    );
     return this.pause(longestMs * (0.5 + this.#random() / 2));
   };
 

@@ -131,7 +131,7 @@ export class Settlements {
     }
     for (const { finished, receipt } of batch) {
       book.settled(finished.lease, finished.chargeMicroVnd, landed);
-      finished.lease.users--;
+      book.leave(finished.lease);
       finished.resolve(receipt);
     }
     return { outcome, commit: landed, receipts: batch.map(({ receipt }) => receipt) };

@@ -2,20 +2,21 @@
 import { invariant } from "../../core/assert.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Timer } from "../../core/deadlines.ts";
-import type { AccountId, InstanceId, RequestId } from "../../core/ids.ts";
+import type { AccountId, InstanceId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { readLeasesOf } from "../leases.ts";
 import { retireInstance } from "../reaper.ts";
-import { readWallet } from "../wallets.ts";
+import { readBalance } from "./balance.ts";
+import { Charging } from "./charging.ts";
 import { Fence, StoppedError } from "./fence.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import { Patience } from "./patience.ts";
 import { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
+import { Held, RecentIds } from "./reservation.ts";
 import { attachedRows, type Finished } from "./settlements.ts";
-import type { Granted, Waiter } from "./transfers.ts";
+import type { Waiter } from "./transfers.ts";
 import type {
   Attachment,
   Balance,
@@ -33,51 +34,15 @@ export interface TellerOptions {
   readonly random: () => number;
   /** How long the instance counts as alive after its last commit. */
   readonly ttlMs: number;
+  readonly mostUnindexed: number;
 }
-
-/** A reservation: open, then settled or released, once. */
-class Held implements Reservation {
-  readonly accountId: AccountId;
-  readonly amountMicroVnd: bigint;
-  readonly lease: Lease;
-  #state: "open" | "settled" | "released" = "open";
-
-  constructor(lease: Lease, amountMicroVnd: bigint) {
-    this.accountId = lease.accountId;
-    this.amountMicroVnd = amountMicroVnd;
-    this.lease = lease;
-  }
-
-  end(state: "settled" | "released"): void {
-    invariant(this.#state === "open", `a reservation cannot be ${state}: it is ${this.#state}`);
-    this.#state = state;
-  }
-}
-
-/** Request ids of late, so that a program error cannot charge one twice. Two generations bound the memory. */
-class RecentIds {
-  #young = new Set<RequestId>();
-  #old = new Set<RequestId>();
-  static readonly #perGeneration = 10_000;
-
-  add(id: RequestId): void {
-    invariant(!this.#young.has(id) && !this.#old.has(id), `request ${id} was settled before`);
-    if (this.#young.size >= RecentIds.#perGeneration) {
-      this.#old = this.#young;
-      this.#young = new Set();
-    }
-    this.#young.add(id);
-  }
-}
-
-/** Below this many times the largest recent reservation, a draw ahead is due. */
-const lowRoomFactor = 2n;
 
 export class LiveTeller implements Teller {
   readonly #kv: Deno.Kv;
   readonly #options: TellerOptions;
   readonly #patience: Patience;
   readonly #pipeline: Pipeline;
+  readonly #charging: Charging;
   readonly #housekeeping: Housekeeping;
   readonly #settledIds = new RecentIds();
   #unsettled = 0;
@@ -89,13 +54,10 @@ export class LiveTeller implements Teller {
     this.#patience = patience;
     const deps = fenceDeps(kv, options, patience);
     this.#pipeline = new Pipeline(deps, patience, fence, {
-      readmit: (finished) => {
-        finished.lease = this.#pipeline.book.lease(finished.accountId);
-        finished.lease.users++;
-        this.#admit(finished, 0n);
-      },
+      readmit: (finished) => this.#charging.begin(finished),
       settled: () => this.#housekeeping.soon(),
     });
+    this.#charging = new Charging(this.#pipeline, options.clock);
     this.#housekeeping = new Housekeeping(this.#pipeline, options);
     this.#housekeeping.start();
   }
@@ -128,9 +90,7 @@ export class LiveTeller implements Teller {
     if (!mine || !book.hold(lease, amountMicroVnd)) {
       return this.#reserveLater(accountId, amountMicroVnd);
     }
-    lease.users++;
-    lease.lastUsedAtMs = nowMs;
-    if (amountMicroVnd > lease.typicalMicroVnd) lease.typicalMicroVnd = amountMicroVnd;
+    book.enter(lease, amountMicroVnd, nowMs);
     if (isLow(lease)) {
       transfers.drawAhead(lease);
       this.#pipeline.kick();
@@ -163,10 +123,8 @@ export class LiveTeller implements Teller {
           lease,
           chargeMicroVnd: 0n,
         };
-        if (lease.alive) return this.#admit(finished, amountMicroVnd);
-        finished.lease = this.#pipeline.book.lease(accountId);
-        finished.lease.users++;
-        this.#admit(finished, 0n);
+        if (lease.alive) this.#charging.admit(finished, amountMicroVnd);
+        else this.#charging.begin(finished);
       });
     } finally {
       this.#unsettled--;
@@ -178,33 +136,20 @@ export class LiveTeller implements Teller {
     reservation.end("released");
     const { lease, amountMicroVnd } = reservation;
     if (!lease.alive) return;
-    this.#pipeline.book.unhold(lease, amountMicroVnd);
-    lease.users--;
-    lease.lastUsedAtMs = this.#options.clock.nowMs();
+    const { book } = this.#pipeline;
+    book.unhold(lease, amountMicroVnd);
+    book.leave(lease);
+    book.touch(lease, this.#options.clock.nowMs());
     this.#housekeeping.soon();
   }
 
   async balance(accountId: AccountId): Promise<Balance> {
-    const { bounded } = this.#patience;
-    for (let attempt = 1;; attempt++) {
-      const before = await bounded(readWallet(this.#kv, accountId));
-      const rows = await bounded(readLeasesOf(this.#kv, accountId));
-      // Our own row lags behind the calls; the memory does not.
-      const own = this.#pipeline.book.find(accountId);
-      const leasedMicroVnd = rows
-        .filter((row) => row.instanceId !== this.instanceId)
-        .reduce((sum, row) => sum + row.remainingMicroVnd, own?.remainingMicroVnd ?? 0n);
-      const reservedMicroVnd = own?.heldMicroVnd ?? 0n;
-      const { availableMicroVnd, versionstamp } = await bounded(readWallet(this.#kv, accountId));
-      // Every transfer changes the wallet row, so an unchanged row means that wallet and leases fit together.
-      if (versionstamp !== before.versionstamp && attempt < limits.walletWriteAttempts) continue;
-      return {
-        availableMicroVnd,
-        leasedMicroVnd,
-        reservedMicroVnd,
-        totalMicroVnd: availableMicroVnd + leasedMicroVnd,
-      };
-    }
+    return await readBalance({
+      kv: this.#kv,
+      bounded: this.#patience.bounded,
+      instanceId: () => this.instanceId,
+      leaseOf: (id) => this.#pipeline.book.find(id),
+    }, accountId);
   }
 
   async heartbeat(): Promise<void> {
@@ -246,53 +191,7 @@ export class LiveTeller implements Teller {
   #admits(): boolean {
     return this.#closing === undefined && this.#pipeline.failure === undefined &&
       this.#unsettled < limits.unsettledCalls &&
-      this.#pipeline.index.length < limits.unindexedReceipts;
-  }
-
-  /** Finds the money for a finished call of which `heldMicroVnd` is reserved, then queues it. */
-  #admit(finished: Finished, heldMicroVnd: bigint): void {
-    const { book, transfers, settlements } = this.#pipeline;
-    const { lease, draft: { priceMicroVnd } } = finished;
-    lease.lastUsedAtMs = this.#options.clock.nowMs();
-    const missing = priceMicroVnd - heldMicroVnd;
-    if (missing <= 0n) {
-      book.unhold(lease, -missing);
-      this.#charge(finished, priceMicroVnd);
-    } else if (!transfers.hasWaiters(lease.accountId) && book.hold(lease, missing)) {
-      this.#charge(finished, priceMicroVnd);
-    } else {
-      transfers.wait(lease, {
-        amountMicroVnd: missing,
-        partial: true,
-        cancelled: false,
-        done: (granted) => this.#extended(finished, heldMicroVnd, granted),
-      });
-    }
-    if (settlements.waiting > 0 || transfers.waiting) this.#pipeline.kick();
-  }
-
-  /** What a finished call got beyond its reservation. */
-  #extended(finished: Finished, heldMicroVnd: bigint, granted: Granted): void {
-    switch (granted.outcome) {
-      case "granted":
-        return this.#charge(finished, heldMicroVnd + granted.amountMicroVnd);
-      case "refused":
-        // Only when the store is silent. A settlement does not give up: it queues again.
-        return this.#admit(finished, heldMicroVnd);
-      case "lost":
-        finished.lease = this.#pipeline.book.lease(finished.accountId);
-        finished.lease.users++;
-        return this.#admit(finished, 0n);
-      case "stopped":
-        return finished.reject(this.#pipeline.failure);
-    }
-  }
-
-  #charge(finished: Finished, chargeMicroVnd: bigint): void {
-    this.#pipeline.book.charge(finished.lease, chargeMicroVnd);
-    finished.chargeMicroVnd = chargeMicroVnd;
-    this.#pipeline.settlements.add(finished);
-    this.#pipeline.kick();
+      this.#pipeline.index.length < this.#options.mostUnindexed;
   }
 
   /** Waits for a draw, at most as long as a store call may take. */
@@ -302,7 +201,7 @@ export class LiveTeller implements Teller {
       let lease: Lease | undefined;
       const end = (result: ReserveResult) => {
         stopTimer();
-        if (!result.ok && lease) lease.users--;
+        if (!result.ok && lease) this.#pipeline.book.leave(lease);
         resolve(result);
       };
       const stopTimer = this.#options.timer.start(() => {
@@ -310,10 +209,9 @@ export class LiveTeller implements Teller {
         end(unavailable(amountMicroVnd));
       }, limits.kvCallMs);
       const ask = () => {
-        const mine = lease = this.#pipeline.book.lease(accountId);
-        mine.users++;
-        mine.lastUsedAtMs = this.#options.clock.nowMs();
-        if (amountMicroVnd > mine.typicalMicroVnd) mine.typicalMicroVnd = amountMicroVnd;
+        const { book, transfers } = this.#pipeline;
+        const mine = lease = book.lease(accountId);
+        book.enter(mine, amountMicroVnd, this.#options.clock.nowMs());
         waiter = {
           amountMicroVnd,
           partial: false,
@@ -325,7 +223,7 @@ export class LiveTeller implements Teller {
             else end({ ok: true, reservation: new Held(mine, amountMicroVnd) });
           },
         };
-        this.#pipeline.transfers.wait(mine, waiter);
+        transfers.wait(mine, waiter);
         this.#pipeline.kick();
       };
       ask();
@@ -338,6 +236,6 @@ function fenceDeps(kv: Deno.Kv, { clock, ttlMs }: TellerOptions, patience: Patie
 }
 
 function isLow(lease: Lease): boolean {
-  return freeMicroVnd(lease) < lease.typicalMicroVnd * lowRoomFactor &&
+  return freeMicroVnd(lease) < lease.typicalMicroVnd * limits.lowRoomFactor &&
     lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
 }

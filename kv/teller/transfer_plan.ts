@@ -1,4 +1,5 @@
 /** How much money moves between a wallet and a lease. Pure: the wallet was read, nothing is written here. */
+import { limits } from "../../core/limits.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 
 /** Who wants how much of one wallet. */
@@ -19,9 +20,6 @@ export interface TransferPlan {
   /** How much each waiter gets; `undefined` where the money does not suffice. */
   readonly grants: readonly (bigint | undefined)[];
 }
-
-const frequentDrawMs = 2_000;
-const firstAheadFactor = 4n;
 
 /**
  * Decides how much to draw: exactly what the waiters need, if the wallet has it, and something ahead that leaves other
@@ -62,7 +60,7 @@ function largest(one: bigint, other: bigint): bigint {
 
 /** How much the next draw takes beyond what is needed: more where draws follow each other closely. */
 export function aheadMicroVnd(lease: Lease, basisMicroVnd: bigint, nowMs: number): bigint {
-  const often = nowMs - lease.lastDrawAtMs < frequentDrawMs;
+  const often = nowMs - lease.lastDrawAtMs < limits.frequentDrawMs;
   const grown = often ? lease.aheadMicroVnd * 2n : lease.aheadMicroVnd;
-  return largest(grown, basisMicroVnd * firstAheadFactor);
+  return largest(grown, basisMicroVnd * limits.drawAheadFactor);
 }

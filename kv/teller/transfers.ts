@@ -180,11 +180,9 @@ export class Transfers {
     for (const { request: { lease }, wallet, plan } of moving) {
       const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
       book.rowWritten(lease, remainingMicroVnd, remainingMicroVnd > 0n);
-      lease.walletMicroVnd = wallet.availableMicroVnd - plan.drawMicroVnd;
+      book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd);
       if (plan.drawMicroVnd <= 0n) continue;
-      lease.aheadMicroVnd = aheadMicroVnd(lease, lease.typicalMicroVnd, nowMs);
-      lease.typicalMicroVnd = 0n;
-      lease.lastDrawAtMs = nowMs;
+      book.drawn(lease, aheadMicroVnd(lease, lease.typicalMicroVnd, nowMs), nowMs);
     }
     return "applied";
   }
@@ -192,7 +190,7 @@ export class Transfers {
   /** Grants and refuses. What does not fit any more (a call in between took the room) waits for the next round. */
   async #answer(book: LeaseBook, { request, wallet, plan, waiters }: Planned): Promise<void> {
     const { lease } = request;
-    lease.walletMicroVnd = wallet.availableMicroVnd - plan.drawMicroVnd;
+    book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd);
     const refused: Waiter[] = [];
     const answered = new Set<Waiter>();
     waiters.forEach((waiter, at) => {

@@ -32,12 +32,6 @@ export interface VideoPollWorld extends OutboxWorld {
   readonly ask: AskProvider;
 }
 
-/**
- * Pauses after a provider did not know a task, for the first time in a row, the second, the third: new tasks take a
- * moment to be everywhere. One that is unknown once more is lost.
- */
-const unknownPausesMs = [2_000, 5_000, 15_000] as const;
-
 /** The work of the queue {@linkcode videoPolls}. */
 export function videoPollWork(world: VideoPollWorld): OutboxWork<VideoPoll> {
   return {
@@ -68,7 +62,7 @@ async function pollTask(
   let step = { task: row.task, refund: false };
   if (answer?.kind === "seen") {
     step = advance(row.task, { kind: "seen", sighting: answer.sighting }, nowMs);
-  } else if (unknownTimes > unknownPausesMs.length) {
+  } else if (unknownTimes > limits.unknownVideoPausesMs.length) {
     step = advance(row.task, { kind: "lost" }, nowMs);
   }
   if (overdue) step = endOverdue(step, nowMs);
@@ -81,7 +75,8 @@ async function pollTask(
   if (unknownTimes > 0) reportUnknown(world, claim, unknownTimes);
   const retryAfterMs = answer?.kind === "seen" ? answer.retryAfterMs : undefined;
   const ageMs = nowMs - row.task.createdAtMs;
-  const pauseMs = unknownPausesMs[unknownTimes - 1] ?? pollPauseMs({ ageMs, retryAfterMs });
+  const pauseMs = limits.unknownVideoPausesMs[unknownTimes - 1] ??
+    pollPauseMs({ ageMs, retryAfterMs });
   const next = {
     dueAtMs: Math.max(Math.min(nowMs + pauseMs, row.task.deadlineAtMs), nowMs + 1),
     payload: { accountId, videoId, ...(unknownTimes > 0 && { unknownTimes }) },

@@ -3,7 +3,13 @@ import { invariant } from "../../core/assert.ts";
 import type { AccountId, VideoId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { isFinal, pollPauseMs, type VideoTask } from "../../core/video/task.ts";
-import { openVideoKey, openVideosPrefix, videoKey, videosOfPrefix } from "../keys.ts";
+import {
+  openVideoKey,
+  openVideosPrefix,
+  videoKey,
+  videoOf,
+  videosBesideSelector,
+} from "../keys.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox.ts";
 import type { Attachment } from "../teller/mod.ts";
 
@@ -26,16 +32,13 @@ function readPoll(stored: unknown): VideoPoll {
     : poll;
 }
 
-/**
- * The polls. Attempts are practically without end: a provider that does not answer is asked until the task's deadline,
- * and a failing store until it works again, since money hangs on it.
- */
+/** The polls. */
 export const videoPolls: OutboxQueue<VideoPoll> = {
   name: "video-polls",
   parse: readPoll,
   claimMs: limits.videoPollClaimMs,
-  maxAttempts: 1_000_000,
-  backoffMs: [2_000, 5_000, 15_000, 30_000, 60_000],
+  maxAttempts: limits.videoPollAttempts,
+  backoffMs: limits.videoPollPausesMs,
 };
 
 /** The row of the index of tasks that have not ended. */
@@ -105,17 +108,10 @@ export async function listVideos(
   accountId: AccountId,
   query: VideoListQuery,
 ): Promise<{ readonly tasks: readonly VideoTask[]; readonly hasMore: boolean }> {
-  const prefix = videosOfPrefix(accountId);
   const limit = Math.min(query.limit, limits.videoListRows);
-  const descending = query.order === "desc";
-  const after = query.after === undefined ? undefined : videoKey(accountId, query.after);
-  const selector = after === undefined
-    ? { prefix }
-    : descending
-    ? { prefix, end: after }
-    : { prefix, start: [...after, ""] }; // the first key behind `after`
+  const selector = videosBesideSelector(accountId, query.after, query.order);
   const tasks: VideoTask[] = [];
-  const rows = kv.list(selector, { limit: limit + 1, reverse: descending });
+  const rows = kv.list(selector, { limit: limit + 1, reverse: query.order === "desc" });
   for await (const { value } of rows) {
     invariant(isVideoTask(value), "the videos of an account are tasks");
     tasks.push(value);
@@ -142,7 +138,7 @@ export async function listOverdueVideos(
   const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, { limit: limits.videoSweepRows });
   for await (const { key, value } of rows) {
     if (value.deadlineAtMs >= deadlineBeforeMs) continue;
-    overdue.push({ accountId: value.accountId, videoId: String(key.at(-1)) as VideoId });
+    overdue.push({ accountId: value.accountId, videoId: videoOf(key) });
   }
   return overdue;
 }

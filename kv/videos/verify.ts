@@ -1,13 +1,16 @@
 /** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
-import type { AccountId, VideoId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { isFinal, type VideoTask } from "../../core/video/task.ts";
 import {
+  accountOfKey,
   allVideosPrefix,
   ledgerOperationKey,
   openVideoKey,
   openVideosPrefix,
   videoKey,
+  videoOf,
 } from "../keys.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { readReceipt } from "../receipts.ts";
@@ -26,10 +29,14 @@ export interface VideoProblem {
  * and the rows that change with it are read at one moment.
  */
 export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
-  for await (const { key, value } of kv.list({ prefix: allVideosPrefix() }, { batchSize: 500 })) {
-    const accountId = key[1] as AccountId;
+  for await (
+    const { key, value } of kv.list({ prefix: allVideosPrefix() }, {
+      batchSize: limits.listBatchRows,
+    })
+  ) {
+    const accountId = accountOfKey(key);
     if (!isVideoTask(value)) {
-      yield { accountId, kind: "video", detail: `${String(key[2])}: not a task` };
+      yield { accountId, kind: "video", detail: `${videoOf(key)}: not a task` };
       continue;
     }
     for (const detail of await problemsOf(kv, value)) {
@@ -41,9 +48,11 @@ export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
 
 /** Tasks that were paid and have not ended cannot be removed: one that is open but not there was lost. */
 async function* openWithoutTask(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
-  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, { batchSize: 500 });
+  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, {
+    batchSize: limits.listBatchRows,
+  });
   for await (const { key, value: { accountId } } of rows) {
-    const id = key[1] as VideoId;
+    const id = videoOf(key);
     const [task, open] = await kv.getMany([videoKey(accountId, id), openVideoKey(id)]);
     if (task.versionstamp === null && open.versionstamp !== null) {
       yield { accountId, kind: "video", detail: `${id}: open, but the task is missing` };

@@ -101,6 +101,40 @@ export const commandForms: readonly CommandForm[] = [
     request: () => ({ method: "GET", path: "/export" }),
   },
   {
+    words: ["sums", "rebuild"],
+    operands: [],
+    options: [{ name: "account", value: "A" }],
+    about: "compute the day sums of usage anew from the receipts, if verify finds them wrong",
+    request: (_, body) => ({ method: "POST", path: "/sums/rebuild", body }),
+  },
+  {
+    words: ["outbox", "list"],
+    operands: [],
+    options: [],
+    about: "mail and polls of videos that were given up",
+    request: () => ({ method: "GET", path: "/outbox" }),
+  },
+  {
+    words: ["outbox", "revive"],
+    operands: ["QUEUE:ID"],
+    options: [],
+    about: "try one of them again, at once and with all its attempts",
+    request: ([letter = ""]) => ({
+      method: "POST",
+      path: `/outbox/${encodeURIComponent(letter)}/revive`,
+    }),
+  },
+  {
+    words: ["outbox", "forget"],
+    operands: ["QUEUE:ID"],
+    options: [],
+    about: "remove one of them for good",
+    request: ([letter = ""]) => ({
+      method: "DELETE",
+      path: `/outbox/${encodeURIComponent(letter)}`,
+    }),
+  },
+  {
     words: ["notice", "return"],
     operands: ["SOURCE:ID"],
     options: [],

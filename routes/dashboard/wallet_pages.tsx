@@ -5,9 +5,9 @@ import { formatVnd, fromVnd, microVndPerVnd } from "../../core/money/micro_vnd.t
 import { parseOrderCode } from "../../core/topup/order_code.ts";
 import type { TopupSettings } from "../../core/topup/settings.ts";
 import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { updateAccount } from "../../kv/accounts.ts";
 import { countTry, type RateRule } from "../../kv/rate_limits.ts";
-import { vietnamDay } from "../../kv/rollups.ts";
 import { readStatement, type Statement } from "../../kv/statement.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
 import {

@@ -1,7 +1,7 @@
 /** The statement of a wallet, as a table and as CSV. */
 import { csvFile } from "../../core/topup/csv.ts";
-import { vietnamDateTime } from "../../core/topup/bank_time.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { vietnamDateTime } from "../../core/vietnam_time.ts";
 import type { Statement, StatementLine } from "../../kv/statement.ts";
 import { Empty, Money, Notice, TableFrame } from "./components/mod.ts";
 import { formatCount } from "./format.ts";

@@ -1,8 +1,8 @@
 /** `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups. */
 import { Hono } from "hono";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { vietnamDateTime } from "../../core/topup/bank_time.ts";
 import { csvFile } from "../../core/topup/csv.ts";
+import { vietnamDateTime, vietnamDay } from "../../core/vietnam_time.ts";
 import {
   type BankEventRow,
   type JournalMark,
@@ -11,7 +11,6 @@ import {
 } from "../../kv/bank_events.ts";
 import { bankSources } from "../../core/topup/bank_event.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
-import { vietnamDay } from "../../kv/rollups.ts";
 import { checkTopups, type TopupCheck } from "../../kv/topup_checks.ts";
 import { listUnreadable } from "../../kv/unreadable_notices.ts";
 import {

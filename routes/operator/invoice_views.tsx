@@ -1,6 +1,6 @@
 /** Invoice requests as operators see them. */
-import { vietnamDateTime } from "../../core/topup/bank_time.ts";
 import type { Invoice } from "../../core/topup/invoice.ts";
+import { vietnamDateTime } from "../../core/vietnam_time.ts";
 import { DataTable } from "../dashboard/components/mod.ts";
 import type { Locale } from "../dashboard/i18n.ts";
 import { invoiceTexts } from "../dashboard/invoices_texts.ts";

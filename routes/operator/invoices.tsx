@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { parseId } from "../../core/ids.ts";
 import { type Invoice, type InvoiceState, mayMoveInvoice } from "../../core/topup/invoice.ts";
 import { invoicesAsCsv, invoicesAsJson } from "../../core/topup/invoice_export.ts";
-import { vietnamDay } from "../../core/topup/bank_time.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { getAccount } from "../../kv/accounts.ts";
 import { attachInvoiceFile } from "../../kv/invoice_files.ts";
 import { getInvoice, type InvoiceMove, listInvoices, moveInvoice } from "../../kv/invoices.ts";

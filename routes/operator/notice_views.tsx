@@ -1,6 +1,6 @@
 /** Bank notices as tables and facts. */
 import type { Child } from "hono/jsx";
-import { vietnamDateTime } from "../../core/topup/bank_time.ts";
+import { vietnamDateTime } from "../../core/vietnam_time.ts";
 import type { BankEventRef, BankEventRow, BankEventState } from "../../kv/bank_events.ts";
 import {
   Badge,

@@ -3,8 +3,8 @@
  * nothing is kept between polls; what is known is recognised by its id, or by the bank's reference.
  */
 import { limits } from "../../core/limits.ts";
-import { vietnamDateTime } from "../../core/topup/bank_time.ts";
 import { readSepayPage } from "../../core/topup/sepay.ts";
+import { vietnamDateTime } from "../../core/vietnam_time.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 
 /** What a poll needs. */

@@ -4,10 +4,10 @@ import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
 import { getBankEvent, listReviews } from "../../kv/bank_events.ts";
 import { listUnreadable } from "../../kv/unreadable_notices.ts";
-import { findMovement } from "../../kv/ledger.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../kv/topups.ts";
 import { notice, topupWorld, withoutReference } from "../support/topup_world.ts";
 import { block } from "../support/blocked_account.ts";
+import { findMovement } from "../support/money_world.ts";
 
 Deno.test("the exact sum in time is credited, the order paid", async () => {
   using kv = await Deno.openKv(":memory:");

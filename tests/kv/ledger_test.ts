@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InvariantError } from "../../core/assert.ts";
 import { type AccountId, newId } from "../../core/ids.ts";
-import { credit, debit, findMovement, listLedger, type Movement } from "../../kv/ledger.ts";
+import { credit, debit, listLedger, type Movement } from "../../kv/ledger.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { readWallet } from "../../kv/wallets.ts";
 import { type Fault, faultyKv } from "../support/faulty_kv.ts";
-import { newAccount } from "../support/money_world.ts";
+import { findMovement, newAccount } from "../support/money_world.ts";
 
 function movement(accountId: AccountId, some: Partial<Movement> = {}): Movement {
   return {

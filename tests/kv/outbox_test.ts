@@ -1,7 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { addToOutbox, nextDueAtMs, type OutboxQueue } from "../../kv/outbox.ts";
 import { claimDue, finishClaim, postponeClaim, retryClaim } from "../../kv/outbox_claims.ts";
-import { listDeadLetters, reviveDeadLetter } from "../../kv/outbox_dead_letters.ts";
+import {
+  forgetDeadLetter,
+  listDeadLetters,
+  reviveDeadLetter,
+} from "../../kv/outbox_dead_letters.ts";
 import { outboxRowKey } from "../../kv/keys.ts";
 
 const letters: OutboxQueue<string> = {
@@ -155,7 +159,18 @@ Deno.test("a dead letter can be revived once", async () => {
   using kv = await Deno.openKv(":memory:");
   await kv.set(outboxRowKey("letters", 0, "a"), { payload: "p", createdAtMs: 0, attempts: 3 });
   assertEquals(await claimDue(kv, letters, { nowMs: 0, count: 1 }), []);
-  assertEquals(await reviveDeadLetter(kv, letters, { id: "a", nowMs: 9 }), true);
-  assertEquals(await reviveDeadLetter(kv, letters, { id: "a", nowMs: 9 }), false);
+  assertEquals(await reviveDeadLetter(kv, letters, { id: "a", nowMs: 9 }), "revived");
+  assertEquals(await reviveDeadLetter(kv, letters, { id: "a", nowMs: 9 }), "missing");
   assertEquals((await claimOne(kv, 9)).attempt, 1);
+});
+
+Deno.test("a dead letter that cannot be read stays where it is, until it is forgotten", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await kv.set(outboxRowKey("letters", 0, "a"), { payload: 7, createdAtMs: 0, attempts: 0 });
+  assertEquals(await claimDue(kv, letters, { nowMs: 0, count: 1 }), []);
+  assertEquals(await reviveDeadLetter(kv, letters, { id: "a", nowMs: 9 }), "unreadable");
+  assertEquals((await listDeadLetters(kv, letters, 9)).map(({ id }) => id), ["a"]);
+  assertEquals(await forgetDeadLetter(kv, letters, "a"), true);
+  assertEquals(await forgetDeadLetter(kv, letters, "a"), false);
+  assertEquals(await listDeadLetters(kv, letters, 9), []);
 });

@@ -3,15 +3,16 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { InvariantError } from "../../core/assert.ts";
 import { newId, type RequestId } from "../../core/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { encodeBatch } from "../../kv/batches.ts";
 import { writeIndex } from "../../kv/index_write.ts";
 import { batchKey } from "../../kv/keys.ts";
 import { boundReceipt, decodeReceipt, encodeReceipt } from "../../kv/receipt_codec.ts";
 import { listReceipts } from "../../kv/receipts.ts";
 import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";
-import { addReceipts, noUsage, vietnamDay } from "../../kv/rollups.ts";
-import { readUsage, readUsageTotal, rebuildRollups } from "../../kv/usage.ts";
-import { newAccount, receiptOf, storeReceipts } from "../support/money_world.ts";
+import { addReceipts, noUsage } from "../../kv/rollups.ts";
+import { readUsage, rebuildRollups } from "../../kv/usage.ts";
+import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../support/money_world.ts";
 import { anyReceipt } from "../support/receipt_arbitrary.ts";
 
 Deno.test("a receipt comes out of the store as it went in", () => {
@@ -164,7 +165,7 @@ Deno.test("rebuildRollups() corrects wrong, missing and surplus day sums", async
   await kv.set(one.key, { ...noUsage, calls: 99 });
   await kv.delete(two.key);
   await kv.set([...two.key.slice(0, 4), "ghost"], noUsage);
-  assertEquals(await rebuildRollups(kv, account), 3);
+  assertEquals(await rebuildRollups(kv, account), { corrected: 3, isMoving: false });
   assertEquals(await readUsage(kv, account, allDays), before);
-  assertEquals(await rebuildRollups(kv, account), 0);
+  assertEquals(await rebuildRollups(kv, account), { corrected: 0, isMoving: false });
 });

@@ -1,18 +1,25 @@
 import { assert, assertEquals } from "@std/assert";
 import { type AccountId, newId } from "../../core/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { ledgerKey, refundSumKey } from "../../kv/keys.ts";
-import { findMovement } from "../../kv/ledger.ts";
 import { readOperatorFigures } from "../../kv/operator_figures.ts";
 import { readRefundsOf, refundCall, refundOperationId } from "../../kv/refunds.ts";
-import { vietnamDay } from "../../kv/rollups.ts";
 import { readStatement } from "../../kv/statement.ts";
 import { openTeller, type Teller } from "../../kv/teller/mod.ts";
-import { netCostMicroVnd, readUsage, readUsageTotal } from "../../kv/usage.ts";
+import { netCostMicroVnd, readUsage } from "../../kv/usage.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { faultyKv } from "../support/faulty_kv.ts";
 import { ManualTime } from "../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, testKeyId, topUp } from "../support/money_world.ts";
+import {
+  draftOf,
+  findMovement,
+  mustReserve,
+  newAccount,
+  readUsageTotal,
+  testKeyId,
+  topUp,
+} from "../support/money_world.ts";
 
 /** 23:30 in Hà Nội, on the last day of a month. */
 const lateMs = Date.parse("2026-11-30T23:30:00+07:00");

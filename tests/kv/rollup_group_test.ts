@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";
-import { addReceipts, addUsage, noUsage } from "../../kv/rollups.ts";
+import { chunkGroups, groupReceipts, RollupGroup, takeChunk } from "../../kv/rollup_group.ts";
+import { addReceipts, addUsage, noUsage, rollupCell } from "../../kv/rollups.ts";
 import { newAccount, receiptOf } from "../support/money_world.ts";
 
 const accounts = [newAccount(), newAccount(), newAccount()] as const;
@@ -35,4 +35,37 @@ Deno.test("chunks hold every receipt once, fit a commit, and name no day sum twi
     }),
     { numRuns: 60 },
   );
+});
+
+/** A group as the queue of the indexer has it, after a try that failed too. */
+function groupOf(model: number, count: number): RollupGroup {
+  const group = new RollupGroup(rollupCell(receipt(0, model)));
+  for (let at = 0; at < count; at++) group.add(receipt(0, model));
+  return group;
+}
+
+/** How many groups one commit takes, and what stays on the list. */
+function taken(groups: RollupGroup[]): number[] {
+  const order = [...groups];
+  const chunk = takeChunk(groups);
+  assertEquals([...chunk, ...groups], order, "taken from the front, and nothing lost");
+  return [chunk.length, groups.length];
+}
+
+Deno.test("a commit of the index takes as many day sums as it may check, and not one more", () => {
+  const groups = Array.from({ length: limits.rollupRowsPerCommit + 3 }, (_, at) => groupOf(at, 1));
+  assertEquals(taken(groups), [limits.rollupRowsPerCommit, 3]);
+  assertEquals(taken(groups), [3, 0]);
+  assertEquals(taken(groups), [0, 0]);
+});
+
+Deno.test("a commit of the index takes as many receipts as it may, and not one more", () => {
+  const most = limits.indexReceiptsPerCommit;
+  assertEquals(taken([groupOf(0, most)]), [1, 0]);
+  assertEquals(taken([groupOf(0, most - 200), groupOf(1, 200), groupOf(2, 1)]), [2, 1]);
+  assertEquals(taken([groupOf(0, most - 200), groupOf(1, 201), groupOf(2, 1)]), [1, 2]);
+});
+
+Deno.test("a day sum that waits twice, since a try failed, goes in two commits", () => {
+  assertEquals(taken([groupOf(0, 2), groupOf(1, 2), groupOf(0, 2), groupOf(2, 2)]), [2, 2]);
 });

@@ -1,9 +1,12 @@
 /** Drafts and small stores for tests about money. */
 import { type AccountId, type ApiKeyId, newId, type RequestId } from "../../core/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { credit } from "../../kv/ledger.ts";
+import { ledgerOperationKey } from "../../kv/keys.ts";
+import { credit, type LedgerEntry } from "../../kv/ledger.ts";
 import { SheetLayout } from "../../kv/receipt_sheets.ts";
+import type { DayRange } from "../../kv/rollups.ts";
 import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/teller/mod.ts";
+import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/usage.ts";
 
 const startMs = Date.UTC(2026, 10, 20);
 
@@ -92,4 +95,22 @@ export async function mustReserve(teller: Teller, accountId: AccountId, amountMi
   const result = await reserve(teller, accountId, amountMicroVnd);
   if (!result.ok) throw new Error(`refused: ${result.reason}`);
   return result.reservation;
+}
+
+/** The sum over a range of days. */
+export async function readUsageTotal(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  range: DayRange,
+): Promise<Usage> {
+  const rows = await readUsage(kv, accountId, range);
+  return rows.reduce((sum, { usage }) => addUp(sum, usage), nothingUsed);
+}
+
+/** What an operation id did, if anything. */
+export async function findMovement(
+  kv: Deno.Kv,
+  operationId: string,
+): Promise<LedgerEntry | undefined> {
+  return (await kv.get<LedgerEntry>(ledgerOperationKey(operationId))).value ?? undefined;
 }

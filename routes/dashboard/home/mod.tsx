@@ -1,11 +1,11 @@
 /** `/`: what an account has and used, and what to do next. Visitors see the landing page. */
 import { type Context, Hono } from "hono";
 import type { AccountId } from "../../../core/ids.ts";
+import { vietnamDay } from "../../../core/vietnam_time.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { readRefundsOf } from "../../../kv/refunds.ts";
-import { vietnamDay } from "../../../kv/rollups.ts";
 import type { Balance } from "../../../kv/teller/mod.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../../kv/usage.ts";
 import { Card, chartAssets, DayChart, Icon, Money, Stat, Stats } from "../components/mod.ts";

@@ -2,8 +2,8 @@
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../core/keys/address_ranges.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
+import { vietnamDay } from "../../../core/vietnam_time.ts";
 import type { ApiKeyOptions, ApiKeyRecord } from "../../../kv/api_keys.ts";
-import { vietnamDay } from "../../../kv/rollups.ts";
 import type { PostedForm } from "../form_data.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";
 import type { KeyTexts } from "./texts.ts";

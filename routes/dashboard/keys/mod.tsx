@@ -2,6 +2,7 @@
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../core/ids.ts";
 import { limits } from "../../../core/limits.ts";
+import { vietnamDay } from "../../../core/vietnam_time.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import {
   type ApiKeyRecord,
@@ -14,7 +15,6 @@ import {
   updateApiKey,
 } from "../../../kv/api_keys.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
-import { vietnamDay } from "../../../kv/rollups.ts";
 import { rateRules } from "../../auth/rate_rules.ts";
 import { Card, CopyButton, Notice, PostForm, SubmitButton } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { parseBankTime, sameBankTime, vietnamDay } from "../../../core/topup/bank_time.ts";
+import { parseBankTime, sameBankTime } from "../../../core/topup/bank_time.ts";
 import { csvCell, csvFile, parseCsv } from "../../../core/topup/csv.ts";
 import { parseStatement, parseWrittenAmount } from "../../../core/topup/statement_csv.ts";
+import { vietnamDay } from "../../../core/vietnam_time.ts";
 
 const statement = [
   "\ufeffNGÂN HÀNG TMCP A,,,,,",

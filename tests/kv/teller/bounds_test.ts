@@ -116,3 +116,19 @@ Deno.test("what a finished call owes goes before a call that has not begun", asy
   await teller.close();
   assertEquals((await verifyStore(kv)).problems, []);
 });
+
+Deno.test("no call is admitted while more waits for the index than may be kept", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const timer = { start: () => () => {} };
+  const teller = await openTeller(kv, { clock: new ManualTime(), timer, mostUnindexed: 3 });
+  const account = newAccount();
+  await topUp(kv, account, 100n);
+  const call = async () => teller.settle(await mustReserve(teller, account, 1n), draftOf(1n));
+  for (let calls = 0; calls < 3; calls++) await call();
+  const refused = await teller.reserve(account, 1n);
+  assertEquals(refused.ok ? "admitted" : refused.reason, "unavailable");
+  assertEquals(await teller.indexOnce(), { indexed: 3, waiting: 0 });
+  await call();
+  await teller.close();
+  assertEquals((await verifyStore(kv)).problems, []);
+});

@@ -57,8 +57,7 @@ Deno.test("draws grow while they come often, and a poor wallet is drawn exactly"
   const lease = leaseOf(book, 0n);
   assertEquals(planTransfer(request(lease, [[10n, false]]), 39n, 0).drawMicroVnd, 10n);
   assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 0).drawMicroVnd, 50n);
-  lease.aheadMicroVnd = 400n;
-  lease.lastDrawAtMs = 5_000;
+  book.drawn(lease, 400n, 5_000);
   assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 6_000).drawMicroVnd, 810n);
   assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 9_000).drawMicroVnd, 410n);
 });

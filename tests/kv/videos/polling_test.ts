@@ -3,7 +3,7 @@ import type { VideoId } from "../../../core/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";
-import { findMovement, listLedger } from "../../../kv/ledger.ts";
+import { listLedger } from "../../../kv/ledger.ts";
 import { refundOperationId } from "../../../kv/refunds.ts";
 import { nextDueAtMs } from "../../../kv/outbox.ts";
 import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
@@ -28,6 +28,7 @@ import {
   fundedAccount,
   quietTeller,
 } from "./video_world.ts";
+import { findMovement } from "../../support/money_world.ts";
 
 function worldOf(kv: Deno.Kv, clock: FakeClock): VideoPollWorld {
   return { kv, clock, random: () => 0, ask: fatefulProvider(clock) };

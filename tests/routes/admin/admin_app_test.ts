@@ -1,13 +1,20 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Hono } from "hono";
 import { newId } from "../../../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { creditOperationId } from "../../../core/topup/bank_event.ts";
 import { openControl } from "../../../kv/control.ts";
+import { rollupKey } from "../../../kv/keys.ts";
+import { mailQueue } from "../../../kv/mail.ts";
+import { claimDue } from "../../../kv/outbox_claims.ts";
+import { bury } from "../../../kv/outbox_dead_letters.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { refundOperationId } from "../../../kv/refunds.ts";
 import { openTeller } from "../../../kv/teller/mod.ts";
+import { noUsage } from "../../../kv/rollups.ts";
 import { createAdminApp } from "../../../routes/admin/app.ts";
+import { readAdminCommand } from "../../../routes/admin/command.ts";
+import { testKeyId } from "../../support/money_world.ts";
 import {
   notice,
   receivingAccount,
@@ -30,6 +37,18 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
     control.close();
     await teller.close();
   }
+}
+
+/** Runs what was typed after `deno task admin`. */
+async function typed(app: Hono, line: string): Promise<{ status: number; said: string }> {
+  const read = readAdminCommand(line.split(" "));
+  if (read.kind !== "request") throw new Error(JSON.stringify(read));
+  const { method, path, body } = read.request;
+  const response = await app.request(path, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, said: await response.text() };
 }
 
 const putBack = (app: Hono, name: string) =>
@@ -83,4 +102,71 @@ Deno.test("money is not moved by hand under an operation id of the gateway's own
     await world.intake.take(event, "{}");
     assertEquals(await world.balanceVnd(ann.id), 400_000);
     assertEquals(await world.findings(), []);
+  }));
+
+Deno.test("work that was given up is listed, tried again and forgotten by the command line", () =>
+  administered(async ({ kv, nowMs }, app) => {
+    const mailTo = (to: string) => ({ kind: "password_changed", to, locale: "en" });
+    const signUp = { ...mailTo("new@example.com"), kind: "sign_up", passwordHash: "s3cret" };
+    const unreadable = { kind: "of another version" };
+    const payloads = { one: mailTo("ann@example.com"), two: signUp, three: unreadable };
+    const write = kv.atomic();
+    for (const [id, payload] of Object.entries(payloads)) {
+      const row = { payload, createdAtMs: nowMs, attempts: 8 };
+      bury(write, mailQueue, { id, row, reason: "MailError", nowMs });
+    }
+    await write.commit();
+
+    const listed = await typed(app, "outbox list");
+    assert(!listed.said.includes("s3cret"), listed.said);
+    const letters = JSON.parse(listed.said);
+    assertEquals(letters.map(({ letter }: { letter: string }) => letter), [
+      "mail:one",
+      "mail:three",
+      "mail:two",
+    ]);
+    assertEquals([letters[0].reason, letters[0].attempts, letters[0].payload.to], [
+      "MailError",
+      8,
+      "ann@example.com",
+    ]);
+
+    assertEquals((await typed(app, "outbox revive mail:one")).status, 200);
+    const [claim] = await claimDue(kv, mailQueue, { nowMs, count: 8 });
+    assertEquals([claim?.id, claim?.attempt], ["one", 1]);
+    const refusals = [
+      ["outbox revive mail:one", "there is no such letter"],
+      ["outbox revive mail:three", "it cannot be read"],
+      ["outbox revive pigeons:one", "Not a dead letter"],
+      ["outbox forget mail", "Not a dead letter"],
+      ["outbox forget mail:one", "There is no such letter"],
+    ] as const;
+    for (const [line, why] of refusals) {
+      const refused = await typed(app, line);
+      assertEquals(refused.status, 400, line);
+      assertStringIncludes(refused.said, why);
+    }
+    assertEquals((await typed(app, "outbox forget mail:three")).status, 200);
+    assertEquals(JSON.parse((await typed(app, "outbox list")).said).length, 1);
+  }));
+
+Deno.test("wrong day sums are made anew by the command line, of one account or of all", () =>
+  administered(async (world, app) => {
+    const { kv } = world;
+    const accounts = [await world.customer("ann"), await world.customer("bob")];
+    const damage = async () => {
+      for (const { id } of accounts) {
+        await kv.set(rollupKey(id, "2026-11-20", testKeyId, "ghost"), { ...noUsage, calls: 9 });
+      }
+    };
+    const isRight = async () => JSON.parse((await typed(app, "verify")).said).ok;
+    await damage();
+    assertEquals(await isRight(), false);
+    const one = await typed(app, `sums rebuild --account ${accounts[0]?.email}`);
+    assertEquals(JSON.parse(one.said), { accounts: 1, corrected: 1, moving: [] });
+    assertEquals(await isRight(), false);
+    const all = await typed(app, "sums rebuild");
+    assertEquals(JSON.parse(all.said), { accounts: 2, corrected: 1, moving: [] });
+    assertEquals(await isRight(), true);
+    assertEquals((await typed(app, "sums rebuild --account nobody@example.com")).status, 400);
   }));

@@ -49,6 +49,8 @@ Deno.test("a command with a word, an option or a value that it does not understa
       [["account", "bob@example.com"], "Unknown command"],
       [["maintenance"], "Unknown command"],
       [["maintenance", "off", "--message", "x"], 'Unknown option "--message"'],
+      [["outbox", "revive"], "QUEUE:ID is missing"],
+      [["sums"], "Unknown command"],
       [["verify", "all"], '"all" is one word too many'],
       [[], "No command"],
     ];
@@ -109,7 +111,13 @@ Deno.test("help is given wherever it is asked for, and changes nothing", () =>
     ) {
       const ran = await admin(...args);
       assertEquals([ran.code, ran.errors], [0, ""], args.join(" "));
-      for (const command of ["account create", "key revoke", "credit ACCOUNT VND --reason R"]) {
+      for (
+        const command of [
+          "account create",
+          "outbox revive QUEUE:ID",
+          "credit ACCOUNT VND --reason R",
+        ]
+      ) {
         assertStringIncludes(ran.written, command);
       }
     }

@@ -1,0 +1,36 @@
+/** Vietnam's local time: UTC+7 all year. Customers, banks and the tax office count their days by it. */
+
+export const vietnamOffsetMs = 7 * 3_600_000;
+const dayMs = 86_400_000;
+let lastDayNumber = -1;
+let lastDay = "";
+
+/** The days of Vietnam's calendar, counted: two moments of one day have the same. */
+export function vietnamDayNumber(atMs: number): number {
+  return Math.floor((atMs + vietnamOffsetMs) / dayMs);
+}
+
+/**
+ * The day of a moment in Vietnam.
+ *
+ * @example
+ * ```ts
+ * import { vietnamDay } from "./vietnam_time.ts";
+ * const day = vietnamDay(Date.UTC(2026, 10, 20, 17, 30));
+ * if (day !== "2026-11-21") throw new Error(day);
+ * ```
+ */
+export function vietnamDay(atMs: number): string {
+  const dayNumber = vietnamDayNumber(atMs);
+  // Nearly every receipt is of the same day as the one before; formatting a date is dear.
+  if (dayNumber !== lastDayNumber) {
+    lastDay = new Date(dayNumber * dayMs).toISOString().slice(0, 10);
+    lastDayNumber = dayNumber;
+  }
+  return lastDay;
+}
+
+/** Date and time in Vietnam, as `2026-11-20 14:02:37`. */
+export function vietnamDateTime(atMs: number): string {
+  return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 19).replace("T", " ");
+}

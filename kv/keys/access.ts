@@ -1,0 +1,56 @@
+/** Keys of what lets somebody in: sessions, single-use secrets, counters of tries, API keys. */
+import type { AccountId, ApiKeyId } from "../../core/ids.ts";
+import type { StoreKey } from "./store_key.ts";
+
+// Sessions of the dashboard: by the hash of the cookie's token, with an index per account for the list.
+
+export function sessionKey(tokenHash: string): StoreKey {
+  return ["session", tokenHash];
+}
+
+export function accountSessionsPrefix(accountId: AccountId): StoreKey {
+  return ["account_session", accountId];
+}
+
+export function accountSessionKey(accountId: AccountId, sessionId: string): StoreKey {
+  return ["account_session", accountId, sessionId];
+}
+
+/** The session of a row of an account's list. */
+export function sessionIdOf(key: Deno.KvKey): string {
+  return String(key[2]);
+}
+
+// Single-use secrets: tokens sent by mail and the state of a sign-in at an OpenID provider.
+
+export function mailTokenKey(tokenHash: string): StoreKey {
+  return ["mail_token", tokenHash];
+}
+
+export function signInFlowKey(stateHash: string): StoreKey {
+  return ["sign_in_flow", stateHash];
+}
+
+// Rate limits: the window is part of the key, so a counter never has to be reset.
+
+export function rateLimitKey(rule: string, subjectHash: string, window: number): StoreKey {
+  return ["rate_limit", rule, subjectHash, window];
+}
+
+// API keys: the record, the index by hash, and the list of active ids that bounds their number.
+
+export function apiKeysPrefix(accountId: AccountId): StoreKey {
+  return ["api_key", accountId];
+}
+
+export function apiKeyKey(accountId: AccountId, keyId: ApiKeyId): StoreKey {
+  return ["api_key", accountId, keyId];
+}
+
+export function apiKeyByHashKey(hash: string): StoreKey {
+  return ["api_key_by_hash", hash];
+}
+
+export function activeApiKeysKey(accountId: AccountId): StoreKey {
+  return ["active_api_keys", accountId];
+}

@@ -1,0 +1,109 @@
+/** Keys of what banks tell: notices, and the movements behind them. */
+import type { BankSource } from "../../core/topup/bank_event.ts";
+import type { StoreKey } from "./store_key.ts";
+
+// Bank notices: the journal, what is still to be matched, what waits for staff, and what could not be read.
+
+export function bankEventsPrefix(): StoreKey {
+  return ["bank_event"];
+}
+
+export function bankEventKey(source: string, id: string): StoreKey {
+  return ["bank_event", source, id];
+}
+
+export function bankEventsByTimePrefix(): StoreKey {
+  return ["bank_event_by_time"];
+}
+
+export function bankEventByTimeKey(receivedAtMs: number, source: string, id: string): StoreKey {
+  return ["bank_event_by_time", receivedAtMs, source, id];
+}
+
+/** Notices that came at `sinceMs` or later, in the order they came. */
+export function bankEventsSince(sinceMs: number): Deno.KvListSelector {
+  return { prefix: bankEventsByTimePrefix(), start: ["bank_event_by_time", sinceMs] };
+}
+
+export function unmatchedBankEventsPrefix(): StoreKey {
+  return ["bank_event_unmatched"];
+}
+
+export function unmatchedBankEventKey(source: string, id: string): StoreKey {
+  return ["bank_event_unmatched", source, id];
+}
+
+export function bankReviewsPrefix(): StoreKey {
+  return ["bank_review"];
+}
+
+export function bankReviewKey(receivedAtMs: number, source: string, id: string): StoreKey {
+  return ["bank_review", receivedAtMs, source, id];
+}
+
+/** The notice that a key of the journal, or of one of its lists, names: last in all of them. */
+export function noticeOfKey(
+  key: Deno.KvKey,
+): { readonly source: BankSource; readonly id: string } {
+  const [source, id] = key.slice(-2);
+  return { source: source as BankSource, id: String(id) };
+}
+
+export function unreadableNoticesPrefix(): StoreKey {
+  return ["bank_unreadable"];
+}
+
+export function unreadableNoticeKey(source: string, contentHash: string): StoreKey {
+  return ["bank_unreadable", source, contentHash];
+}
+
+export function closedUnreadableNoticeKey(source: string, contentHash: string): StoreKey {
+  return ["bank_unreadable_closed", source, contentHash];
+}
+
+// Bank movements: what stands behind the notices, by account, direction, amount and time. The guard's version changes
+// with every movement of that amount, so that two notices of one movement cannot both find nothing.
+
+/** Movements of one amount between two times, both included. */
+export function bankMovementsBetween(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+  times: { readonly fromMs: number; readonly toMs: number },
+): Deno.KvListSelector {
+  const prefix: StoreKey = ["bank_movement", account, direction, amountMicroVnd];
+  return { start: [...prefix, times.fromMs], end: [...prefix, times.toMs + 1] };
+}
+
+export function bankMovementKey(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+  atMs: number,
+  source: string,
+  id: string,
+): StoreKey {
+  return ["bank_movement", account, direction, amountMicroVnd, atMs, source, id];
+}
+
+/** Tells movements of one account, direction and amount apart: the time and the notice that told of each first. */
+export function bankMovementIdOf(key: Deno.KvKey): string {
+  return JSON.stringify(key.slice(4));
+}
+
+export function bankMovementGuardKey(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+): StoreKey {
+  return ["bank_movement_guard", account, direction, amountMicroVnd];
+}
+
+export function bankReferenceKey(
+  account: string,
+  direction: "in" | "out",
+  amountMicroVnd: bigint,
+  reference: string,
+): StoreKey {
+  return ["bank_reference", account, direction, amountMicroVnd, reference];
+}

@@ -1,0 +1,115 @@
+/** Keys of what was called: receipts, their index, the sums per day and what went back of them. */
+import { invariant } from "../../core/assert.ts";
+import type { AccountId, ApiKeyId, InstanceId, RequestId } from "../../core/ids.ts";
+import type { StoreKey } from "./store_key.ts";
+
+// Receipts: on sheets by request id (ascending in time, so they append), the batches not yet indexed, the index, the
+// day sums.
+
+export function receiptsPrefix(): StoreKey {
+  return ["receipt"];
+}
+
+/** `newest` is the last request id on the sheet, or a bound for a range. */
+export function receiptSheetKey(newest: string): StoreKey {
+  return ["receipt", newest];
+}
+
+/** The last request id on a sheet. */
+export function newestOnSheet(key: Deno.KvKey): RequestId {
+  return String(key[1]) as RequestId;
+}
+
+export function batchesPrefix(): StoreKey {
+  return ["settled"];
+}
+
+export function batchesOfPrefix(instanceId: InstanceId): StoreKey {
+  return ["settled", instanceId];
+}
+
+export function batchKey(instanceId: InstanceId, commit: number): StoreKey {
+  return ["settled", instanceId, commit];
+}
+
+/** Whose commit a batch is of, and which. */
+export function batchOf(
+  key: Deno.KvKey,
+): { readonly instanceId: InstanceId; readonly commit: number } {
+  return { instanceId: String(key[1]) as InstanceId, commit: Number(key[2]) };
+}
+
+export function allReceiptPagesPrefix(): StoreKey {
+  return ["receipts_of"];
+}
+
+export function receiptPagesPrefix(accountId: AccountId): StoreKey {
+  return ["receipts_of", accountId];
+}
+
+/** `newest` is the last request id on the page, or a bound for a range. */
+export function receiptPageKey(accountId: AccountId, newest: string): StoreKey {
+  return ["receipts_of", accountId, newest];
+}
+
+/** The last request id on a page. */
+export function newestOnPage(key: Deno.KvKey): RequestId {
+  return String(key[2]) as RequestId;
+}
+
+export function rollupsPrefix(): StoreKey {
+  return ["usage"];
+}
+
+export function rollupsOfPrefix(accountId: AccountId): StoreKey {
+  return ["usage", accountId];
+}
+
+/** `day` is `YYYY-MM-DD`, Vietnam time: as text it sorts, and a range of days is a range of keys. */
+export function rollupDayKey(accountId: AccountId, day: string): StoreKey {
+  return ["usage", accountId, day];
+}
+
+export function rollupKey(
+  accountId: AccountId,
+  day: string,
+  keyId: ApiKeyId,
+  model: string,
+): StoreKey {
+  return ["usage", accountId, day, keyId, model];
+}
+
+// Refunds: what went back of calls that were charged, by the cell of the day sum that their receipts are in.
+
+export function refundSumsPrefix(): StoreKey {
+  return ["refunded"];
+}
+
+export function refundSumsOfPrefix(accountId: AccountId): StoreKey {
+  return ["refunded", accountId];
+}
+
+export function refundSumDayKey(accountId: AccountId, day: string): StoreKey {
+  return ["refunded", accountId, day];
+}
+
+export function refundSumKey(
+  accountId: AccountId,
+  day: string,
+  keyId: ApiKeyId,
+  model: string,
+): StoreKey {
+  return ["refunded", accountId, day, keyId, model];
+}
+
+/** What a day sum, or a sum of refunds, is the sum of. */
+export function daySumCellOf(key: Deno.KvKey): {
+  readonly accountId: AccountId;
+  readonly day: string;
+  readonly keyId: ApiKeyId;
+  readonly model: string;
+} {
+  const [, accountId, day, keyId, model] = key;
+  invariant(typeof day === "string" && typeof model === "string", "not a key of a day sum");
+  return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
+}

@@ -1,0 +1,41 @@
+/** Keys of invoices: the request, with indexes per account and per order, and the attached file. */
+import type { AccountId, InvoiceId } from "../../core/ids.ts";
+import type { OrderCode } from "../../core/topup/order_code.ts";
+import type { StoreKey } from "./store_key.ts";
+
+export function invoicesPrefix(): StoreKey {
+  return ["invoice"];
+}
+
+export function invoiceKey(invoiceId: InvoiceId): StoreKey {
+  return ["invoice", invoiceId];
+}
+
+export function accountInvoicesPrefix(accountId: AccountId): StoreKey {
+  return ["invoice_by_account", accountId];
+}
+
+export function accountInvoiceKey(accountId: AccountId, invoiceId: InvoiceId): StoreKey {
+  return ["invoice_by_account", accountId, invoiceId];
+}
+
+/** The invoice of a row of an account's list. */
+export function invoiceOf(key: Deno.KvKey): InvoiceId {
+  return String(key[2]) as InvoiceId;
+}
+
+export function invoiceOfOrderKey(code: OrderCode): StoreKey {
+  return ["invoice_of_order", code];
+}
+
+export function invoiceFilePrefix(invoiceId: InvoiceId, name: string): StoreKey {
+  return ["invoice_file", invoiceId, name];
+}
+
+export function invoiceFileChunkKey(invoiceId: InvoiceId, name: string, part: number): StoreKey {
+  return ["invoice_file", invoiceId, name, part];
+}
+
+export function invoiceProfileKey(accountId: AccountId): StoreKey {
+  return ["invoice_profile", accountId];
+}

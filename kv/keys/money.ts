@@ -1,0 +1,75 @@
+/** Keys of money: wallets, leases, the instances that hold them, and the ledger. */
+import type { AccountId, InstanceId, LedgerId } from "../../core/ids.ts";
+import { accountOfKey, type StoreKey } from "./store_key.ts";
+
+// Money: wallets, and the leases that running instances hold on them.
+
+export function walletsPrefix(): StoreKey {
+  return ["wallet"];
+}
+
+export function walletKey(accountId: AccountId): StoreKey {
+  return ["wallet", accountId];
+}
+
+export function leasesPrefix(): StoreKey {
+  return ["lease"];
+}
+
+export function leasesOfPrefix(accountId: AccountId): StoreKey {
+  return ["lease", accountId];
+}
+
+export function leaseKey(accountId: AccountId, instanceId: InstanceId): StoreKey {
+  return ["lease", accountId, instanceId];
+}
+
+export function leaseOf(
+  key: Deno.KvKey,
+): { readonly accountId: AccountId; readonly instanceId: InstanceId } {
+  return { accountId: accountOfKey(key), instanceId: String(key[2]) as InstanceId };
+}
+
+// Instances: the fence that every money commit checks, and the right to index what the instance settled.
+
+export function instancesPrefix(): StoreKey {
+  return ["instance"];
+}
+
+export function instanceKey(instanceId: InstanceId): StoreKey {
+  return ["instance", instanceId];
+}
+
+export function instanceOf(key: Deno.KvKey): InstanceId {
+  return String(key[1]) as InstanceId;
+}
+
+export function indexerKey(instanceId: InstanceId): StoreKey {
+  return ["indexer", instanceId];
+}
+
+// Ledger: money that moved without a call, and the operation ids that make each movement happen once.
+
+export function ledgersPrefix(): StoreKey {
+  return ["ledger"];
+}
+
+export function ledgerPrefix(accountId: AccountId): StoreKey {
+  return ["ledger", accountId];
+}
+
+export function ledgerKey(accountId: AccountId, ledgerId: LedgerId): StoreKey {
+  return ["ledger", accountId, ledgerId];
+}
+
+export function ledgerOperationsPrefix(): StoreKey {
+  return ["ledger_operation"];
+}
+
+export function ledgerOperationKey(operationId: string): StoreKey {
+  return ["ledger_operation", operationId];
+}
+
+export function ledgerOperationIdOf(key: Deno.KvKey): string {
+  return String(key[1]);
+}

@@ -1,0 +1,74 @@
+/** What all keys have in common. */
+import type { AccountId } from "../../core/ids.ts";
+
+/** The first parts of all keys: what kinds of rows there are. Whoever adds one decides in `export.ts` whether it may leave. */
+export const rowKinds = [
+  "account",
+  "account_by_email",
+  "account_by_identity",
+  "account_password",
+  "account_session",
+  "active_api_keys",
+  "api_key",
+  "api_key_by_hash",
+  "approval",
+  "approval_of_form",
+  "availability",
+  "bank_event",
+  "bank_event_by_time",
+  "bank_event_unmatched",
+  "bank_movement",
+  "bank_movement_guard",
+  "bank_reference",
+  "bank_review",
+  "bank_unreadable",
+  "bank_unreadable_closed",
+  "control",
+  "indexer",
+  "instance",
+  "invoice",
+  "invoice_by_account",
+  "invoice_file",
+  "invoice_of_order",
+  "invoice_profile",
+  "lease",
+  "ledger",
+  "ledger_operation",
+  "low_balance_watch",
+  "mail_token",
+  "operator_audit",
+  "operator_session",
+  "outbox",
+  "outbox_dead",
+  "rate_limit",
+  "receipt",
+  "receipts_of",
+  "refunded",
+  "second_factor",
+  "session",
+  "settled",
+  "sign_in_flow",
+  "topup_by_account",
+  "topup_open",
+  "topup_order",
+  "topup_payment",
+  "usage",
+  "video",
+  "video_open",
+  "wallet",
+] as const;
+
+export type RowKind = typeof rowKinds[number];
+
+/** A key or a prefix of keys. */
+export type StoreKey = readonly [RowKind, ...Deno.KvKeyPart[]];
+
+/** Every row of a kind. */
+export function rowsOfKindPrefix(kind: RowKind): StoreKey {
+  return [kind];
+}
+
+/** The account of a row that lies under its account: wherever there is one, it follows the kind. */
+export function accountOfKey(key: Deno.KvKey): AccountId {
+  return String(key[1]) as AccountId;
+}

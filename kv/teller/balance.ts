@@ -1,0 +1,42 @@
+/** What an account has, as one instance sees it: the wallet, the leases of all, and its own memory. */
+import type { AccountId, InstanceId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { readLeasesOf } from "../leases.ts";
+import { readWallet } from "../wallets.ts";
+import type { Lease } from "./lease_book.ts";
+import type { Balance } from "./types.ts";
+
+/** Who asks. */
+export interface BalanceView {
+  readonly kv: Deno.Kv;
+  /** Bounds a store call in time. */
+  readonly bounded: <T>(call: Promise<T>) => Promise<T>;
+  /** At the moment of the call: both change when the fence was lost. */
+  readonly instanceId: () => InstanceId;
+  readonly leaseOf: (accountId: AccountId) => Lease | undefined;
+}
+
+/** Reads until wallet and leases are of one moment, within a bound. */
+export async function readBalance(view: BalanceView, accountId: AccountId): Promise<Balance> {
+  const { kv, bounded } = view;
+  for (let attempt = 1;; attempt++) {
+    const before = await bounded(readWallet(kv, accountId));
+    const rows = await bounded(readLeasesOf(kv, accountId));
+    // Our own row lags behind the calls; the memory does not.
+    const own = view.leaseOf(accountId);
+    const ownId = view.instanceId();
+    const leasedMicroVnd = rows
+      .filter((row) => row.instanceId !== ownId)
+      .reduce((sum, row) => sum + row.remainingMicroVnd, own?.remainingMicroVnd ?? 0n);
+    const reservedMicroVnd = own?.heldMicroVnd ?? 0n;
+    const { availableMicroVnd, versionstamp } = await bounded(readWallet(kv, accountId));
+    // Every transfer changes the wallet row, so an unchanged row means that wallet and leases fit together.
+    if (versionstamp !== before.versionstamp && attempt < limits.walletWriteAttempts) continue;
+    return {
+      availableMicroVnd,
+      leasedMicroVnd,
+      reservedMicroVnd,
+      totalMicroVnd: availableMicroVnd + leasedMicroVnd,
+    };
+  }
+}

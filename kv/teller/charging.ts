@@ -1,0 +1,65 @@
+/** From a finished call to its place among the settlements: the money is found first, beyond the reservation if need be. */
+import type { Clock } from "../../core/clock.ts";
+import type { Pipeline } from "./pipeline.ts";
+import type { Finished } from "./settlements.ts";
+import type { Granted } from "./transfers.ts";
+
+export class Charging {
+  readonly #pipeline: Pipeline;
+  readonly #clock: Clock;
+
+  constructor(pipeline: Pipeline, clock: Clock) {
+    this.#pipeline = pipeline;
+    this.#clock = clock;
+  }
+
+  /** For a call of which nothing is reserved (any more): it joins the lease that there is now. */
+  begin(finished: Finished): void {
+    finished.lease = this.#pipeline.book.join(finished.accountId);
+    this.admit(finished, 0n);
+  }
+
+  /** Finds the money for a finished call of which `heldMicroVnd` is reserved, then queues it. */
+  admit(finished: Finished, heldMicroVnd: bigint): void {
+    const { book, transfers, settlements } = this.#pipeline;
+    const { lease, draft: { priceMicroVnd } } = finished;
+    book.touch(lease, this.#clock.nowMs());
+    const missing = priceMicroVnd - heldMicroVnd;
+    if (missing <= 0n) {
+      book.unhold(lease, -missing);
+      this.#charge(finished, priceMicroVnd);
+    } else if (!transfers.hasWaiters(lease.accountId) && book.hold(lease, missing)) {
+      this.#charge(finished, priceMicroVnd);
+    } else {
+      transfers.wait(lease, {
+        amountMicroVnd: missing,
+        partial: true,
+        cancelled: false,
+        done: (granted) => this.#extended(finished, heldMicroVnd, granted),
+      });
+    }
+    if (settlements.waiting > 0 || transfers.waiting) this.#pipeline.kick();
+  }
+
+  /** What a finished call got beyond its reservation. */
+  #extended(finished: Finished, heldMicroVnd: bigint, granted: Granted): void {
+    switch (granted.outcome) {
+      case "granted":
+        return this.#charge(finished, heldMicroVnd + granted.amountMicroVnd);
+      case "refused":
+        // Only when the store is silent. A settlement does not give up: it queues again.
+        return this.admit(finished, heldMicroVnd);
+      case "lost":
+        return this.begin(finished);
+      case "stopped":
+        return finished.reject(this.#pipeline.failure);
+    }
+  }
+
+  #charge(finished: Finished, chargeMicroVnd: bigint): void {
+    this.#pipeline.book.charge(finished.lease, chargeMicroVnd);
+    finished.chargeMicroVnd = chargeMicroVnd;
+    this.#pipeline.settlements.add(finished);
+    this.#pipeline.kick();
+  }
+}

@@ -1,0 +1,40 @@
+/** What a caller holds between reserving and settling, and what keeps a call from being settled twice. */
+import { invariant } from "../../core/assert.ts";
+import type { AccountId, RequestId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Lease } from "./lease_book.ts";
+import type { Reservation } from "./types.ts";
+
+/** A reservation: open, then settled or released, once. */
+export class Held implements Reservation {
+  readonly accountId: AccountId;
+  readonly amountMicroVnd: bigint;
+  readonly lease: Lease;
+  #state: "open" | "settled" | "released" = "open";
+
+  constructor(lease: Lease, amountMicroVnd: bigint) {
+    this.accountId = lease.accountId;
+    this.amountMicroVnd = amountMicroVnd;
+    this.lease = lease;
+  }
+
+  end(state: "settled" | "released"): void {
+    invariant(this.#state === "open", `a reservation cannot be ${state}: it is ${this.#state}`);
+    this.#state = state;
+  }
+}
+
+/** Request ids of late, so that a program error cannot charge one twice. Two generations bound the memory. */
+export class RecentIds {
+  #young = new Set<RequestId>();
+  #old = new Set<RequestId>();
+
+  add(id: RequestId): void {
+    invariant(!this.#young.has(id) && !this.#old.has(id), `request ${id} was settled before`);
+    if (this.#young.size >= limits.recentIdsPerGeneration) {
+      this.#old = this.#young;
+      this.#young = new Set();
+    }
+    this.#young.add(id);
+  }
+}

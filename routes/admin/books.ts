@@ -1,0 +1,35 @@
+/** The books as the command line sees them: proved, written out, and their derived sums made anew. */
+import type { Hono } from "hono";
+import { z } from "zod";
+import { inVnd } from "../../core/money/vnd_json.ts";
+import { exportRecords } from "../../kv/export.ts";
+import { checkTopups } from "../../kv/topup_checks.ts";
+import { rebuildAllRollups, rebuildRollups } from "../../kv/usage.ts";
+import { verifyStore } from "../../kv/verify.ts";
+import { requireAccount } from "./account_operand.ts";
+import type { AdminDeps } from "./app.ts";
+
+const rebuildBody = z.strictObject({ account: z.string().optional() });
+
+/** Adds `/verify`, `/export` and `/sums/rebuild`. */
+export function addBookRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "clock">): void {
+  app.get("/verify", async () => {
+    const wallets = await verifyStore(kv);
+    const topups = await checkTopups(kv, clock.nowMs());
+    const ok = wallets.ok && topups.problems.length === 0;
+    return Response.json(inVnd({ ...wallets, ok, topups }));
+  });
+
+  app.get(
+    "/export",
+    () => new Response(ReadableStream.from(exportRecords(kv)).pipeThrough(new TextEncoderStream())),
+  );
+
+  app.post("/sums/rebuild", async (context) => {
+    const { account } = rebuildBody.parse(await context.req.json());
+    if (account === undefined) return context.json(await rebuildAllRollups(kv));
+    const id = await requireAccount(kv, account);
+    const { corrected, isMoving } = await rebuildRollups(kv, id);
+    return context.json({ accounts: 1, corrected, moving: isMoving ? [id] : [] });
+  });
+}

@@ -1,0 +1,52 @@
+import { assert, assertEquals } from "@std/assert";
+import { readChatRequest } from "../../../core/call/chat_request.ts";
+import { newId } from "../../../core/ids.ts";
+import { applyPrice } from "../../../core/money/price.ts";
+import { readReceipt } from "../../../kv/receipts.ts";
+import { reserve } from "../../../routes/v1/admission.ts";
+import { ChatSettlement } from "../../../routes/v1/chat_settlement.ts";
+import { openTestGateway } from "../../support/gateway_in_process.ts";
+
+Deno.test("the first output of a call is that of the try that was first, though a hedge answered too", async () => {
+  await using world = await openTestGateway();
+  const { gateway } = world.assembled;
+  const { key } = await world.customer(1_000);
+  const principal = await gateway.directory.lookup(key);
+  const model = gateway.config.catalog.models.find(({ kind }) => kind === "chat");
+  const route = model?.routes[0];
+  assert(principal !== undefined && model !== undefined && route !== undefined);
+  const startedAtMs = gateway.clock.nowMs();
+  const startedMonotonicMs = gateway.clock.monotonicMs();
+  const requestId = newId("request", startedAtMs);
+  const settlement = new ChatSettlement(gateway, {
+    requestId,
+    principal,
+    model,
+    mappedFrom: undefined,
+    request: readChatRequest("chat", {
+      model: model.id,
+      stream: true,
+      messages: [{ role: "user", content: "hello" }],
+    }),
+    price: applyPrice(model.price),
+    estimatedInputTokens: 2,
+    reservedOutputTokens: 10,
+    hostedTools: [],
+    reservation: await reserve(gateway.teller, principal, 0n),
+    startedAtMs,
+    startedMonotonicMs,
+    origin: undefined,
+    onEnd: () => {},
+  });
+  settlement.tried(route, { kind: "beaten", ms: 50 }, startedMonotonicMs + 50);
+  settlement.tried(route, { kind: "ok", ms: 120 }, startedMonotonicMs + 120);
+  settlement.tried(route, { kind: "ok", ms: 121 }, startedMonotonicMs + 400);
+  await settlement.settle({
+    outcome: "failed",
+    status: 502,
+    reading: undefined,
+    route,
+    attempts: [],
+  });
+  assertEquals((await readReceipt(world.kv, requestId))?.firstOutputMs, 120);
+});
