@@ -491,3 +491,8 @@ export function availabilityKey(hour: number, instanceId: InstanceId): Deno.KvKe
 export function aggregatePrefix(name: string): Deno.KvKey {
   return [name];
 }
+
+/** Deleted at every start, and never there: so it shows whether the store takes writes. */
+export function writeProbeKey(): Deno.KvKey {
+  return ["write_probe"];
+}
