@@ -185,6 +185,8 @@ export const limits = {
   bankPollWindowMs: 3 * 24 * 3_600_000,
   /** How often balances are compared with the marks of their owners. */
   lowBalanceEveryMs: 60_000,
+  /** How often the log learns whether the ledger takes writes. */
+  ledgerWatchEveryMs: 1_000,
   /** How often instances that died are looked for. */
   reapEveryMs: 15_000,
   /** Log lines are written together after this long … */
@@ -330,7 +332,10 @@ export const limits = {
   indexReceiptsPerStep: 20_000,
   /** Receipts that may wait for the index. Beyond it no new call is admitted: memory stays bounded (about 20 MB). */
   unindexedReceipts: 200_000,
-  /** Rounds in a row without an answer of the store after which an instance calls itself unhealthy. */
+  /**
+   * Tries in a row that the store did not answer, or refused to write, after which an instance admits no more calls: half
+   * a second where it says no, 25 where it says nothing.
+   */
   tellerFailures: 5,
   /** First pause of a teller whose store did not answer, doubled each time … */
   tellerPauseMs: 10,

@@ -83,6 +83,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   video: whole,
   video_open: "repeated",
   wallet: whole,
+  write_probe: "passing",
 };
 
 /** Why rows of this kind are not in the export; `undefined` if they are. */

@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import type { StoreLocation } from "../core/settings/store_location.ts";
 import { errorLine } from "../core/error_line.ts";
+import { writeProbeKey } from "./keys.ts";
 
 export interface Store extends Disposable {
   readonly kv: Deno.Kv;
@@ -30,7 +31,8 @@ export async function openStore(location: StoreLocation): Promise<OpenStoreResul
     }
   } catch (error) {
     const where = location.kind === "file" ? ` ${location.path}` : "";
-    const problem = `Cannot open the store${where}: ${errorLine(error)}`;
+    const cannot = error instanceof StoreWriteError ? "Cannot write to" : "Cannot open";
+    const problem = `${cannot} the store${where}: ${errorLine(error)}`;
     return { ok: false, reason: "unusable", problem };
   }
 }
@@ -44,10 +46,34 @@ async function openFile(path: string): Promise<OpenStoreResult> {
       return { ok: false, reason: "in_use" };
     }
     await keepPrivate(path);
-    return { ok: true, store: withKv(await Deno.openKv(path), lock) };
+    const kv = await Deno.openKv(path);
+    try {
+      await proveWritable(kv);
+    } catch (error) {
+      kv.close();
+      throw error;
+    }
+    return { ok: true, store: withKv(kv, lock) };
   } catch (error) {
     lock.close();
     throw error;
+  }
+}
+
+/** The store opened, but takes no writes. */
+class StoreWriteError extends Error {
+  override name = "StoreWriteError";
+}
+
+/**
+ * A full disk lets a store be opened and read. What writes to it later waits until it can, which at the start would
+ * be a process that neither serves nor says why.
+ */
+async function proveWritable(kv: Deno.Kv): Promise<void> {
+  try {
+    await kv.delete(writeProbeKey());
+  } catch (error) {
+    throw new StoreWriteError(errorLine(error), { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 /** Keys of what instances tell each other: switches, epochs, availability. */
 import type { InstanceId } from "../../core/ids.ts";
-import type { StoreKey } from "./store_key.ts";
+import { rowsOfKindPrefix, type StoreKey } from "./store_key.ts";
 
 // Control: what every instance must learn within two seconds.
 
@@ -22,4 +22,9 @@ export function availabilityHourPrefix(hour: number): StoreKey {
 
 export function availabilityKey(hour: number, instanceId: InstanceId): StoreKey {
   return ["availability", hour, instanceId];
+}
+
+/** Deleted at every start, and never there: so it shows whether the store takes writes. */
+export function writeProbeKey(): StoreKey {
+  return rowsOfKindPrefix("write_probe");
 }

@@ -56,6 +56,7 @@ export const rowKinds = [
   "video",
   "video_open",
   "wallet",
+  "write_probe",
 ] as const;
 
 export type RowKind = typeof rowKinds[number];

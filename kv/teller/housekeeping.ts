@@ -40,6 +40,7 @@ export class Housekeeping {
   #stopTick: (() => void) | undefined;
   #stopBeat: (() => void) | undefined;
   #stopped = false;
+  #probing = false;
 
   constructor(pipeline: Pipeline, options: HousekeepingOptions) {
     this.#pipeline = pipeline;
@@ -71,6 +72,15 @@ export class Housekeeping {
   /** Renews the fence. */
   async heartbeat(): Promise<void> {
     await this.#pipeline.chore(checkpoint);
+  }
+
+  /** Asks a store that was silent again, unless somebody does: else only the next heartbeat would find it back. */
+  probe(): void {
+    if (this.#probing || this.#stopped || !this.#pipeline.isStoreSilent) return;
+    this.#probing = true;
+    this.heartbeat().catch(() => {}).finally(() => {
+      this.#probing = false;
+    });
   }
 
   /** One step; a second caller shares the one that runs. */

@@ -13,6 +13,7 @@ export class Patience {
   readonly #random: () => number;
   readonly #stops = new Set<() => void>();
   #stopped = false;
+  #missed = 0;
 
   constructor(timer: Timer, random: () => number) {
     this.#timer = timer;
@@ -21,6 +22,16 @@ export class Patience {
 
   get stopped(): boolean {
     return this.#stopped;
+  }
+
+  /** Repetitions since the store last did what it was asked. */
+  get missed(): number {
+    return this.#missed;
+  }
+
+  /** The store did what it was asked. */
+  answered(): void {
+    this.#missed = 0;
   }
 
   /** The call, or a {@linkcode StoreTimeoutError} after `limits.kvCallMs`. */
@@ -40,6 +51,7 @@ export class Patience {
 
   /** Waits before repetition `attempt`, longer each time. Throws {@linkcode StoppedError} when stopped. */
   readonly backoff = (attempt: number): Promise<void> => {
+    this.#missed++;
     const longestMs = Math.min(
       limits.tellerPauseMaxMs,
       limits.tellerPauseMs * 2 ** Math.min(attempt, 16),

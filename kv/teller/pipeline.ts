@@ -3,6 +3,7 @@
  * memory says about money is always what the store said last.
  */
 import { InvariantError } from "../../core/assert.ts";
+import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { readReceipt } from "../receipts.ts";
 import { type CommitOutcome, Fence, type FenceDeps } from "./fence.ts";
@@ -38,6 +39,7 @@ export class Pipeline {
   #index: IndexQueue;
   #chores: QueuedChore[] = [];
   #running: Promise<void> | undefined;
+  /** Rounds in a row that were refused: paces the next. */
   #failures = 0;
   #failure: unknown;
 
@@ -71,9 +73,9 @@ export class Pipeline {
     return this.#failure;
   }
 
-  /** Rounds in a row that the store did not answer. */
-  get failures(): number {
-    return this.#failures;
+  /** The store has not done what it was asked for so long that nothing new should be begun. */
+  get isStoreSilent(): boolean {
+    return this.#patience.missed >= limits.tellerFailures;
   }
 
   /** Starts the writer if it rests. Calls made in the same turn of the event loop share a commit. */
@@ -136,7 +138,7 @@ export class Pipeline {
     const result = await this.settlements.round(this.#fence, this.#book);
     switch (result.outcome) {
       case "applied":
-        this.#failures = 0;
+        this.#answered();
         this.#index.add(result.commit, result.receipts);
         this.#hooks.settled();
         return;
@@ -151,7 +153,7 @@ export class Pipeline {
     const outcome = await this.transfers.round(this.#fence, this.#book);
     if (outcome === "lost") await this.#recover([]);
     else if (outcome === "failed") await this.#pause();
-    else this.#failures = 0;
+    else this.#answered();
   }
 
   async #doChore(): Promise<void> {
@@ -161,10 +163,16 @@ export class Pipeline {
       const outcome = await chore.run(this.#fence, this.#book);
       chore.done.resolve(outcome);
       if (outcome === "lost") await this.#recover([]);
+      else if (outcome === "applied") this.#answered();
     } catch (error) {
       chore.done.reject(error);
       throw error;
     }
+  }
+
+  #answered(): void {
+    this.#failures = 0;
+    this.#patience.answered();
   }
 
   async #pause(): Promise<void> {
@@ -183,6 +191,7 @@ export class Pipeline {
       this.#book = new LeaseBook();
       this.transfers.tellAll({ outcome: "lost" });
       this.#fence = await Fence.register(this.#deps);
+      this.#patience.answered();
       this.#index = this.#newIndex();
       for (const finished of underWay) {
         const receipt = await this.#find(finished);

@@ -74,7 +74,7 @@ export class LiveTeller implements Teller {
 
   get healthy(): boolean {
     return this.#pipeline.failure === undefined && this.#closing === undefined &&
-      this.#pipeline.failures < limits.tellerFailures;
+      !this.#pipeline.isStoreSilent;
   }
 
   reserve(
@@ -82,7 +82,10 @@ export class LiveTeller implements Teller {
     amountMicroVnd: bigint,
   ): ReserveResult | Promise<ReserveResult> {
     invariant(amountMicroVnd >= 0n, "a reservation is not negative");
-    if (!this.#admits()) return unavailable(amountMicroVnd);
+    if (!this.#admits()) {
+      this.#housekeeping.probe();
+      return unavailable(amountMicroVnd);
+    }
     const { book, transfers, fence } = this.#pipeline;
     const lease = book.lease(accountId);
     const nowMs = this.#options.clock.nowMs();
@@ -188,8 +191,9 @@ export class LiveTeller implements Teller {
     }
   }
 
+  /** Not on a silent store either, whatever room a lease has: what is produced could not be written down. */
   #admits(): boolean {
-    return this.#closing === undefined && this.#pipeline.failure === undefined &&
+    return this.healthy &&
       this.#unsettled < limits.unsettledCalls &&
       this.#pipeline.index.length < this.#options.mostUnindexed;
   }

@@ -25,6 +25,27 @@ export async function saveAvailability(gateway: Gateway): Promise<void> {
   await writeAvailability(kv, teller.instanceId, hour, counts);
 }
 
+export interface LedgerWatchDeps {
+  readonly teller: Pick<Gateway["teller"], "healthy">;
+  readonly log: Pick<Gateway["log"], "event">;
+}
+
+/** Tells the log when the ledger stops taking writes, and when it does again: nothing else may say so for hours. */
+export function ledgerWatch({ teller, log }: LedgerWatchDeps): () => Promise<void> {
+  let was = true;
+  return () => {
+    const is = teller.healthy;
+    if (was && !is) {
+      log.event("error", "the ledger takes no writes", {
+        effect: "new calls get 503; calls that ended wait for their receipt",
+        look_at: "the disk or server of GATEWAY_KV",
+      });
+    } else if (is && !was) log.event("info", "the ledger takes writes again");
+    was = is;
+    return Promise.resolve();
+  };
+}
+
 /** Starts the jobs. `stop` waits for those that are running. */
 export function startJobs(
   gateway: Gateway,
@@ -42,6 +63,7 @@ export function startJobs(
       everyMs: limits.availabilityEveryMs,
       run: () => saveAvailability(gateway),
     },
+    { name: "ledger", everyMs: limits.ledgerWatchEveryMs, run: ledgerWatch(gateway) },
     ...more,
   ];
   let stopped = false;

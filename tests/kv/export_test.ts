@@ -42,7 +42,7 @@ const staying = {
     "topup_open",
     "video_open",
   ],
-  passing: ["availability", "bank_movement_guard", "indexer", "rate_limit"],
+  passing: ["availability", "bank_movement_guard", "indexer", "rate_limit", "write_probe"],
 } as const;
 
 Deno.test("every kind of row is in the export or on the list of those that stay", async () => {

@@ -369,6 +369,56 @@ Deno.test("while the store is silent calls are refused, and what is owed is sett
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
 
+Deno.test("while the store takes no writes the teller says so and admits no call, whatever its lease has", async () => {
+  let full = false;
+  using w = await world((kv) =>
+    faultyKv(kv, (call) => full && call === "commit" ? "before" : "none")
+  );
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  const open = await mustReserve(w.teller, account, 10n);
+  assert(!("then" in w.teller.reserve(account, 10n)), "there is room in the lease");
+  full = true;
+  const settling = w.teller.settle(open, draftOf(7n));
+  for (let turn = 0; turn < 10; turn++) {
+    w.time.advance(500);
+    await settleDown(w.kv);
+  }
+  assertEquals(w.teller.healthy, false);
+  const refused = await reserve(w.teller, account, 10n);
+  assertEquals(refused.ok ? "ok" : refused.reason, "unavailable");
+  full = false;
+  for (let turn = 0; turn < 10; turn++) {
+    w.time.advance(500);
+    await settleDown(w.kv);
+  }
+  assertEquals((await settling).costMicroVnd, 7n);
+  assertEquals(w.teller.healthy, true);
+  assert((await reserve(w.teller, account, 10n)).ok);
+});
+
+Deno.test("a call that is refused on a silent store asks whether it is back", async () => {
+  let fault: Fault = "none";
+  using w = await world((kv) => faultyKv(kv, () => fault));
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  fault = "before";
+  const asking = reserve(w.teller, account, 10n);
+  for (let turn = 0; turn < 20; turn++) {
+    w.time.advance(500);
+    await settleDown(w.kv);
+  }
+  assert(!(await asking).ok);
+  assertEquals(w.teller.healthy, false);
+  fault = "none";
+  assert(!(await reserve(w.teller, account, 10n)).ok);
+  for (let turn = 0; turn < 5; turn++) {
+    w.time.advance(500);
+    await settleDown(w.kv);
+  }
+  assert((await reserve(w.teller, account, 10n)).ok);
+});
+
 Deno.test("closing on a silent store gives up in time and leaves the money to the reaper", async () => {
   let fault: Fault = "none";
   using w = await world((kv) => faultyKv(kv, () => fault));

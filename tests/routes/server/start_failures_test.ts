@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runAdmin } from "../../../routes/admin/cli.ts";
 import { serve } from "../../../routes/server/serve.ts";
@@ -50,6 +51,21 @@ Deno.test("a store that is a folder, no database, or out of reach is one line, h
       assertMatch(await refusal({ GATEWAY_KV }), expected);
       assertMatch(await adminRefusal({ GATEWAY_KV }), expected);
     }
+  }));
+
+Deno.test("a store that can be read but not written, as on a full disk, is one line, here and for admin", () =>
+  inFolder(async (folder) => {
+    const GATEWAY_KV = `${folder}/gateway.sqlite3`;
+    const kv = await Deno.openKv(GATEWAY_KV);
+    await kv.set(["something"], 1);
+    kv.close();
+    using database = new DatabaseSync(GATEWAY_KV);
+    database.exec(
+      "CREATE TRIGGER full BEFORE UPDATE ON data_version BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    );
+    const expected = /Cannot write to the store \S+gateway\.sqlite3: .*disk is full/;
+    assertMatch(await refusal({ GATEWAY_KV }), expected);
+    assertMatch(await adminRefusal({ GATEWAY_KV }), expected);
   }));
 
 Deno.test("a damaged master key is one line that leaves the file as it is and tells no key", () =>
