@@ -211,6 +211,11 @@ export const limits = {
   apiKeyWriteAttempts: 12,
   /** … and on the operator's switches: only operators compete. */
   switchesWriteAttempts: 10,
+  /**
+   * A new secret is shown again this long when its page is reloaded; later only for the password. Time enough to copy it,
+   * and short for a browser that somebody has walked away from.
+   */
+  madeSecretShownMs: 10 * 60_000,
   /** Rows one run of a queue handles at most, so that a cron run ends even if rows come faster than they go. */
   outboxRunRows: 10_000,
   /** Longest sleep of an outbox worker: rows written by other processes are seen after this. One list is 50 µs. */

@@ -113,6 +113,11 @@ export function activeApiKeysKey(accountId: AccountId): Deno.KvKey {
   return ["active_api_keys", accountId];
 }
 
+/** What a form has made: the key, or its new secret. */
+export function apiKeyOfFormKey(accountId: AccountId, formId: string): Deno.KvKey {
+  return ["api_key_of_form", accountId, formId];
+}
+
 // Control: what every instance must learn within two seconds.
 
 /** Changes whenever a key or an account changed in a way that an auth cache must not miss. */

@@ -42,6 +42,9 @@ export const keyTexts = defineTexts({
     save: "Save",
     saved: "Saved.",
     createButton: "Create the key",
+    sentBefore: (name: string) =>
+      `This form has made the key “${name}” before. Send it again to make another one.`,
+    formStale: "The page was too old to be sent. Please send it again.",
     cancel: "Cancel",
 
     nameMissing: "Give the key a name.",
@@ -135,6 +138,8 @@ export const keyTexts = defineTexts({
     save: "Lưu",
     saved: "Đã lưu.",
     createButton: "Tạo khoá",
+    sentBefore: (name) => `Biểu mẫu này đã tạo khoá “${name}”. Hãy gửi lại để tạo thêm một khoá.`,
+    formStale: "Trang này đã cũ nên chưa gửi được. Vui lòng gửi lại.",
     cancel: "Huỷ",
 
     nameMissing: "Hãy đặt tên cho khoá.",
