@@ -292,6 +292,11 @@ export function accountTopupKey(
   return ["topup_by_account", accountId, createdAtMs, code];
 }
 
+/** The order that a form has made. */
+export function topupOfFormKey(accountId: AccountId, formId: string): Deno.KvKey {
+  return ["topup_of_form", accountId, formId];
+}
+
 export function openTopupsPrefix(): Deno.KvKey {
   return ["topup_open"];
 }

@@ -116,7 +116,8 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
     formatMoney(limits.topupMinMicroVnd, locale),
     formatMoney(limits.topupMaxMicroVnd, locale),
   );
-  const amountMicroVnd = parseWrittenAmount((await readForm(c)).text("amount"));
+  const form = await readForm(c);
+  const amountMicroVnd = parseWrittenAmount(form.text("amount"));
   if (amountMicroVnd === undefined) return await walletPage(c, deps, { amountError: badAmount });
   const nowMs = deps.clock.nowMs();
   const verdict = await countTry(deps.kv, orderRule, account.id, nowMs);
@@ -126,6 +127,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
     amountMicroVnd,
     to,
     nowMs,
+    formId: form.formId(),
     randomBytes: (into) => crypto.getRandomValues(into),
   });
   if (made.ok) return c.redirect(`/wallet/orders/${made.order.code}`, 303);

@@ -57,6 +57,14 @@ async function walleted(
   }
 }
 
+Deno.test("a top-up form sent twice leads to one order", () =>
+  walleted(async ({ world, ann, browser }) => {
+    const form = /name="form" value="([^"]+)"/.exec((await browser.get("/wallet")).text)![1]!;
+    const send = () => browser.post("/wallet/orders", { amount: "200.000", form });
+    assertEquals((await send()).location, (await send()).location);
+    assertEquals((await listTopupOrders(world.kv, ann.id, { count: 10 })).length, 1);
+  }));
+
 Deno.test("an order is made, shown with its QR code, and turns to paid on the open page", () =>
   walleted(async ({ world, ann, browser }) => {
     const made = await browser.post("/wallet/orders", { amount: "200.000" });
