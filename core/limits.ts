@@ -209,6 +209,8 @@ export const limits = {
   accountWriteAttempts: 8,
   /** … and on its list of keys: two keys made in the same moment collide; more tries than keys means that something is wrong. */
   apiKeyWriteAttempts: 12,
+  /** What a switch is turned for, and what clients are told meanwhile: a sentence or two in every refusal. */
+  switchReasonChars: 500,
   /** … and on the operator's switches: only operators compete. */
   switchesWriteAttempts: 10,
   /**

@@ -16,10 +16,13 @@ import { createApiKey, isActive, listApiKeys, revokeApiKey } from "../../kv/api_
 import type { Control } from "../../kv/control.ts";
 import { exportRecords } from "../../kv/export.ts";
 import { credit, debit, isOwnOperationId } from "../../kv/ledger.ts";
+import { commandLine } from "../../kv/operator_audit.ts";
+import { setMaintenance } from "../../kv/switches.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { forgetSecondFactor } from "../../kv/second_factor.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
+import { maintenanceBody } from "../http/maintenance_body.ts";
 import { addNoticeRoutes } from "./notices.ts";
 import { movementSummary, readTypedVnd } from "./amount.ts";
 
@@ -41,10 +44,6 @@ const creditBody = z.strictObject({
     (id) => !isOwnOperationId(id),
     "is the gateway's own (a bank notice is credited on the operator's pages); use another",
   ),
-});
-const maintenanceBody = z.strictObject({
-  on: z.boolean(),
-  message: z.string().min(1).max(500).default("The service is under maintenance"),
 });
 
 function accountIdOf(text: string): AccountId {
@@ -185,9 +184,8 @@ export function createAdminApp(deps: AdminDeps): Hono {
 
   app.post("/maintenance", async (context) => {
     const { on, message } = maintenanceBody.parse(await context.req.json());
-    await control.update(({ routes }) =>
-      on ? { routes, maintenance: { message, sinceMs: clock.nowMs() } } : { routes }
-    );
+    const act = { operator: commandLine, nowMs: clock.nowMs() };
+    await setMaintenance(control, on ? message : undefined, act);
     return context.json({ maintenance: on });
   });
 

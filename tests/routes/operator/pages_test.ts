@@ -418,6 +418,8 @@ Deno.test("maintenance and routes are switched with a reason and written down", 
       (await staff.post("/operator/service/route", { ...change, route: "x" })).status,
       404,
     );
+    const unknown = await staff.post("/operator/service/route", { ...change, action: "sell" });
+    assertEquals(unknown.status, 404);
     await staff.post("/operator/service/route", { ...change, action: "enable" });
     assertEquals(operators.switches.routes, {});
     assertEquals(await acts(world.kv), [
