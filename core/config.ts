@@ -8,6 +8,7 @@ import type { MailSettings } from "./mail/mail_url.ts";
 import { proxyProblems } from "./settings/proxies.ts";
 import { secretProblem, secretText, withoutLineEnd } from "./settings/secret_text.ts";
 import type { StoreLocation } from "./settings/store_location.ts";
+import type { SupportContact } from "./settings/support.ts";
 import { readTopupSettings, type TopupSettings } from "./topup/settings.ts";
 
 export interface Config {
@@ -25,6 +26,8 @@ export interface Config {
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
   readonly mail: MailSettings;
+  /** Whom customers turn to; undefined: pages and mails name nobody. */
+  readonly support: SupportContact | undefined;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
   readonly operatorKey: string | undefined;
   readonly catalog: Catalog;
@@ -146,6 +149,7 @@ export function readConfig(
       operators: values.GATEWAY_OPERATORS,
       operatorKey: values.GATEWAY_OPERATOR_KEY,
       mail: values.MAIL_URL,
+      support: values.GATEWAY_SUPPORT,
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,
       openId,

@@ -7,6 +7,7 @@ import { localAddress } from "./local_address.ts";
 import { type MailSettings, readMailUrl } from "./mail/mail_url.ts";
 import { secretProblem, secretText } from "./settings/secret_text.ts";
 import { readStoreLocation, type StoreLocation } from "./settings/store_location.ts";
+import { readSupport, type SupportContact } from "./settings/support.ts";
 
 const store = z.string().transform((text, context): StoreLocation => {
   const read = readStoreLocation(text);
@@ -18,6 +19,13 @@ const store = z.string().transform((text, context): StoreLocation => {
 const mail = z.string().transform((text, context): MailSettings => {
   const read = readMailUrl(text);
   if (read.ok) return read.mail;
+  context.addIssue({ code: "custom", message: read.problem });
+  return z.NEVER;
+});
+
+const support = z.string().transform((text, context): SupportContact => {
+  const read = readSupport(text);
+  if (read.ok) return read.support;
   context.addIssue({ code: "custom", message: read.problem });
   return z.NEVER;
 });
@@ -52,6 +60,7 @@ const variablesSchema = z.object({
   GATEWAY_OPERATOR_KEY: secretText(24).optional(),
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
+  GATEWAY_SUPPORT: support.optional(),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   OTEL_DENO: z.string().default(""),
   MAIL_URL: mail.default({ kind: "log" }),

@@ -217,8 +217,15 @@ export const limits = {
   accountWriteAttempts: 8,
   /** … and on its list of keys: two keys made in the same moment collide; more tries than keys means that something is wrong. */
   apiKeyWriteAttempts: 12,
+  /** What a switch is turned for, and what clients are told meanwhile: a sentence or two in every refusal. */
+  switchReasonChars: 500,
   /** … and on the operator's switches: only operators compete. */
   switchesWriteAttempts: 10,
+  /**
+   * A new secret is shown again this long when its page is reloaded; later only for the password. Time enough to copy it,
+   * and short for a browser that somebody has walked away from.
+   */
+  madeSecretShownMs: 10 * 60_000,
   /** Rows one run of a queue handles at most, so that a cron run ends even if rows come faster than they go. */
   outboxRunRows: 10_000,
   /** Longest sleep of an outbox worker: rows written by other processes are seen after this. One list is 50 µs. */

@@ -10,7 +10,13 @@ import { type MasterKeys, open, seal } from "../core/keys/seal.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";
 import { bumpKeysEpoch } from "./control.ts";
-import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./keys.ts";
+import {
+  activeApiKeysKey,
+  apiKeyByHashKey,
+  apiKeyKey,
+  apiKeyOfFormKey,
+  apiKeysPrefix,
+} from "./keys.ts";
 
 /** What the owner may set on a key. */
 export interface ApiKeyOptions {
@@ -43,8 +49,29 @@ interface HashIndex {
   readonly keyId: ApiKeyId;
 }
 
+/** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
+export interface MadeByForm {
+  readonly keyId: ApiKeyId;
+  readonly hash: string;
+  readonly atMs: number;
+}
+
+export interface NewSecret {
+  readonly ok: true;
+  readonly record: ApiKeyRecord;
+  readonly secret: string;
+}
+
+/** The form was sent before: nothing was made this time. */
+export interface SentBefore {
+  readonly ok: false;
+  readonly reason: "sent";
+  readonly made: MadeByForm;
+}
+
 export type CreateApiKeyResult =
-  | { readonly ok: true; readonly record: ApiKeyRecord; readonly secret: string }
+  | NewSecret
+  | SentBefore
   /** `limit`: all places are taken by active keys. `conflict`: others kept changing the list; try again. */
   | { readonly ok: false; readonly reason: "limit" | "conflict" };
 
@@ -58,14 +85,32 @@ export function isActive(record: ApiKeyRecord, nowMs: number): boolean {
     (record.expiresAtMs === undefined || record.expiresAtMs > nowMs);
 }
 
-/** Creates a key. The secret is returned once here; later only {@linkcode revealApiKey} shows it. */
+/** Lets a form make something once: returns what it has made before, or adds to `operation` that it makes this. */
+async function claimForm(
+  kv: Deno.Kv,
+  operation: Deno.AtomicOperation,
+  form: { readonly accountId: AccountId; readonly formId: string | undefined },
+  made: MadeByForm,
+): Promise<SentBefore | undefined> {
+  if (form.formId === undefined) return undefined;
+  const entry = await kv.get<MadeByForm>(apiKeyOfFormKey(form.accountId, form.formId));
+  if (entry.value !== null) return { ok: false, reason: "sent", made: entry.value };
+  operation.check(entry).set(entry.key, made);
+  return undefined;
+}
+
+/**
+ * Creates a key. The secret is returned once here; later only {@linkcode revealApiKey} shows it.
+ *
+ * @param options.formId the form that was sent: sent twice it makes one key
+ */
 export async function createApiKey(
   kv: Deno.Kv,
   masterKeys: MasterKeys,
   accountId: AccountId,
-  options: ApiKeyOptions & { readonly nowMs: number },
+  options: ApiKeyOptions & { readonly nowMs: number; readonly formId?: string },
 ): Promise<CreateApiKeyResult> {
-  const { nowMs, ...rest } = options;
+  const { nowMs, formId, ...rest } = options;
   const secret = newApiKey();
   const id = newId("apiKey", nowMs);
   const record: ApiKeyRecord = {
@@ -78,12 +123,16 @@ export async function createApiKey(
     sealed: await seal(masterKeys, secret, owner(accountId, id)),
   };
   const outcome = await compareAndSet<CreateApiKeyResult>(async () => {
+    const operation = kv.atomic();
+    const made = { keyId: id, hash: record.hash, atMs: nowMs };
+    const sent = await claimForm(kv, operation, { accountId, formId }, made);
+    if (sent !== undefined) return { done: sent };
     const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
     const active = await stillActive(kv, accountId, entry.value ?? [], nowMs);
     if (active.length >= limits.activeKeysPerAccount) {
       return { done: { ok: false, reason: "limit" } };
     }
-    const operation = kv.atomic()
+    operation
       .check(entry)
       .check({ key: apiKeyByHashKey(record.hash), versionstamp: null })
       .set(activeApiKeysKey(accountId), [...active, id])
@@ -151,11 +200,34 @@ export async function revealApiKey(
   return await open(masterKeys, record.sealed, owner(record.accountId, record.id));
 }
 
+/**
+ * Shows the secret that a form has made, while it is fresh: to whoever sends the form again, which takes the session it
+ * was made in. `undefined`: too late, or the key has another secret or is no longer active.
+ */
+export async function revealMadeByForm(
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  made: MadeByForm,
+  nowMs: number,
+): Promise<NewSecret | undefined> {
+  if (nowMs >= made.atMs + limits.madeSecretShownMs) return undefined;
+  const record = await getApiKey(kv, accountId, made.keyId);
+  if (record === undefined || record.hash !== made.hash || !isActive(record, nowMs)) {
+    return undefined;
+  }
+  const secret = await revealApiKey(masterKeys, record);
+  return secret === undefined ? undefined : { ok: true, record, secret };
+}
+
 async function changeApiKey(
   kv: Deno.Kv,
   accountId: AccountId,
   keyId: ApiKeyId,
-  change: (record: ApiKeyRecord, operation: Deno.AtomicOperation) => ApiKeyRecord | undefined,
+  change: (
+    record: ApiKeyRecord,
+    operation: Deno.AtomicOperation,
+  ) => ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined>,
 ): Promise<ApiKeyRecord | undefined> {
   const outcome = await compareAndSet<ApiKeyRecord | undefined>(async () => {
     const [entry, active] = await kv.getMany<[ApiKeyRecord, ApiKeyId[]]>([
@@ -164,7 +236,7 @@ async function changeApiKey(
     ]);
     if (entry.value === null) return { done: undefined };
     const operation = kv.atomic().check(entry).check(active);
-    const changed = change(entry.value, operation);
+    const changed = await change(entry.value, operation);
     if (changed === undefined) return { done: entry.value };
     operation.set(entry.key, changed);
     if (changed.revokedAtMs !== undefined) {
@@ -215,19 +287,29 @@ export async function updateApiKey(
   });
 }
 
-/** Gives a key a new secret; the former works for `graceMs` more. */
+/**
+ * Gives a key a new secret; the former works for `graceMs` more. `undefined` if the key is not there or not active.
+ *
+ * @param options.formId the form that was sent: sent twice it makes one secret. A second one would end the grace of the
+ * secret that programs still use
+ */
 export async function rotateApiKey(
   kv: Deno.Kv,
   masterKeys: MasterKeys,
   accountId: AccountId,
   keyId: ApiKeyId,
-  options: { readonly nowMs: number; readonly graceMs: number },
-): Promise<{ record: ApiKeyRecord; secret: string } | undefined> {
+  options: { readonly nowMs: number; readonly graceMs: number; readonly formId?: string },
+): Promise<NewSecret | SentBefore | undefined> {
+  const { nowMs, graceMs, formId } = options;
   const secret = newApiKey();
   const hash = await hashApiKey(secret);
   const sealed = await seal(masterKeys, secret, owner(accountId, keyId));
-  const record = await changeApiKey(kv, accountId, keyId, (record, operation) => {
-    if (!isActive(record, options.nowMs)) return undefined;
+  let sent: SentBefore | undefined;
+  const record = await changeApiKey(kv, accountId, keyId, async (record, operation) => {
+    if (!isActive(record, nowMs)) return undefined;
+    const made = { keyId, hash, atMs: nowMs };
+    sent = await claimForm(kv, operation, { accountId, formId }, made);
+    if (sent !== undefined) return undefined;
     // An older secret still in its grace ends now: at most two secrets open one key.
     if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
     operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
@@ -236,8 +318,8 @@ export async function rotateApiKey(
       hash,
       sealed,
       masked: maskApiKey(secret),
-      previous: { hash: record.hash, untilMs: options.nowMs + options.graceMs },
+      previous: { hash: record.hash, untilMs: nowMs + graceMs },
     };
   });
-  return record?.hash === hash ? { record, secret } : undefined;
+  return sent ?? (record?.hash === hash ? { ok: true, record, secret } : undefined);
 }

@@ -37,8 +37,11 @@ export interface Control {
   freshKeysEpoch(): string | undefined;
   /** Reads the store now. Called by the poll, and after own changes so that they hold at once. */
   refresh(): Promise<void>;
-  /** Changes the switches by check-and-set and refreshes. */
-  update(change: (switches: Switches) => Switches): Promise<void>;
+  /** Changes the switches by check-and-set, with whatever `attach` adds to the same atomic, and refreshes. */
+  update(
+    change: (switches: Switches) => Switches,
+    attach?: (operation: Deno.AtomicOperation) => void,
+  ): Promise<void>;
   close(): void;
 }
 
@@ -85,12 +88,13 @@ export async function openControl(kv: Deno.Kv, clock: Clock): Promise<Control> {
       return clock.monotonicMs() - confirmedAtMs <= limits.controlStaleMs ? epoch : undefined;
     },
     refresh,
-    async update(change) {
+    async update(change, attach) {
       const outcome = await compareAndSet<void>(async () => {
         const entry = await kv.get<Switches>(switchesKey());
-        const result = await kv.atomic().check(entry)
-          .set(switchesKey(), change(entry.value ?? noSwitches)).commit();
-        return result.ok ? { done: undefined } : "again";
+        const operation = kv.atomic().check(entry)
+          .set(switchesKey(), change(entry.value ?? noSwitches));
+        attach?.(operation);
+        return (await operation.commit()).ok ? { done: undefined } : "again";
       }, { attempts: limits.switchesWriteAttempts });
       if (outcome === "conflict") {
         throw new GatewayError("overloaded", "The switches are being changed by others; try again");

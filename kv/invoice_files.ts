@@ -1,5 +1,4 @@
 /** Files of an invoice, cut into parts that fit the store. The bytes come first, the row that names them last. */
-import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
 import type { InvoiceId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { InvoiceFile } from "../core/topup/invoice.ts";
@@ -26,7 +25,13 @@ function tidyName(name: string, type: InvoiceFile["type"]): string {
   return plain === "" ? `invoice.${type === "application/pdf" ? "pdf" : "xml"}` : plain;
 }
 
-/** Attaches a PDF or XML file to a request. */
+/** By content, so that a form sent twice attaches its file once. */
+async function fileIdOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return new Uint8Array(digest).toHex().slice(0, 24);
+}
+
+/** Attaches a PDF or XML file to a request. The same file is there once. */
 export async function attachInvoiceFile(
   kv: Deno.Kv,
   input: {
@@ -42,8 +47,10 @@ export async function attachInvoiceFile(
   if (input.bytes.length > limits.invoiceFileBytes) return { ok: false, why: "size" };
   const entry = await getInvoice(kv, input.id);
   if (entry.value === null) return { ok: false, why: "missing" };
+  const fileId = await fileIdOf(input.bytes);
+  const earlier = entry.value.files.find((file) => file.fileId === fileId);
+  if (earlier !== undefined) return { ok: true, file: earlier };
   if (entry.value.files.length >= limits.invoiceFiles) return { ok: false, why: "count" };
-  const fileId = (await hashSecret("invoice_file", newSecretToken())).slice(0, 24);
   const parts = Math.ceil(input.bytes.length / limits.invoiceFilePartBytes);
   for (let part = 0; part < parts; part++) {
     const from = part * limits.invoiceFilePartBytes;

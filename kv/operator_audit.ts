@@ -36,7 +36,7 @@ export type OperatorAct =
 export interface AuditLine {
   readonly id: AuditId;
   readonly atMs: number;
-  /** The operator's account; absent for the command line. */
+  /** The operator's account; absent for the command line and the operator key. */
   readonly operatorId?: AccountId;
   /** As it was then. */
   readonly operatorEmail: string;
@@ -56,8 +56,11 @@ export interface Operator {
 /** Whoever owns the store's machine acts without an account. */
 export const commandLine = { email: "command line" } as const;
 
+/** A program that holds the operator's key (`GATEWAY_OPERATOR_KEY`). */
+export const operatorProgram = { email: "operator key" } as const;
+
 /** Who may carry out an act that needs no second person. */
-export type Actor = Operator | typeof commandLine;
+export type Actor = Operator | typeof commandLine | typeof operatorProgram;
 
 /** Adds a line to an atomic that carries the act. */
 export function addAuditLine(

@@ -15,6 +15,7 @@ import {
   accountTopupsPrefix,
   openTopupKey,
   openTopupsPrefix,
+  topupOfFormKey,
   topupOrderKey,
   topupPaymentKey,
   topupPaymentsPrefix,
@@ -63,6 +64,8 @@ export interface NewTopupOrder {
   readonly nowMs: number;
   /** Fills the array it is given, like `crypto.getRandomValues`. */
   readonly randomBytes: (into: Uint8Array<ArrayBuffer>) => void;
+  /** The form that was sent: sent twice with one sum it makes one order. */
+  readonly formId?: string | undefined;
 }
 
 export type NewTopupResult =
@@ -79,10 +82,10 @@ export async function createTopupOrder(
   const fits = amountMicroVnd >= limits.topupMinMicroVnd &&
     amountMicroVnd <= limits.topupMaxMicroVnd && amountMicroVnd % microVndPerVnd === 0n;
   if (!fits) return { ok: false, why: "amount" };
-  const recent = await listTopupOrders(kv, accountId, { count: 2 * limits.openTopupsPerAccount });
-  const open = recent.filter((order) => orderStatus(order, nowMs) === "pending");
-  if (open.length >= limits.openTopupsPerAccount) return { ok: false, why: "too_many" };
   for (let attempt = 0; attempt < limits.orderCodeAttempts; attempt++) {
+    const { claim, order: made } = await orderOfForm(kv, input);
+    if (made !== undefined) return { ok: true, order: made };
+    if (await hasTooMany(kv, accountId, nowMs)) return { ok: false, why: "too_many" };
     const code = newOrderCode(input.randomBytes);
     const order: TopupOrder = {
       code,
@@ -95,15 +98,43 @@ export async function createTopupOrder(
       to: input.to,
       memo: orderMemo(input.to.memoPrefix, code),
     };
-    const result = await kv.atomic()
+    const operation = kv.atomic()
       .check({ key: topupOrderKey(code), versionstamp: null })
       .set(topupOrderKey(code), order)
       .set(accountTopupKey(accountId, nowMs, code), code)
-      .set(openTopupKey(nowMs, code), code)
-      .commit();
-    if (result.ok) return { ok: true, order };
+      .set(openTopupKey(nowMs, code), code);
+    if (claim !== undefined) {
+      operation.check(claim).set(claim.key, code, { expireIn: limits.topupOrderMs });
+    }
+    if ((await operation.commit()).ok) return { ok: true, order };
   }
   invariant(false, "one of several random codes is free");
+}
+
+async function hasTooMany(kv: Deno.Kv, accountId: AccountId, nowMs: number): Promise<boolean> {
+  const recent = await listTopupOrders(kv, accountId, { count: 2 * limits.openTopupsPerAccount });
+  const open = recent.filter((order) => orderStatus(order, nowMs) === "pending");
+  return open.length >= limits.openTopupsPerAccount;
+}
+
+interface OrderOfForm {
+  readonly order?: TopupOrder;
+  /** What to check and to set, so that the form makes no second order. */
+  readonly claim?: Deno.KvEntryMaybe<OrderCode>;
+}
+
+/**
+ * The order that a form has made. A browser may go back to the form: with another sum, or when that order is no longer
+ * open, it is a wish for a new one.
+ */
+async function orderOfForm(kv: Deno.Kv, input: NewTopupOrder): Promise<OrderOfForm> {
+  if (input.formId === undefined) return {};
+  const claim = await kv.get<OrderCode>(topupOfFormKey(input.accountId, input.formId));
+  if (claim.value === null) return { claim };
+  const { value: order } = await getTopupOrder(kv, claim.value);
+  const isSame = order?.askedMicroVnd === input.amountMicroVnd &&
+    orderStatus(order, input.nowMs) === "pending";
+  return isSame ? { order } : { claim };
 }
 
 /** The order of a code, with its version for a later check. */

@@ -14,7 +14,11 @@ export interface Letter {
 }
 
 type Job<Kind extends MailJob["kind"]> = Extract<MailJob, { kind: Kind }>;
-type Writer<Kind extends MailJob["kind"]> = (job: Job<Kind>, url: string) => Letter;
+type Writer<Kind extends MailJob["kind"]> = (
+  job: Job<Kind>,
+  url: string,
+  support: string | undefined,
+) => Letter;
 type Writers = { readonly [Kind in MailJob["kind"]]: Writer<Kind> };
 
 /** Where the link of each mail leads; `#token=…` is added where the mail carries one. */
@@ -68,11 +72,11 @@ const english: Writers = {
     action: { label: "Confirm the address", url },
     note: "The link works once, for 24 hours. If you did not ask for it, ignore this mail.",
   }),
-  email_changed: (job) => ({
+  email_changed: (job, _, support) => ({
     subject: "The e-mail address of your account was changed",
     paragraphs: [
       `Your account now uses ${job.newEmail}. This address no longer opens it.`,
-      "If that was not you, write to support at once.",
+      ...(support === undefined ? [] : [`If that was not you, write to ${support} at once.`]),
     ],
   }),
   low_balance: (job, url) => ({
@@ -147,11 +151,11 @@ const vietnamese: Writers = {
     action: { label: "Xác nhận địa chỉ", url },
     note: "Liên kết dùng được một lần, trong 24 giờ. Nếu bạn không yêu cầu, hãy bỏ qua thư này.",
   }),
-  email_changed: (job) => ({
+  email_changed: (job, _, support) => ({
     subject: "Địa chỉ e-mail của tài khoản đã được đổi",
     paragraphs: [
       `Tài khoản của bạn nay dùng ${job.newEmail}. Địa chỉ này không còn mở được tài khoản.`,
-      "Nếu không phải bạn, hãy liên hệ hỗ trợ ngay.",
+      ...(support === undefined ? [] : [`Nếu không phải bạn, hãy liên hệ ${support} ngay.`]),
     ],
   }),
   low_balance: (job, url) => ({
@@ -189,16 +193,22 @@ const vietnamese: Writers = {
 
 const writers: Readonly<Record<Locale, Writers>> = { en: english, vi: vietnamese };
 
-function write<Kind extends MailJob["kind"]>(table: Writers, job: Job<Kind>, url: string): Letter {
+function write<Kind extends MailJob["kind"]>(
+  table: Writers,
+  job: Job<Kind>,
+  url: string,
+  support: string | undefined,
+): Letter {
   const writer: Writer<Kind> = table[job.kind as Kind];
-  return writer(job, url);
+  return writer(job, url, support);
 }
 
 /**
  * Writes the letter of a job in its language.
  *
  * @param url where its link leads, token included
+ * @param support whom to turn to, if there is somebody
  */
-export function writeLetter(job: MailJob, url: string): Letter {
-  return write(writers[job.locale], job, url);
+export function writeLetter(job: MailJob, url: string, support?: string): Letter {
+  return write(writers[job.locale], job, url, support);
 }

@@ -54,3 +54,8 @@ export function apiKeyByHashKey(hash: string): StoreKey {
 export function activeApiKeysKey(accountId: AccountId): StoreKey {
   return ["active_api_keys", accountId];
 }
+
+/** What a form has made: the key, or its new secret. */
+export function apiKeyOfFormKey(accountId: AccountId, formId: string): StoreKey {
+  return ["api_key_of_form", accountId, formId];
+}

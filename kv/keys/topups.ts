@@ -38,3 +38,8 @@ export function topupPaymentsPrefix(code: OrderCode): StoreKey {
 export function topupPaymentKey(code: OrderCode, source: string, id: string): StoreKey {
   return ["topup_payment", code, source, id];
 }
+
+/** The order that a form has made. */
+export function topupOfFormKey(accountId: AccountId, formId: string): StoreKey {
+  return ["topup_of_form", accountId, formId];
+}

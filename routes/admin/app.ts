@@ -7,10 +7,12 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
-import { limits } from "../../core/limits.ts";
 import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
 import type { Control } from "../../kv/control.ts";
+import { commandLine } from "../../kv/operator_audit.ts";
+import { setMaintenance } from "../../kv/switches.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
+import { maintenanceBody } from "../http/maintenance_body.ts";
 import { addAccountRoutes, addCreditRoute } from "./accounts.ts";
 import { addBookRoutes } from "./books.ts";
 import { addKeyRoutes } from "./keys.ts";
@@ -25,12 +27,6 @@ export interface AdminDeps {
   readonly teller: Teller;
   readonly receivingAccounts: readonly ReceivingAccount[];
 }
-
-const maintenanceBody = z.strictObject({
-  on: z.boolean(),
-  message: z.string().min(1).max(limits.maintenanceMessageChars)
-    .default("The service is under maintenance"),
-});
 
 /** Builds the app. It has no authentication of its own: whoever reaches its socket owns the store. */
 export function createAdminApp(deps: AdminDeps): Hono {
@@ -55,9 +51,8 @@ export function createAdminApp(deps: AdminDeps): Hono {
 
   app.post("/maintenance", async (context) => {
     const { on, message } = maintenanceBody.parse(await context.req.json());
-    await control.update(({ routes }) =>
-      on ? { routes, maintenance: { message, sinceMs: clock.nowMs() } } : { routes }
-    );
+    const act = { operator: commandLine, nowMs: clock.nowMs() };
+    await setMaintenance(control, on ? message : undefined, act);
     return context.json({ maintenance: on });
   });
 

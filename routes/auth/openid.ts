@@ -46,20 +46,22 @@ function isLoopback(url: URL): boolean {
   return ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
 }
 
-/** Makes a client. Nothing is asked of the provider before the first sign-in. */
-export function createOpenIdClient(
-  settings: OpenIdSettings,
-  world: { readonly fetch: typeof fetch; readonly clock: Clock },
-): OpenIdClient {
-  const issuer = new URL(settings.issuer);
-  const client: oauth.Client = { client_id: settings.clientId };
-  const authentication = oauth.ClientSecretBasic(settings.clientSecret);
-  const request = {
+/** The provider as oauth4webapi wants to be told of it with every request. */
+interface Provider {
+  readonly settings: OpenIdSettings;
+  readonly client: oauth.Client;
+  readonly request: ReturnType<typeof requestOptions>;
+  /** Its endpoints and keys, asked for once an hour. */
+  discover(): Promise<oauth.AuthorizationServer>;
+}
+
+function requestOptions(issuer: URL, fetchNow: typeof fetch) {
+  return {
     [oauth.customFetch]: (
       url: string,
       options: oauth.CustomFetchOptions<string, BodyInit | undefined>,
     ) =>
-      world.fetch(url, {
+      fetchNow(url, {
         method: options.method,
         headers: options.headers,
         redirect: options.redirect,
@@ -69,61 +71,107 @@ export function createOpenIdClient(
     [oauth.allowInsecureRequests]: issuer.protocol === "http:" && isLoopback(issuer),
     signal: () => AbortSignal.timeout(limits.openIdMs),
   };
+}
+
+function providerOf(
+  settings: OpenIdSettings,
+  world: { readonly fetch: typeof fetch; readonly clock: Clock },
+): Provider {
+  const issuer = new URL(settings.issuer);
+  const request = requestOptions(issuer, world.fetch);
   let known: { server: oauth.AuthorizationServer; atMs: number } | undefined;
+  return {
+    settings,
+    client: { client_id: settings.clientId },
+    request,
+    async discover() {
+      const nowMs = world.clock.monotonicMs();
+      if (known !== undefined && nowMs < known.atMs + discoveryMs) return known.server;
+      const response = await oauth.discoveryRequest(issuer, request);
+      const server = await oauth.processDiscoveryResponse(issuer, response);
+      known = { server, atMs: nowMs };
+      return server;
+    },
+  };
+}
 
-  async function discover(): Promise<oauth.AuthorizationServer> {
-    const nowMs = world.clock.monotonicMs();
-    if (known !== undefined && nowMs < known.atMs + discoveryMs) return known.server;
-    const response = await oauth.discoveryRequest(issuer, request);
-    const server = await oauth.processDiscoveryResponse(issuer, response);
-    known = { server, atMs: nowMs };
-    return server;
+/** Where the person signs in at the provider. */
+async function authorizationUrl(
+  { settings, discover }: Provider,
+  secrets: OpenIdSecrets,
+  redirectUri: string,
+): Promise<URL> {
+  const server = await discover();
+  if (server.authorization_endpoint === undefined) {
+    throw new TypeError("Cannot sign in with OpenID: the issuer has no authorization endpoint");
   }
+  const url = new URL(server.authorization_endpoint);
+  const parameters = {
+    client_id: settings.clientId,
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: "openid email",
+    state: secrets.state,
+    nonce: secrets.nonce,
+    code_challenge: await oauth.calculatePKCECodeChallenge(secrets.codeVerifier),
+    code_challenge_method: "S256",
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url;
+}
 
+/** What came back from the provider: the code, exchanged for who it stands for. */
+async function exchangeCode(
+  { settings, client, request, discover }: Provider,
+  callback: URL,
+  secrets: OpenIdSecrets,
+  redirectUri: string,
+) {
+  const server = await discover();
+  const parameters = oauth.validateAuthResponse(server, client, callback, secrets.state);
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.ClientSecretBasic(settings.clientSecret),
+    parameters,
+    redirectUri,
+    secrets.codeVerifier,
+    request,
+  );
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: secrets.nonce,
+    requireIdToken: true,
+  });
+  const idToken = oauth.getValidatedIdTokenClaims(tokens);
+  if (idToken === undefined) {
+    throw new TypeError("Cannot sign in with OpenID: no id token came");
+  }
+  return { server, idToken, accessToken: tokens.access_token };
+}
+
+/** The id token often names the address already; otherwise the user info endpoint does. */
+async function userInfo(
+  { client, request }: Provider,
+  { server, idToken, accessToken }: Awaited<ReturnType<typeof exchangeCode>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (idToken["email"] !== undefined || server.userinfo_endpoint === undefined) return idToken;
+  const response = await oauth.userInfoRequest(server, client, accessToken, request);
+  return await oauth.processUserInfoResponse(server, client, idToken.sub, response);
+}
+
+/** Makes a client. Nothing is asked of the provider before the first sign-in. */
+export function createOpenIdClient(
+  settings: OpenIdSettings,
+  world: { readonly fetch: typeof fetch; readonly clock: Clock },
+): OpenIdClient {
+  const provider = providerOf(settings, world);
   return {
     label: settings.label,
-
-    async begin(secrets, redirectUri) {
-      const server = await discover();
-      if (server.authorization_endpoint === undefined) {
-        throw new TypeError("Cannot sign in with OpenID: the issuer has no authorization endpoint");
-      }
-      const url = new URL(server.authorization_endpoint);
-      const parameters = {
-        client_id: settings.clientId,
-        redirect_uri: redirectUri,
-        response_type: "code",
-        scope: "openid email",
-        state: secrets.state,
-        nonce: secrets.nonce,
-        code_challenge: await oauth.calculatePKCECodeChallenge(secrets.codeVerifier),
-        code_challenge_method: "S256",
-      };
-      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-      return url;
-    },
-
+    begin: (secrets, redirectUri) => authorizationUrl(provider, secrets, redirectUri),
     async finish(callback, secrets, redirectUri) {
-      const server = await discover();
-      const parameters = oauth.validateAuthResponse(server, client, callback, secrets.state);
-      const response = await oauth.authorizationCodeGrantRequest(
-        server,
-        client,
-        authentication,
-        parameters,
-        redirectUri,
-        secrets.codeVerifier,
-        request,
-      );
-      const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
-        expectedNonce: secrets.nonce,
-        requireIdToken: true,
-      });
-      const idToken = oauth.getValidatedIdTokenClaims(tokens);
-      if (idToken === undefined) {
-        throw new TypeError("Cannot sign in with OpenID: no id token came");
-      }
-      const person = await userInfo(server, tokens.access_token, idToken);
+      const exchanged = await exchangeCode(provider, callback, secrets, redirectUri);
+      const { idToken } = exchanged;
+      const person = await userInfo(provider, exchanged);
       return {
         issuer: idToken.iss,
         subject: idToken.sub,
@@ -133,15 +181,4 @@ export function createOpenIdClient(
       };
     },
   };
-
-  /** The id token often names the address already; otherwise the user info endpoint does. */
-  async function userInfo(
-    server: oauth.AuthorizationServer,
-    accessToken: string,
-    idToken: oauth.IDToken,
-  ): Promise<Readonly<Record<string, unknown>>> {
-    if (idToken["email"] !== undefined || server.userinfo_endpoint === undefined) return idToken;
-    const response = await oauth.userInfoRequest(server, client, accessToken, request);
-    return await oauth.processUserInfoResponse(server, client, idToken.sub, response);
-  }
 }

@@ -2,6 +2,7 @@
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { SupportContact } from "../../core/settings/support.ts";
 import type { Control } from "../../kv/control.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
@@ -16,6 +17,8 @@ export interface PageDeps {
   readonly operators: readonly string[];
   /** No real provider is configured: play money. */
   readonly sandbox: boolean;
+  /** Whom customers turn to. Absent: no page names anybody. */
+  readonly support?: SupportContact | undefined;
 }
 
 /** Whether a model answers right now, by the state of its routes. */

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { GatewayError } from "../../core/errors.ts";
-import { Card } from "./components/mod.ts";
+import { AskSupport, Card } from "./components/mod.ts";
 import { defineTexts } from "./i18n.ts";
 import { renderPage } from "./layout.tsx";
 import type { DashboardEnv } from "./visitor.ts";
@@ -18,7 +18,8 @@ const texts = defineTexts({
     tooLarge: "That is too large",
     tooLargeText: "The form you sent is larger than we accept.",
     failed: "Something went wrong",
-    failedText: "It is our fault. Try again in a moment; if it stays, write to support.",
+    failedText: "It is our fault. Try again in a moment.",
+    ifItStays: "If it stays, write to",
     busy: "Too busy right now",
     busyText: "Try again in a moment.",
   },
@@ -32,8 +33,8 @@ const texts = defineTexts({
     tooLarge: "Quá lớn",
     tooLargeText: "Biểu mẫu bạn gửi lớn hơn mức chúng tôi nhận.",
     failed: "Đã có lỗi xảy ra",
-    failedText:
-      "Đây là lỗi của chúng tôi. Hãy thử lại sau giây lát; nếu vẫn còn, hãy liên hệ hỗ trợ.",
+    failedText: "Đây là lỗi của chúng tôi. Hãy thử lại sau giây lát.",
+    ifItStays: "Nếu vẫn còn lỗi, hãy liên hệ",
     busy: "Đang quá bận",
     busyText: "Hãy thử lại sau giây lát.",
   },
@@ -41,14 +42,17 @@ const texts = defineTexts({
 
 function messagePage(
   c: Context<DashboardEnv>,
-  page: { status: ContentfulStatusCode; title: string; text: string },
+  page: { status: ContentfulStatusCode; title: string; text: string; ask?: string },
 ): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
   return renderPage(
     c,
     { title: page.title, narrow: true, status: page.status },
     <Card>
-      <p>{page.text}</p>
+      <p>
+        {page.text}{" "}
+        {page.ask !== undefined && <AskSupport visitor={c.get("visitor")}>{page.ask}</AskSupport>}
+      </p>
       <p>
         <a href="/">{t.home}</a>
       </p>
@@ -81,5 +85,5 @@ export function errorPage(error: unknown, c: Context<DashboardEnv>): Response | 
   if (error instanceof GatewayError && error.status < 500) {
     return messagePage(c, { status: 400, title: t.failed, text: error.message });
   }
-  return messagePage(c, { status: 500, title: t.failed, text: t.failedText });
+  return messagePage(c, { status: 500, title: t.failed, text: t.failedText, ask: t.ifItStays });
 }

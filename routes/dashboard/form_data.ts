@@ -10,6 +10,8 @@ export interface PostedForm {
   /** Every value of a field that may repeat. */
   all(name: string): string[];
   file(name: string): File | undefined;
+  /** What `FormIdField` put there; `undefined` if something else is sent in its place. */
+  formId(): string | undefined;
 }
 
 /** Reads the form of a request; anything that is no form counts as an empty one. */
@@ -26,6 +28,10 @@ export async function readForm<Env extends DashboardEnv>(c: Context<Env>): Promi
     file(name) {
       const value = form.get(name);
       return value instanceof File && value.size > 0 ? value : undefined;
+    },
+    formId() {
+      const id = exact("form");
+      return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id : undefined;
     },
   };
 }

@@ -68,6 +68,7 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
       path: pagePath(c),
       signedIn,
       sandbox: deps.sandbox,
+      support: deps.support,
     });
     await next();
   };

@@ -52,7 +52,18 @@ function wordsFor(problem: BuyerProblem, locale: Locale): string {
   }
 }
 
-export function InvoiceForm({ visitor, order, form, note, problems }: {
+interface BuyerProps {
+  readonly form: BuyerForm;
+  readonly problems: readonly BuyerProblem[];
+  readonly locale: Locale;
+}
+
+function errorAt(field: BuyerProblem["field"], { problems, locale }: BuyerProps) {
+  const problem = problems.find((one) => one.field === field);
+  return problem === undefined ? undefined : wordsFor(problem, locale);
+}
+
+export function InvoiceForm({ visitor, order, note, ...buyer }: {
   visitor: Visitor;
   order: TopupOrder;
   form: BuyerForm;
@@ -61,79 +72,97 @@ export function InvoiceForm({ visitor, order, form, note, problems }: {
 }) {
   const { locale } = visitor;
   const t = invoiceTexts[locale];
-  const error = (field: BuyerProblem["field"]): string | undefined => {
-    const problem = problems.find((one) => one.field === field);
-    return problem === undefined ? undefined : wordsFor(problem, locale);
-  };
-  const asksToConfirm = form.confirmed || problems.some(({ what }) => what === "confirm");
   return (
     <Card>
       <PostForm visitor={visitor} action="/invoices">
         <input type="hidden" name="order" value={order.code} />
-        <SelectField
-          name="type"
-          label={t.type}
-          value={form.type}
-          options={[
-            { value: "company", label: t.types.company },
-            { value: "person", label: t.types.person },
-          ]}
-        />
-        <TextField
-          name="taxCode"
-          label={t.taxCode}
-          hint={t.taxCodeHint}
-          value={form.taxCode}
-          inputmode="numeric"
-          maxlength={20}
-          error={error("taxCode")}
-        />
-        {asksToConfirm && (
-          <CheckboxField name="confirmed" label={t.confirmCode} checked={form.confirmed} />
-        )}
-        <TextField
-          name="legalName"
-          label={t.legalName}
-          hint={t.legalNameHint}
-          value={form.legalName}
-          autocomplete="organization"
-          required
-          maxlength={400}
-          error={error("legalName")}
-        />
-        <TextField
-          name="address"
-          label={t.address}
-          value={form.address}
-          autocomplete="street-address"
-          required
-          maxlength={400}
-          error={error("address")}
-        />
-        <div class="fields">
-          <TextField
-            name="email"
-            label={t.email}
-            type="email"
-            value={form.email}
-            autocomplete="email"
-            required
-            maxlength={254}
-            error={error("email")}
-          />
-          <TextField
-            name="phone"
-            label={t.phone}
-            value={form.phone}
-            autocomplete="tel"
-            maxlength={20}
-            error={error("phone")}
-          />
-        </div>
+        <TaxpayerFields {...buyer} locale={locale} />
+        <ContactFields {...buyer} locale={locale} />
         <TextField name="note" label={t.note} value={note} maxlength={500} rows={2} />
         <p class="muted">{t.frozen}</p>
         <SubmitButton>{t.send}</SubmitButton>
       </PostForm>
     </Card>
+  );
+}
+
+/** Who stands on the invoice. A tax code that looks wrong may be confirmed. */
+function TaxpayerFields(props: BuyerProps) {
+  const { form, problems, locale } = props;
+  const t = invoiceTexts[locale];
+  const asksToConfirm = form.confirmed || problems.some(({ what }) => what === "confirm");
+  return (
+    <>
+      <SelectField
+        name="type"
+        label={t.type}
+        value={form.type}
+        options={[
+          { value: "company", label: t.types.company },
+          { value: "person", label: t.types.person },
+        ]}
+      />
+      <TextField
+        name="taxCode"
+        label={t.taxCode}
+        hint={t.taxCodeHint}
+        value={form.taxCode}
+        inputmode="numeric"
+        maxlength={20}
+        error={errorAt("taxCode", props)}
+      />
+      {asksToConfirm && (
+        <CheckboxField name="confirmed" label={t.confirmCode} checked={form.confirmed} />
+      )}
+      <TextField
+        name="legalName"
+        label={t.legalName}
+        hint={t.legalNameHint}
+        value={form.legalName}
+        autocomplete="organization"
+        required
+        maxlength={400}
+        error={errorAt("legalName", props)}
+      />
+    </>
+  );
+}
+
+/** Where the buyer is, and where the invoice goes. */
+function ContactFields(props: BuyerProps) {
+  const { form, locale } = props;
+  const t = invoiceTexts[locale];
+  return (
+    <>
+      <TextField
+        name="address"
+        label={t.address}
+        value={form.address}
+        autocomplete="street-address"
+        required
+        maxlength={400}
+        error={errorAt("address", props)}
+      />
+      <div class="fields">
+        <TextField
+          name="email"
+          label={t.email}
+          type="email"
+          value={form.email}
+          autocomplete="email"
+          required
+          maxlength={254}
+          error={errorAt("email", props)}
+        />
+        <TextField
+          name="phone"
+          label={t.phone}
+          value={form.phone}
+          autocomplete="tel"
+          maxlength={20}
+          error={errorAt("phone", props)}
+        />
+      </div>
+    </>
   );
 }

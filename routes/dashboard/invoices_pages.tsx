@@ -18,7 +18,7 @@ import {
   requestInvoice,
 } from "../../kv/invoices.ts";
 import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../kv/topups.ts";
-import { Card, Notice } from "./components/mod.ts";
+import { AskSupport, Card, Notice } from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";
 import { notFoundPage } from "./error_pages.tsx";
 import { readForm } from "./form_data.ts";
@@ -35,6 +35,7 @@ import {
   Requests,
 } from "./invoices_views.tsx";
 import { renderPage } from "./layout.tsx";
+import { layoutTexts } from "./layout_texts.ts";
 import type { DashboardEnv } from "./visitor.ts";
 
 /** What the invoice pages need. */
@@ -60,7 +61,8 @@ async function uninvoicedOrders(c: PageContext, deps: InvoiceDeps): Promise<Open
 }
 
 async function listPage(c: PageContext, deps: InvoiceDeps) {
-  const { locale } = c.get("visitor");
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
   const t = invoiceTexts[locale];
   const [open, mine] = await Promise.all([
     uninvoicedOrders(c, deps),
@@ -71,7 +73,11 @@ async function listPage(c: PageContext, deps: InvoiceDeps) {
     { title: t.title, lead: t.lead, section: "invoices" },
     <>
       {deps.topup.vatRates.length === 0
-        ? <Notice tone="info">{t.off}</Notice>
+        ? (
+          <Notice tone="info">
+            {t.off} <AskSupport visitor={visitor}>{layoutTexts[locale].writeTo}</AskSupport>
+          </Notice>
+        )
         : (
           <Card title={t.open}>
             <OpenOrders orders={open} locale={locale} />

@@ -23,7 +23,7 @@ export const invoiceTexts = defineTexts({
   en: {
     title: "Invoices",
     lead: "VAT invoices for paid top-ups.",
-    off: "Invoices cannot be requested here yet. Please write to the operator.",
+    off: "Invoices cannot be requested here yet.",
     open: "Paid money without an invoice",
     noneOpen: "Every paid order has its invoice",
     noneOpenText: "After your next top-up you can ask for an invoice here.",
@@ -86,7 +86,7 @@ export const invoiceTexts = defineTexts({
   vi: {
     title: "Hoá đơn",
     lead: "Hoá đơn GTGT cho các lần nạp tiền đã nhận.",
-    off: "Hệ thống này chưa nhận yêu cầu hoá đơn. Hãy liên hệ đơn vị vận hành.",
+    off: "Hệ thống này chưa nhận yêu cầu hoá đơn.",
     open: "Tiền đã nhận, chưa có hoá đơn",
     noneOpen: "Mọi lệnh đã nhận tiền đều có hoá đơn",
     noneOpenText: "Sau lần nạp tiếp theo, bạn có thể yêu cầu hoá đơn tại đây.",

@@ -234,7 +234,15 @@ function Footer({ visitor }: { visitor: Visitor }) {
   const t = layoutTexts[visitor.locale];
   return (
     <footer class="foot">
-      <p>{t.footer}</p>
+      <p>
+        {t.footer}
+        {visitor.support !== undefined && (
+          <>
+            {" "}
+            {t.support} <a href={visitor.support.href}>{visitor.support.text}</a>
+          </>
+        )}
+      </p>
       <form method="post" action="/preferences" class="preferences">
         <CsrfField visitor={visitor} />
         <input type="hidden" name="next" value={visitor.path} />

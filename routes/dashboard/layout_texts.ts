@@ -15,6 +15,8 @@ export const layoutTexts = defineTexts({
     theme: "Colours",
     themes: { auto: "System", light: "Light", dark: "Dark" },
     footer: "One address, one key, one wallet in VND.",
+    support: "Support:",
+    writeTo: "Please write to",
     cancel: "Cancel",
     confirm: "Confirm",
     sandbox:
@@ -46,6 +48,8 @@ export const layoutTexts = defineTexts({
     theme: "Giao diện",
     themes: { auto: "Hệ thống", light: "Sáng", dark: "Tối" },
     footer: "Một địa chỉ, một khoá, một ví bằng đồng.",
+    support: "Hỗ trợ:",
+    writeTo: "Vui lòng liên hệ",
     cancel: "Huỷ",
     confirm: "Xác nhận",
     sandbox:

@@ -1,6 +1,7 @@
 /** Who is looking at a page: what every page, layout and form of the dashboard needs to know. */
 import type { Account } from "../../kv/accounts.ts";
 import type { Session } from "../../core/accounts/session_rules.ts";
+import type { SupportContact } from "../../core/settings/support.ts";
 import type { Locale } from "./i18n.ts";
 
 /** `auto` follows the system. */
@@ -25,6 +26,8 @@ export interface Visitor {
   readonly signedIn: SignedIn | undefined;
   /** The gateway runs on the built-in provider and play money. */
   readonly sandbox: boolean;
+  /** Whom to turn to; pages write it by `AskSupport`. */
+  readonly support: SupportContact | undefined;
 }
 
 /** Hono's environment on all pages. */

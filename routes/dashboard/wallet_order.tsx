@@ -4,6 +4,7 @@ import { microVndPerVnd } from "../../core/money/micro_vnd.ts";
 import { orderVietQr } from "../../core/topup/receiving_account.ts";
 import { orderStatus, type TopupOrder, type TopupPayment } from "../../kv/topups.ts";
 import {
+  AskSupport,
   Card,
   CopyRow,
   Fact,
@@ -58,7 +59,7 @@ export function OrderPanel({ view, visitor }: { view: OrderView; visitor: Visito
   return (
     <div id="order" {...polling}>
       <OrderNotice view={view} status={status} locale={visitor.locale} />
-      {status === "pending" && <PayBox order={order} locale={visitor.locale} />}
+      {status === "pending" && <PayBox order={order} visitor={visitor} />}
       {view.payments.length > 0 && <Payments view={view} locale={visitor.locale} />}
       <OrderActions view={view} status={status} visitor={visitor} />
     </div>
@@ -104,7 +105,8 @@ function OrderNotice({ view, status, locale }: {
   }
 }
 
-function PayBox({ order, locale }: { order: TopupOrder; locale: Locale }) {
+function PayBox({ order, visitor }: { order: TopupOrder; visitor: Visitor }) {
+  const { locale } = visitor;
   const t = walletTexts[locale];
   const amount = formatMoney(order.askedMicroVnd, locale);
   const amountVnd = order.askedMicroVnd / microVndPerVnd;
@@ -126,7 +128,9 @@ function PayBox({ order, locale }: { order: TopupOrder; locale: Locale }) {
         <CopyRow label={t.holder} value={order.to.holder} locale={locale} />
         <CopyRow label={t.amount} value={amountVnd.toString()} shown={amount} locale={locale} />
         <CopyRow label={t.memo} value={order.memo} locale={locale} />
-        <p class="muted">{t.notArrived(order.code)}</p>
+        <p class="muted">
+          <AskSupport visitor={visitor}>{t.notArrived(order.code)}</AskSupport>
+        </p>
       </Card>
     </div>
   );

@@ -18,13 +18,22 @@ import {
   listTopupPayments,
   type TopupOrder,
 } from "../../kv/topups.ts";
-import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "./components/mod.ts";
+import {
+  AskSupport,
+  Card,
+  Icon,
+  Notice,
+  PostForm,
+  SubmitButton,
+  TextField,
+} from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";
 import { notFoundPage } from "./error_pages.tsx";
 import { readForm } from "./form_data.ts";
 import { formatMoney } from "./format.ts";
 import { requireAccount } from "./identify.ts";
 import { renderPage } from "./layout.tsx";
+import { layoutTexts } from "./layout_texts.ts";
 import { parseDay } from "../usage_api/days.ts";
 import type { DashboardEnv } from "./visitor.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
@@ -72,7 +81,11 @@ async function walletPage(
       {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
       <WalletFigures balance={balance} locale={visitor.locale} />
       {deps.topup.receivingAccounts.length === 0
-        ? <Notice tone="warning">{t.off}</Notice>
+        ? (
+          <Notice tone="warning">
+            {t.off} <AskSupport visitor={visitor}>{layoutTexts[visitor.locale].writeTo}</AskSupport>
+          </Notice>
+        )
         : <TopUpCard visitor={visitor} error={message?.amountError} />}
       <Card title={t.orders}>
         <OrderTable orders={orders} nowMs={nowMs} locale={visitor.locale} />
@@ -116,7 +129,8 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
     formatMoney(limits.topupMinMicroVnd, locale),
     formatMoney(limits.topupMaxMicroVnd, locale),
   );
-  const amountMicroVnd = parseWrittenAmount((await readForm(c)).text("amount"));
+  const form = await readForm(c);
+  const amountMicroVnd = parseWrittenAmount(form.text("amount"));
   if (amountMicroVnd === undefined) return await walletPage(c, deps, { amountError: badAmount });
   const nowMs = deps.clock.nowMs();
   const verdict = await countTry(deps.kv, orderRule, account.id, nowMs);
@@ -126,6 +140,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
     amountMicroVnd,
     to,
     nowMs,
+    formId: form.formId(),
     randomBytes: (into) => crypto.getRandomValues(into),
   });
   if (made.ok) return c.redirect(`/wallet/orders/${made.order.code}`, 303);

@@ -9,6 +9,7 @@ import {
   Card,
   DataTable,
   Empty,
+  FormIdField,
   Money,
   PostForm,
   Stat,
@@ -49,6 +50,7 @@ export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string 
     <Card title={t.topUp} id="top-up">
       <p>{t.topUpHint}</p>
       <PostForm visitor={visitor} action="/wallet/orders" class="presets">
+        <FormIdField />
         {presetsVnd.map((vnd) => (
           <SubmitButton tone="plain" name="amount" value={String(vnd)}>
             {formatMoney(fromVnd(vnd), locale)}
@@ -56,6 +58,7 @@ export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string 
         ))}
       </PostForm>
       <PostForm visitor={visitor} action="/wallet/orders" class="inline-form">
+        <FormIdField />
         <TextField
           name="amount"
           label={t.otherAmount}

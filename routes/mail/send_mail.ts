@@ -15,6 +15,8 @@ export interface SendMailDeps {
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly baseUrl: string;
+  /** Whom readers may turn to. */
+  readonly support?: string | undefined;
 }
 
 /** Mails sent at the same time by this process. */
@@ -82,7 +84,8 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
       const fragment = token === undefined ? "" : `#token=${token}`;
       const url = `${deps.baseUrl}${letterPaths[job.kind]}${fragment}`;
       const { to, locale } = job;
-      await deps.mailer.send(composeMail(writeLetter(job, url), { id: claim.id, to, locale }));
+      const letter = writeLetter(job, url, deps.support);
+      await deps.mailer.send(composeMail(letter, { id: claim.id, to, locale }));
       return "done";
     },
   };

@@ -42,19 +42,19 @@ export async function adjust(c: OperatorContext, deps: OperatorDeps) {
     amountMicroVnd % microVndPerVnd === 0n;
   if (!isWhole) return await accountPage(c, deps, account, t.problems.amount);
   if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
-  const caseId = form.text("case");
-  if (!/^[0-9a-f-]{36}$/.test(caseId)) return await accountPage(c, deps, account, t.problems.busy);
+  const formId = form.formId();
+  if (formId === undefined) return await accountPage(c, deps, account, t.problems.busy);
   const adjustment: AdjustForm = { accountId: account.id, amountMicroVnd, reason };
   const operator = operatorOf(c);
   const nowMs = deps.clock.nowMs();
   const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
   if (magnitude > deps.topup.approvalAboveMicroVnd) {
     const act = { kind: "adjust", ...adjustment } as const;
-    const asked = await requestApproval(deps.kv, act, { operator, nowMs, formId: caseId });
+    const asked = await requestApproval(deps.kv, act, { operator, nowMs, formId });
     if (asked === undefined) return await accountPage(c, deps, account, t.problems.state);
     return doneAt(c, "/operator/approvals", "asked");
   }
-  const result = await adjustWallet(deps.kv, adjustment, { operator, nowMs, caseId });
+  const result = await adjustWallet(deps.kv, adjustment, { operator, nowMs, caseId: formId });
   if (!result.ok) return await accountPage(c, deps, account, t.problems[result.why]);
   return doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
 }

@@ -8,6 +8,7 @@ import { listTopupOrders } from "../../kv/topups.ts";
 import {
   Badge,
   Card,
+  FormIdField,
   Money,
   Notice,
   PostForm,
@@ -122,8 +123,8 @@ function AdjustCard({ account, deps, visitor }: {
         action={`/operator/accounts/${account.id}/adjust`}
         confirm={t.adjustConfirm}
       >
-        {/* A form sent twice moves money once: this id is the cause. */}
-        <input type="hidden" name="case" value={crypto.randomUUID()} />
+        {/* A form sent twice moves money once. */}
+        <FormIdField />
         <TextField name="amount" label={t.adjustField} required maxlength={20} />
         <ReasonField locale={visitor.locale} />
         <SubmitButton tone="danger">{t.adjustButton}</SubmitButton>

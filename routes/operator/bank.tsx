@@ -1,44 +1,21 @@
 /** `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups. */
 import { Hono } from "hono";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { csvFile } from "../../core/topup/csv.ts";
-import { vietnamDateTime, vietnamDay } from "../../core/vietnam_time.ts";
-import {
-  type BankEventRow,
-  type JournalMark,
-  journalMark,
-  listBankEvents,
-} from "../../kv/bank_events.ts";
 import { bankSources } from "../../core/topup/bank_event.ts";
+import { type BankEventRow, type JournalMark, listBankEvents } from "../../kv/bank_events.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
-import { checkTopups, type TopupCheck } from "../../kv/topup_checks.ts";
+import { checkTopups } from "../../kv/topup_checks.ts";
 import { listUnreadable } from "../../kv/unreadable_notices.ts";
-import {
-  Card,
-  FileField,
-  Money,
-  Notice,
-  Pager,
-  PostForm,
-  SelectField,
-  Stat,
-  Stats,
-  SubmitButton,
-  TextField,
-} from "../dashboard/components/mod.ts";
+import { Card, Pager } from "../dashboard/components/mod.ts";
 import { readForm } from "../dashboard/form_data.ts";
-import type { Locale } from "../dashboard/i18n.ts";
-import type { DashboardEnv, Visitor } from "../dashboard/visitor.ts";
-import { type ImportResult, importStatement } from "../topup/statement_import.ts";
-import type { SepayPollResult } from "../topup/sepay_poll.ts";
-import { parseDay } from "../usage_api/days.ts";
+import type { DashboardEnv } from "../dashboard/visitor.ts";
+import { importStatement } from "../topup/statement_import.ts";
+import { topupsCsv } from "./bank_export.ts";
 import { bankTexts } from "./bank_texts.ts";
+import { BankActs, type BankResults, Outcome } from "./bank_views.tsx";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { NoticeTable } from "./notice_views.tsx";
-import { formatCount } from "../dashboard/format.ts";
 import { frameTexts } from "./texts.ts";
-import { unreadablePath } from "./unreadable.tsx";
 
 const pageRows = 50;
 
@@ -53,15 +30,6 @@ function parseMark(text: string): JournalMark | undefined {
   const receivedAtMs = Number(at);
   const isMark = known !== undefined && Number.isSafeInteger(receivedAtMs) && id.length > 0;
   return isMark ? { receivedAtMs, source: known, id: id.join(":") } : undefined;
-}
-
-interface BankResults {
-  readonly imported?: ImportResult;
-  readonly polled?: SepayPollResult;
-  readonly checked?: TopupCheck;
-  /** Notices that are in none of the sums that were checked. */
-  readonly unreadable?: number;
-  readonly problem?: string;
 }
 
 async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankResults = {}) {
@@ -79,24 +47,7 @@ async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankRes
     { section: "bank", lead: t.bankLead, problem: results.problem },
     <>
       <Outcome results={results} locale={locale} />
-      <div class="columns">
-        <ImportCard deps={deps} visitor={visitor} />
-        {deps.poll !== undefined && (
-          <Card title={t.poll}>
-            <p>{t.pollText}</p>
-            <PostForm visitor={visitor} action="/operator/bank/poll">
-              <SubmitButton tone="plain">{t.pollButton}</SubmitButton>
-            </PostForm>
-          </Card>
-        )}
-        <Card title={t.check}>
-          <p>{t.checkText}</p>
-          <PostForm visitor={visitor} action="/operator/bank/check">
-            <SubmitButton tone="plain">{t.checkButton}</SubmitButton>
-          </PostForm>
-        </Card>
-        <ExportCard nowMs={deps.clock.nowMs()} locale={locale} />
-      </div>
+      <BankActs deps={deps} visitor={visitor} />
       <Card title={t.journal}>
         <NoticeTable rows={rows} label={t.journal} locale={locale} />
         <Pager
@@ -107,101 +58,6 @@ async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankRes
         />
       </Card>
     </>,
-  );
-}
-
-/** What the last act found. */
-function Outcome({ results, locale }: { results: BankResults; locale: Locale }) {
-  const t = bankTexts[locale];
-  const { imported, polled, checked, unreadable = 0 } = results;
-  return (
-    <>
-      {imported !== undefined && (
-        <Notice tone={imported.problems.length === 0 ? "success" : "warning"}>
-          <p>{t.imported(imported.rows, imported.fresh)}</p>
-          {imported.problems.slice(0, 20).map(({ line, what }) => (
-            <p key={line}>{t.line(line, what)}</p>
-          ))}
-        </Notice>
-      )}
-      {polled?.ok === true && <Notice tone="success">{t.polled(polled.seen, polled.fresh)}</Notice>}
-      {polled?.ok === false && (
-        <Notice tone="warning">
-          {t.pollFailed([polled.why, polled.status].filter(Boolean).join(" "))}
-        </Notice>
-      )}
-      {checked !== undefined && <CheckResult checked={checked} locale={locale} />}
-      {unreadable > 0 && (
-        <Notice tone="warning">
-          <a href={unreadablePath}>{t.stillUnreadable(formatCount(unreadable, locale))}</a>
-        </Notice>
-      )}
-    </>
-  );
-}
-
-function CheckResult({ checked, locale }: { checked: TopupCheck; locale: Locale }) {
-  const t = bankTexts[locale];
-  const { totals, problems } = checked;
-  return (
-    <>
-      {problems.length === 0
-        ? <Notice tone="success">{t.checked}</Notice>
-        : (
-          <Notice tone="danger" title={t.found(problems.length)}>
-            {problems.slice(0, 50).map((problem) => <p key={problem}>{problem}</p>)}
-          </Notice>
-        )}
-      <Stats>
-        {([
-          ["received", totals.receivedMicroVnd],
-          ["credited", totals.creditedMicroVnd],
-          ["suspense", totals.suspenseMicroVnd],
-          ["refunded", totals.refundedMicroVnd],
-          ["other", totals.otherMicroVnd],
-        ] as const).map(([name, microVnd]) => (
-          <Stat label={t.totals[name]}>
-            <Money microVnd={microVnd} locale={locale} />
-          </Stat>
-        ))}
-      </Stats>
-    </>
-  );
-}
-
-function ImportCard({ deps, visitor }: { deps: OperatorDeps; visitor: Visitor }) {
-  const t = bankTexts[visitor.locale];
-  return (
-    <Card title={t.import}>
-      <p>{t.importText}</p>
-      <PostForm visitor={visitor} action="/operator/bank/import" multipart>
-        <SelectField
-          name="account"
-          label={t.receivingAccount}
-          options={deps.topup.receivingAccounts.map(({ account, bankName }) => ({
-            value: account,
-            label: `${bankName} ${account}`,
-          }))}
-        />
-        <FileField name="statement" label={t.file} accept=".csv,text/csv" />
-        <SubmitButton tone="plain">{t.importButton}</SubmitButton>
-      </PostForm>
-    </Card>
-  );
-}
-
-function ExportCard({ nowMs, locale }: { nowMs: number; locale: Locale }) {
-  const t = bankTexts[locale];
-  const today = vietnamDay(nowMs);
-  return (
-    <Card title={t.exportTopups}>
-      <p>{t.exportText}</p>
-      <form method="get" action="/operator/bank/topups.csv" class="inline-form">
-        <TextField name="from" label={t.from} type="date" value={`${today.slice(0, 7)}-01`} />
-        <TextField name="to" label={t.to} type="date" value={today} />
-        <SubmitButton tone="plain">{t.download}</SubmitButton>
-      </form>
-    </Card>
   );
 }
 
@@ -233,62 +89,6 @@ async function pollNow(c: OperatorContext, deps: OperatorDeps) {
     atMs: deps.clock.nowMs(),
   });
   return await bankPage(c, deps, { polled });
-}
-
-/**
- * Credited transfers of a period, oldest first, whoever asked for an invoice or not. A notice may be credited long after
- * it came, so the whole journal is read.
- */
-async function creditedRows(
-  deps: OperatorDeps,
-  fromDay: string,
-  toDay: string,
-): Promise<BankEventRow[]> {
-  const rows: BankEventRow[] = [];
-  let before: JournalMark | undefined;
-  for (;;) {
-    const page = await listBankEvents(deps.kv, {
-      count: 500,
-      ...(before !== undefined && { before }),
-    });
-    for (const row of page) {
-      if (row.state.kind !== "credited") continue;
-      const day = vietnamDay(row.state.atMs);
-      if (day >= fromDay && day <= toDay) rows.push(row);
-    }
-    const last = page.at(-1);
-    if (last === undefined) return rows.reverse();
-    before = journalMark(last);
-  }
-}
-
-async function topupsCsv(c: OperatorContext, deps: OperatorDeps) {
-  const today = vietnamDay(deps.clock.nowMs());
-  const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
-  const toDay = parseDay(c.req.query("to")) ?? today;
-  const rows = await creditedRows(deps, fromDay, toDay);
-  const lines = rows.map(({ event, state }) => [
-    state.kind === "credited" ? vietnamDateTime(state.atMs) : "",
-    vietnamDateTime(event.time.atMs),
-    `${event.source}:${event.id}`,
-    event.reference ?? "",
-    state.kind === "credited" ? state.accountId : "",
-    state.kind === "credited" ? state.orderCode ?? "" : "",
-    formatVnd(event.amountMicroVnd),
-  ]);
-  const header = [
-    "credited_at",
-    "bank_time",
-    "notice",
-    "bank_reference",
-    "account",
-    "order_code",
-    "amount_vnd",
-  ];
-  return c.body(csvFile([header, ...lines]), 200, {
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="topups-${fromDay}-${toDay}.csv"`,
-  });
 }
 
 /** The bank pages. */

@@ -1,8 +1,9 @@
 /** `/operator/service`: maintenance and routes. The same switches as the operator API; changes reach every instance. */
 import { Hono } from "hono";
+import { limits } from "../../core/limits.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import type { Switches } from "../../kv/control.ts";
-import { writeAuditLine } from "../../kv/operator_audit.ts";
+import { routeActions, setMaintenance, switchRoute } from "../../kv/switches.ts";
 import {
   Badge,
   Card,
@@ -62,7 +63,7 @@ function MaintenanceCard({ switches, visitor }: { switches: Switches; visitor: V
         class="inline-form"
       >
         <input type="hidden" name="on" value="yes" />
-        <TextField name="message" label={t.message} required maxlength={500} />
+        <TextField name="message" label={t.message} required maxlength={limits.switchReasonChars} />
         <SubmitButton tone="danger">{t.turnOn}</SubmitButton>
       </PostForm>
     </Card>
@@ -137,7 +138,7 @@ function RouteActions({ report, visitor }: { report: RouteReport; visitor: Visit
         aria-label={`${frameTexts[visitor.locale].reason}: ${report.route.id}`}
         placeholder={frameTexts[visitor.locale].reason}
         required
-        maxlength={200}
+        maxlength={limits.switchReasonChars}
       />
       {actions.map((action) => (
         <SubmitButton small tone="plain" name="action" value={action}>{t[action]}</SubmitButton>
@@ -146,46 +147,28 @@ function RouteActions({ report, visitor }: { report: RouteReport; visitor: Visit
   );
 }
 
-async function setMaintenance(c: OperatorContext, deps: OperatorDeps) {
+async function changeMaintenance(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const on = form.text("on") === "yes";
-  const message = form.text("message").slice(0, 500);
+  const message = form.text("message").slice(0, limits.switchReasonChars);
   if (on && message === "") return await servicePage(c, deps, t.problems.reason);
   const nowMs = deps.clock.nowMs();
-  await deps.control.update(({ routes }) =>
-    on ? { routes, maintenance: { message, sinceMs: nowMs } } : { routes }
-  );
-  await writeAuditLine(deps.kv, operatorOf(c), {
-    act: "maintenance_changed",
-    subject: on ? "on" : "off",
-    detail: message,
-    atMs: nowMs,
-  });
+  await setMaintenance(deps.control, on ? message : undefined, { operator: operatorOf(c), nowMs });
   return doneAt(c, "/operator/service", "switched");
 }
 
-async function switchRoute(c: OperatorContext, deps: OperatorDeps) {
+async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
-  const id = form.text("route");
-  const action = form.text("action");
-  const reason = form.text("reason").slice(0, 200);
-  if (!deps.routes().some(({ route }) => route.id === id)) return await notFoundPage(c);
+  const routeId = form.text("route");
+  const action = routeActions.find((one) => one === form.text("action"));
+  const reason = form.text("reason").slice(0, limits.switchReasonChars);
+  const isKnown = deps.routes().some(({ route }) => route.id === routeId);
+  if (action === undefined || !isKnown) return await notFoundPage(c);
   if (reason === "") return await servicePage(c, deps, t.problems.reason);
   const nowMs = deps.clock.nowMs();
-  await deps.control.update((switches) => {
-    const { [id]: _former, ...others } = switches.routes;
-    if (action === "enable") return { ...switches, routes: others };
-    const state = action === "drain" ? "draining" : "disabled";
-    return { ...switches, routes: { ...others, [id]: { state, reason, sinceMs: nowMs } } };
-  });
-  await writeAuditLine(deps.kv, operatorOf(c), {
-    act: "route_changed",
-    subject: id,
-    detail: `${action}: ${reason}`,
-    atMs: nowMs,
-  });
+  await switchRoute(deps.control, { routeId, action, reason }, { operator: operatorOf(c), nowMs });
   return doneAt(c, "/operator/service", "switched");
 }
 
@@ -193,7 +176,7 @@ async function switchRoute(c: OperatorContext, deps: OperatorDeps) {
 export function createServicePages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/service", (c) => servicePage(c, deps));
-  app.post("/operator/service/maintenance", (c) => setMaintenance(c, deps));
-  app.post("/operator/service/route", (c) => switchRoute(c, deps));
+  app.post("/operator/service/maintenance", (c) => changeMaintenance(c, deps));
+  app.post("/operator/service/route", (c) => changeRoute(c, deps));
   return app;
 }

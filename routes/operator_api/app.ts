@@ -8,15 +8,16 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
+import { operatorProgram } from "../../kv/operator_audit.ts";
+import { routeActions, setMaintenance, switchRoute } from "../../kv/switches.ts";
+import { maintenanceBody } from "../http/maintenance_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import { requireOperatorKey } from "./require_key.ts";
 
-const switchBody = z.strictObject({ reason: z.string().min(1).max(500).default("operator") });
-const maintenanceBody = z.strictObject({
-  on: z.boolean(),
-  message: z.string().min(1).max(500).default("The service is under maintenance"),
+const switchBody = z.strictObject({
+  reason: z.string().min(1).max(limits.switchReasonChars).default("operator"),
 });
 
 function routeJson({ model, route, switched, operations, credentials }: RouteReport) {
@@ -53,6 +54,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
   const { control, router, clock, deadlines, log } = gateway;
   const app = new Hono();
   const requireKey = requireOperatorKey(gateway);
+  const act = () => ({ operator: operatorProgram, nowMs: clock.nowMs() });
 
   /** The JSON of a body; nothing at all counts as an empty object. */
   async function readJson(context: Context): Promise<unknown> {
@@ -82,22 +84,16 @@ export function createOperatorApi(gateway: Gateway): Hono {
   );
 
   app.post("/routes/:id{.+}/:action{disable|enable|drain}", requireKey, async (context) => {
-    const { id, action } = context.req.param();
-    if (!router.reports().some(({ route }) => route.id === id)) {
+    const id = router.reports().map(({ route }) => route.id)
+      .find((one) => one === context.req.param("id"));
+    const action = routeActions.find((one) => one === context.req.param("action"));
+    if (id === undefined || action === undefined) {
       throw new GatewayError("not_found", "There is no such route");
     }
     const { reason } = switchBody.parse(await readJson(context));
-    await control.update((switches) => {
-      const { [id ?? ""]: _former, ...others } = switches.routes;
-      if (action === "enable") return { ...switches, routes: others };
-      const state = action === "drain" ? "draining" : "disabled";
-      return {
-        ...switches,
-        routes: { ...others, [id ?? ""]: { state, reason, sinceMs: clock.nowMs() } },
-      };
-    });
+    await switchRoute(control, { routeId: id, action, reason }, act());
     log.event("warn", `route ${action}`, { route: id, reason });
-    return context.json({ id, switched: control.switches.routes[id ?? ""]?.state ?? "enabled" });
+    return context.json({ id, switched: control.switches.routes[id]?.state ?? "enabled" });
   });
 
   app.get(
@@ -108,9 +104,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
 
   app.post("/maintenance", requireKey, async (context) => {
     const { on, message } = maintenanceBody.parse(await readJson(context));
-    await control.update(({ routes }) =>
-      on ? { routes, maintenance: { message, sinceMs: clock.nowMs() } } : { routes }
-    );
+    await setMaintenance(control, on ? message : undefined, act());
     log.event("warn", on ? "maintenance on" : "maintenance off");
     return context.json({ maintenance: control.switches.maintenance ?? null });
   });

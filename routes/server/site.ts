@@ -149,6 +149,7 @@ export function openSite(gateway: Gateway, options: SiteOptions): Site {
     baseUrl,
     operators: config.operators,
     sandbox: config.mode === "sandbox",
+    support: config.support,
   };
   const { topup, openId } = config;
   const poll = pollOf(gateway, intake);
@@ -212,7 +213,13 @@ export function openSite(gateway: Gateway, options: SiteOptions): Site {
           onFailure: ({ queue, id, attempt, fate, error }) =>
             log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
         },
-        mailWork({ kv, clock, mailer: mailerOf(gateway, options), baseUrl }),
+        mailWork({
+          kv,
+          clock,
+          mailer: mailerOf(gateway, options),
+          baseUrl,
+          support: config.support?.text,
+        }),
       );
       const remove = media.wakeUp.add(mailQueue.name, worker);
       return {

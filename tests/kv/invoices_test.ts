@@ -153,6 +153,8 @@ Deno.test("files come back byte for byte, and only PDF and XML go in", async () 
   assert(result.ok);
   assertEquals([result.file.name, result.file.parts], ["hóa đơn1.pdf", 3]);
   assertEquals(await readInvoiceFile(kv, id, result.file), pdf);
+  assertEquals(await attach("again.pdf", pdf), result, "a form sent twice attaches once");
+  assertEquals((await getInvoice(kv, id)).value!.files.length, 1);
   const html = new TextEncoder().encode("<html><script>");
   assertEquals(await attach("x.pdf", html), { ok: false, why: "type" });
   const large = new Uint8Array(2 * 1024 * 1024 + 1);

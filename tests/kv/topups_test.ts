@@ -48,6 +48,32 @@ Deno.test("a code that is taken is not given twice", async () => {
   assertEquals((await getTopupOrder(kv, first.order.code)).value, first.order);
 });
 
+Deno.test("a form sent twice makes one order; with another sum, or later, it makes another", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const formId = crypto.randomUUID();
+  const send = async (amountVnd: number) => {
+    const made = await createTopupOrder(kv, {
+      accountId: ann.id,
+      amountMicroVnd: fromVnd(amountVnd),
+      to: receivingAccount,
+      nowMs: world.nowMs,
+      randomBytes: cryptoRandom,
+      formId,
+    });
+    assert(made.ok);
+    return made.order.code;
+  };
+  const together = await Promise.all([send(10_000), send(10_000), send(10_000)]);
+  const [first] = together;
+  assertEquals(new Set([...together, await send(10_000)]).size, 1);
+  const other = await send(20_000);
+  assert(other !== first);
+  await cancelTopupOrder(kv, { code: other, accountId: ann.id, nowMs: world.nowMs });
+  assert(await send(20_000) !== other, "a cancelled order came back");
+});
+
 Deno.test("sums out of bounds and parts of a đồng are refused", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);

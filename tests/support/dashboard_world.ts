@@ -46,6 +46,7 @@ export interface DashboardWorldOptions {
   readonly passwords?: PasswordHasher;
   readonly operators?: readonly string[];
   readonly clientAddress?: string;
+  readonly support?: DashboardDeps["support"];
   /** Pages of others. */
   readonly more?: (deps: DashboardDeps) => Hono<DashboardEnv>[];
 }
@@ -78,6 +79,7 @@ export async function openDashboardWorld(
     baseUrl,
     operators: options.operators ?? [],
     sandbox: false,
+    support: options.support,
     passwords,
     openId: options.openId,
     hintMail: () => {},

@@ -51,9 +51,14 @@ export async function operatorWorld(
     get switches() {
       return operators.switches;
     },
-    update(apply: (switches: Switches) => Switches) {
+    async update(
+      apply: (switches: Switches) => Switches,
+      attach?: (operation: Deno.AtomicOperation) => void,
+    ) {
+      const operation = kv.atomic();
+      attach?.(operation);
+      await operation.commit();
       operators.switches = apply(operators.switches);
-      return Promise.resolve();
     },
   };
   const deps: OperatorDeps = {

@@ -5,6 +5,7 @@ import { formatMoney } from "../../../core/money/display.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { listSessions } from "../../../kv/sessions.ts";
 import {
+  AskSupport,
   Badge,
   Card,
   DataTable,
@@ -222,7 +223,8 @@ function DeletionCard({ visitor, errors, balanceMicroVnd, hasPassword }: PartPro
       <p>{t.deletionText}</p>
       {balanceMicroVnd > 0n && (
         <Notice tone="warning">
-          {t.deletionBalance(formatMoney(balanceMicroVnd, visitor.locale))}
+          {t.deletionBalance(formatMoney(balanceMicroVnd, visitor.locale))}{" "}
+          <AskSupport visitor={visitor}>{t.askForRefund}</AskSupport>
         </Notice>
       )}
       <PostForm visitor={visitor} action="/account/delete" confirm={t.deletionConfirm}>

@@ -49,7 +49,8 @@ export const accountTexts = defineTexts({
     deletionText:
       "Your e-mail address, password, sessions and settings are removed, and all keys stop working at once. The money ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
     deletionBalance: (amount: string) =>
-      `Your wallet still holds ${amount}. Ask support for a refund before you delete the account.`,
+      `Your wallet still holds ${amount}. You cannot use it any more once the account is deleted.`,
+    askForRefund: "To have it paid back first, write to",
     deletionLabel: "Type your e-mail address to confirm",
     deletionWrong: "That is not the address of this account.",
     deletionButton: "Delete my account",
@@ -105,7 +106,8 @@ export const accountTexts = defineTexts({
     deletionText:
       "Địa chỉ e-mail, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá ngừng hoạt động ngay. Sổ tiền và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
     deletionBalance: (amount) =>
-      `Ví của bạn còn ${amount}. Hãy yêu cầu hỗ trợ hoàn tiền trước khi xoá tài khoản.`,
+      `Ví của bạn còn ${amount}. Bạn không dùng được số tiền này nữa sau khi xoá tài khoản.`,
+    askForRefund: "Để được hoàn tiền trước khi xoá, hãy liên hệ",
     deletionLabel: "Gõ địa chỉ e-mail của bạn để xác nhận",
     deletionWrong: "Đây không phải địa chỉ của tài khoản này.",
     deletionButton: "Xoá tài khoản của tôi",

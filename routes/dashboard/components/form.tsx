@@ -7,6 +7,14 @@ export function CsrfField({ visitor }: { visitor: Visitor }) {
   return <input type="hidden" name="csrf" value={visitor.csrfToken} />;
 }
 
+/**
+ * The id of one form on one page, for acts that must happen once however often the form is sent: by a double click, by a
+ * reload of the page that answered. Read by `PostedForm.formId`.
+ */
+export function FormIdField() {
+  return <input type="hidden" name="form" value={crypto.randomUUID()} />;
+}
+
 export interface FormProps {
   readonly visitor: Visitor;
   readonly action: string;

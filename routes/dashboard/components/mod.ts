@@ -4,3 +4,4 @@ export * from "./chart.tsx";
 export * from "./data_table.tsx";
 export * from "./form.tsx";
 export * from "./icons.tsx";
+export * from "./support.tsx";

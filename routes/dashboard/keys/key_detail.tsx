@@ -8,6 +8,7 @@ import {
   chartAssets,
   CopyButton,
   DayChart,
+  FormIdField,
   Money,
   Notice,
   PasswordField,
@@ -199,6 +200,7 @@ function Rotate({ visitor, record }: PartProps) {
         confirm={t.rotateConfirm}
         class="inline-form"
       >
+        <FormIdField />
         <SelectField
           name="grace"
           label={t.grace}

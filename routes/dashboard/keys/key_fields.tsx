@@ -33,33 +33,7 @@ export function KeyFields({ values, errors, catalog, models, texts: t, today }: 
       <details open={limitsOpen}>
         <summary>{t.limits}</summary>
         <p class="muted">{t.limitsHint}</p>
-        <div class="fields">
-          <TextField
-            name="expiry"
-            type="date"
-            label={t.expiry}
-            value={values.expiry}
-            min={today}
-            hint={t.expiryHint}
-            error={errors.expiry}
-          />
-          <TextField
-            name="dailyLimit"
-            label={t.dailyLimit}
-            value={values.dailyLimit}
-            inputmode="numeric"
-            autocomplete="off"
-            error={errors.dailyLimit}
-          />
-          <TextField
-            name="monthlyLimit"
-            label={t.monthlyLimit}
-            value={values.monthlyLimit}
-            inputmode="numeric"
-            autocomplete="off"
-            error={errors.monthlyLimit}
-          />
-        </div>
+        <ExpiryAndSpending values={values} errors={errors} texts={t} today={today} />
         <TextField
           name="ips"
           label={t.ips}
@@ -78,6 +52,43 @@ export function KeyFields({ values, errors, catalog, models, texts: t, today }: 
         />
       </details>
     </>
+  );
+}
+
+function ExpiryAndSpending(
+  { values, errors, texts: t, today }: Pick<
+    KeyFieldsProps,
+    "values" | "errors" | "texts" | "today"
+  >,
+) {
+  return (
+    <div class="fields">
+      <TextField
+        name="expiry"
+        type="date"
+        label={t.expiry}
+        value={values.expiry}
+        min={today}
+        hint={t.expiryHint}
+        error={errors.expiry}
+      />
+      <TextField
+        name="dailyLimit"
+        label={t.dailyLimit}
+        value={values.dailyLimit}
+        inputmode="numeric"
+        autocomplete="off"
+        error={errors.dailyLimit}
+      />
+      <TextField
+        name="monthlyLimit"
+        label={t.monthlyLimit}
+        value={values.monthlyLimit}
+        inputmode="numeric"
+        autocomplete="off"
+        error={errors.monthlyLimit}
+      />
+    </div>
   );
 }
 

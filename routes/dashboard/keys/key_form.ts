@@ -3,7 +3,7 @@ import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../core/keys/address_ranges.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
 import { vietnamDay } from "../../../core/vietnam_time.ts";
-import type { ApiKeyOptions, ApiKeyRecord } from "../../../kv/api_keys.ts";
+import type { ApiKeyOptions } from "../../../kv/api_keys.ts";
 import type { PostedForm } from "../form_data.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";
 import type { KeyTexts } from "./texts.ts";
@@ -47,8 +47,8 @@ function endOfDayMs(day: string): number {
   return Date.parse(`${shiftDay(day, 1)}T00:00:00+07:00`);
 }
 
-/** The form of a key that exists. */
-export function keyFormOf(record: ApiKeyRecord): KeyFormValues {
+/** The fields that say what a key may do. */
+export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   return {
     name: record.name,
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
@@ -57,6 +57,11 @@ export function keyFormOf(record: ApiKeyRecord): KeyFormValues {
     ips: record.allowedIps?.join("\n") ?? "",
     models: record.allowedModels ?? [],
   };
+}
+
+/** Whether two keys read the same in the form. */
+export function isSameKeyForm(one: ApiKeyOptions, other: ApiKeyOptions): boolean {
+  return JSON.stringify(keyFormOf(one)) === JSON.stringify(keyFormOf(other));
 }
 
 /**

@@ -10,13 +10,22 @@ import {
   getApiKey,
   isActive,
   revealApiKey,
+  revealMadeByForm,
   revokeApiKey,
   rotateApiKey,
+  type SentBefore,
   updateApiKey,
 } from "../../../kv/api_keys.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
 import { rateRules } from "../../auth/rate_rules.ts";
-import { Card, CopyButton, Notice, PostForm, SubmitButton } from "../components/mod.ts";
+import {
+  Card,
+  CopyButton,
+  FormIdField,
+  Notice,
+  PostForm,
+  SubmitButton,
+} from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { notFoundPage } from "../error_pages.tsx";
 import { readForm } from "../form_data.ts";
@@ -25,27 +34,43 @@ import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import { keyDetailPage } from "./key_detail.tsx";
 import { KeyFields } from "./key_fields.tsx";
-import { emptyKeyForm, type KeyFormErrors, type KeyFormValues, parseKeyForm } from "./key_form.ts";
+import {
+  emptyKeyForm,
+  isSameKeyForm,
+  type KeyFormErrors,
+  keyFormOf,
+  type KeyFormValues,
+  parseKeyForm,
+} from "./key_form.ts";
 import { keyListPage } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
 
 type Page = Response | Promise<Response>;
 
+interface NewKeyState {
+  readonly values: KeyFormValues;
+  readonly errors?: KeyFormErrors;
+  /** Why nothing was made. */
+  readonly problem?: string;
+}
+
 function newKeyPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
-  form?: { values: KeyFormValues; errors: KeyFormErrors },
+  state?: NewKeyState,
 ): Page {
   const visitor = c.get("visitor");
   const t = keyTexts[visitor.locale];
   return renderPage(
     c,
-    { title: t.newTitle, section: "keys", status: form === undefined ? 200 : 422 },
+    { title: t.newTitle, section: "keys", status: state === undefined ? 200 : 422 },
     <Card>
+      {state?.problem !== undefined && <Notice tone="warning">{state.problem}</Notice>}
       <PostForm visitor={visitor} action="/keys">
+        <FormIdField />
         <KeyFields
-          values={form?.values ?? emptyKeyForm}
-          errors={form?.errors ?? {}}
+          values={state?.values ?? emptyKeyForm}
+          errors={state?.errors ?? {}}
           catalog={deps.catalog}
           models={[]}
           texts={t}
@@ -60,7 +85,7 @@ function newKeyPage(
   );
 }
 
-/** The one page that shows a fresh secret. Never stored, never sent again by a reload without asking. */
+/** The page that shows a fresh secret: in the answer to the form, and for a short while to the same form again. */
 function secretPage(
   c: Context<DashboardEnv>,
   shown: { title: string; record: ApiKeyRecord; secret: string },
@@ -82,6 +107,20 @@ function secretPage(
   );
 }
 
+/** A form that was sent before makes nothing; it leads to what it has made. */
+async function madeBefore(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  { made }: SentBefore,
+  title: string,
+): Promise<Response> {
+  const { account } = c.get("signedIn");
+  const nowMs = deps.clock.nowMs();
+  const shown = await revealMadeByForm(deps.kv, deps.masterKeys, account.id, made, nowMs);
+  if (shown === undefined) return c.redirect(`/keys/${made.keyId}`, 303);
+  return await secretPage(c, { title, ...shown });
+}
+
 async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const { locale } = c.get("visitor");
   const { account } = c.get("signedIn");
@@ -89,17 +128,32 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   const nowMs = deps.clock.nowMs();
   const tries = await countTry(deps.kv, rateRules.changesByAccount, account.id, nowMs);
   if (!tries.allowed) return await keyListPage(c, deps, t.tooMany(tries.retryAfterSeconds));
-  const form = parseKeyForm(await readForm(c), { texts: t, catalog: deps.catalog, nowMs });
+  const posted = await readForm(c);
+  const form = parseKeyForm(posted, { texts: t, catalog: deps.catalog, nowMs });
   if (!form.ok) return await newKeyPage(c, deps, form);
+  const values = keyFormOf(form.options);
+  const formId = posted.formId();
+  if (formId === undefined) return await newKeyPage(c, deps, { values, problem: t.formStale });
   const made = await createApiKey(deps.kv, deps.masterKeys, account.id, {
     ...form.options,
     nowMs,
+    formId,
   });
-  if (!made.ok) {
-    const problem = made.reason === "limit" ? t.full(limits.activeKeysPerAccount) : t.busy;
-    return await keyListPage(c, deps, problem);
+  if (made.ok) return await secretPage(c, { title: t.createdTitle, ...made });
+  switch (made.reason) {
+    case "limit":
+      return await keyListPage(c, deps, t.full(limits.activeKeysPerAccount));
+    case "conflict":
+      return await keyListPage(c, deps, t.busy);
+    case "sent": {
+      // A browser may go back to the form and send it with other fields: that is a wish for another key.
+      const earlier = await getApiKey(deps.kv, account.id, made.made.keyId);
+      if (earlier === undefined || isSameKeyForm(earlier, form.options)) {
+        return await madeBefore(c, deps, made, t.createdTitle);
+      }
+      return await newKeyPage(c, deps, { values, problem: t.sentBefore(earlier.name) });
+    }
   }
-  return await secretPage(c, { title: t.createdTitle, ...made });
 }
 
 type KeyAction = (
@@ -147,15 +201,20 @@ const changeKey: KeyAction = async (c, deps, record) => {
 
 const rotateKey: KeyAction = async (c, deps, record) => {
   const t = keyTexts[c.get("visitor").locale];
-  const hours = (await readForm(c)).text("grace");
-  if (!(hours in t.graces)) return await keyDetailPage(c, deps, record);
+  const posted = await readForm(c);
+  const hours = posted.text("grace");
+  const formId = posted.formId();
+  if (!(hours in t.graces) || formId === undefined) return await keyDetailPage(c, deps, record);
   const rotated = await rotateApiKey(deps.kv, deps.masterKeys, record.accountId, record.id, {
     nowMs: deps.clock.nowMs(),
     graceMs: Number(hours) * 3_600_000,
+    formId,
   });
   await deps.control.refresh();
   if (rotated === undefined) return await keyDetailPage(c, deps, record);
-  return await secretPage(c, { title: t.rotatedTitle, ...rotated });
+  return rotated.ok
+    ? await secretPage(c, { title: t.rotatedTitle, ...rotated })
+    : await madeBefore(c, deps, rotated, t.rotatedTitle);
 };
 
 const revokeKey: KeyAction = async (c, deps, record) => {

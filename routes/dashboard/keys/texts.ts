@@ -42,6 +42,9 @@ export const keyTexts = defineTexts({
     save: "Save",
     saved: "Saved.",
     createButton: "Create the key",
+    sentBefore: (name: string) =>
+      `This form has made the key “${name}” before. Send it again to make another one.`,
+    formStale: "The page was too old to be sent. Please send it again.",
     cancel: "Cancel",
 
     nameMissing: "Give the key a name.",
@@ -65,7 +68,7 @@ export const keyTexts = defineTexts({
     notShowable:
       "This key was made before keys were stored encrypted. It works, but it cannot be shown again. Rotate it to get one that can.",
     unreadable:
-      "The key works, but the service cannot decrypt it at the moment, so it cannot be shown. Tell the operator; or rotate the key to get one that can be shown.",
+      "The key works, but the service cannot decrypt it at the moment, so it cannot be shown. Rotate the key to get one that can be shown.",
     wrongPassword: "That is not your password.",
     noPassword:
       "Your account has no password yet, because you sign in elsewhere. Set one first; then you can show keys.",
@@ -135,6 +138,8 @@ export const keyTexts = defineTexts({
     save: "Lưu",
     saved: "Đã lưu.",
     createButton: "Tạo khoá",
+    sentBefore: (name) => `Biểu mẫu này đã tạo khoá “${name}”. Hãy gửi lại để tạo thêm một khoá.`,
+    formStale: "Trang này đã cũ nên chưa gửi được. Vui lòng gửi lại.",
     cancel: "Huỷ",
 
     nameMissing: "Hãy đặt tên cho khoá.",
@@ -158,7 +163,7 @@ export const keyTexts = defineTexts({
     notShowable:
       "Khoá này được tạo trước khi khoá được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
     unreadable:
-      "Khoá vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy báo cho người vận hành; hoặc đổi khoá để có khoá xem lại được.",
+      "Khoá vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
     wrongPassword: "Đây không phải mật khẩu của bạn.",
     noPassword:
       "Tài khoản của bạn chưa có mật khẩu, vì bạn đăng nhập qua nơi khác. Hãy đặt mật khẩu trước, rồi bạn xem được khoá.",

@@ -84,7 +84,11 @@ async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
 
   const account = await checkPassword(deps, email, form.exact("password"));
   if (account === undefined) return await refuse(t.wrong);
-  if (account.blockedAtMs !== undefined) return await refuse(t.blocked);
+  if (account.blockedAtMs !== undefined) {
+    const { support } = c.get("visitor");
+    const ask = support === undefined ? [] : [t.askSupport(support.text)];
+    return await refuse([t.blocked, ...ask].join(" "));
+  }
   await startSession(c, deps, account.id, "password");
   return c.redirect(next, 303);
 }

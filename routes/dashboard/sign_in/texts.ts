@@ -40,7 +40,8 @@ export const signInTexts = defineTexts({
     noAccount: "No account yet?",
     createOne: "Create one",
     wrong: "E-mail address or password is wrong.",
-    blocked: "This account is blocked. Please contact support.",
+    blocked: "This account is blocked.",
+    askSupport: (support: string) => `Write to ${support}.`,
 
     signUpTitle: "Create your account",
     signUpLead: "One key for every model. You pay for what you use, in VND.",
@@ -100,7 +101,8 @@ export const signInTexts = defineTexts({
     noAccount: "Chưa có tài khoản?",
     createOne: "Tạo tài khoản",
     wrong: "Địa chỉ e-mail hoặc mật khẩu không đúng.",
-    blocked: "Tài khoản này đã bị khoá. Vui lòng liên hệ hỗ trợ.",
+    blocked: "Tài khoản này đã bị khoá.",
+    askSupport: (support) => `Vui lòng liên hệ ${support}.`,
 
     signUpTitle: "Tạo tài khoản",
     signUpLead: "Một khoá cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng đồng.",

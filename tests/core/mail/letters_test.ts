@@ -47,6 +47,16 @@ Deno.test("every kind of mail has a letter in both languages and a place to lead
   assert(subjects.size >= bare.length * 2 - 2, "the languages say the same");
 });
 
+Deno.test("a mail sends nobody to support unless there is one", () => {
+  const texts = (support?: string) =>
+    jobs().map((job) => writeLetter(job, url, support).paragraphs.join(" "));
+  assertEquals(texts().filter((text) => /support|hỗ trợ|liên hệ/i.test(text)), []);
+  assertEquals(
+    texts("help@gw.example").filter((text) => text.includes("help@gw.example")).length,
+    2,
+  );
+});
+
 Deno.test("a subject is one line and text of strangers is no markup", () => {
   for (const job of jobs()) {
     const mail = composeMail(writeLetter(job, url), { id: "1", to: job.to, locale: job.locale });

@@ -80,6 +80,22 @@ Deno.test("a notice that the machine took for a duplicate is put back by the com
     assertEquals(await world.findings(), []);
   }));
 
+Deno.test("maintenance turned by the command line is in the audit log", () =>
+  administered(async (world, app) => {
+    const turn = (body: unknown) =>
+      app.request("/maintenance", { method: "POST", body: JSON.stringify(body) });
+    assertEquals((await turn({ on: true, message: "back at six" })).status, 200);
+    assertEquals((await turn({ on: false })).status, 200);
+    const lines = await listAuditLines(world.kv, { count: 10 });
+    assertEquals(
+      lines.map(({ operatorEmail, subject, detail }) => [operatorEmail, subject, detail]),
+      [
+        ["command line", "off", ""],
+        ["command line", "on", "back at six"],
+      ],
+    );
+  }));
+
 Deno.test("money is not moved by hand under an operation id of the gateway's own", () =>
   administered(async (world, app) => {
     const ann = await world.customer("ann");

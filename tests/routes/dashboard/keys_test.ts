@@ -1,38 +1,13 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { hashApiKey } from "../../../core/keys/api_key.ts";
 import { newMasterKey, readMasterKeys, seal } from "../../../core/keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
-import {
-  findApiKeyByHash,
-  isUsableSecret,
-  listApiKeys,
-  updateApiKey,
-} from "../../../kv/api_keys.ts";
+import { listApiKeys, updateApiKey } from "../../../kv/api_keys.ts";
 import { apiKeyKey } from "../../../kv/keys.ts";
 import { parseTypedVnd } from "../../../routes/dashboard/keys/key_form.ts";
-import type { DashboardWorld } from "../../support/dashboard_world.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";
-import type { LoadedPage, TestBrowser } from "../../support/test_browser.ts";
-
-const secretForm = /sk-[0-9A-Za-z]{49}/;
-
-function secretIn(page: LoadedPage): string {
-  const secret = secretForm.exec(page.text)?.[0];
-  if (secret === undefined) throw new Error(`No key on ${page.path}: ${page.status}`);
-  return secret;
-}
-
-async function makeKey(browser: TestBrowser, fields: Record<string, string | string[]> = {}) {
-  const page = await browser.get("/keys/new");
-  return await browser.submit(page, "/keys", { name: "laptop", ...fields });
-}
-
-async function works(world: DashboardWorld, secret: string): Promise<boolean> {
-  const hash = await hashApiKey(secret);
-  const record = await findApiKeyByHash(world.kv, hash);
-  return record !== undefined && isUsableSecret(record, hash, world.time.nowMs());
-}
+import { makeKey, secretForm, secretIn, works } from "../../support/key_pages.ts";
+import type { LoadedPage } from "../../support/test_browser.ts";
 
 Deno.test("a new key is shown once, works, and is never in the clear in the store", async () => {
   await using world = await openDashboardWorld();

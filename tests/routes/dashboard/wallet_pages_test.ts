@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseCsv } from "../../../core/topup/csv.ts";
-import { readTopupSettings, type TopupSettings } from "../../../core/topup/settings.ts";
+import type { TopupSettings } from "../../../core/topup/settings.ts";
 import { parseOrderCode } from "../../../core/topup/order_code.ts";
 import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
 import { type Account, getAccount } from "../../../kv/accounts.ts";
@@ -9,18 +9,13 @@ import { listTopupOrders } from "../../../kv/topups.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
 import { createWalletPages, type WalletDeps } from "../../../routes/dashboard/wallet_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";
+import { topupSettings } from "../../support/topup_settings.ts";
 import {
   notice,
   receivingAccount,
   type TopupWorld,
   topupWorld,
 } from "../../support/topup_world.ts";
-
-export function topupSettings(change: Partial<TopupSettings> = {}): TopupSettings {
-  const read = readTopupSettings({ GATEWAY_VAT_RATES: "2025-07-01=8,2027-01-01=10" });
-  assert(read.ok);
-  return { ...read.settings, receivingAccounts: [receivingAccount], ...change };
-}
 
 interface Walleted {
   readonly world: TopupWorld;
@@ -56,6 +51,14 @@ async function walleted(
     await teller.close();
   }
 }
+
+Deno.test("a top-up form sent twice leads to one order", () =>
+  walleted(async ({ world, ann, browser }) => {
+    const form = /name="form" value="([^"]+)"/.exec((await browser.get("/wallet")).text)![1]!;
+    const send = () => browser.post("/wallet/orders", { amount: "200.000", form });
+    assertEquals((await send()).location, (await send()).location);
+    assertEquals((await listTopupOrders(world.kv, ann.id, { count: 10 })).length, 1);
+  }));
 
 Deno.test("an order is made, shown with its QR code, and turns to paid on the open page", () =>
   walleted(async ({ world, ann, browser }) => {

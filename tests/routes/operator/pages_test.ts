@@ -181,7 +181,7 @@ Deno.test("above the limit nothing moves until a second operator approves", () =
       reason: "contract",
     });
     assertEquals(asked.location, "/operator/approvals?done=asked");
-    const adjustment = { amount: "6.000.000", reason: "gift", case: crypto.randomUUID() };
+    const adjustment = { amount: "6.000.000", reason: "gift", form: crypto.randomUUID() };
     for (let time = 0; time < 2; time++) {
       const sent = await staff.post(`/operator/accounts/${ann.id}/adjust`, adjustment);
       assertEquals(sent.location, "/operator/approvals?done=asked");
@@ -239,7 +239,7 @@ Deno.test("wallets are given and taken with a reason, once per form, never below
     const path = `/operator/accounts/${ann.id}/adjust`;
     const caseId = crypto.randomUUID();
     for (let time = 0; time < 2; time++) {
-      const done = await staff.post(path, { amount: "50,000", reason: "sorry", case: caseId });
+      const done = await staff.post(path, { amount: "50,000", reason: "sorry", form: caseId });
       assertEquals(done.status, 303);
     }
     assertEquals(await world.balanceVnd(ann.id), 50_000);
@@ -248,10 +248,10 @@ Deno.test("wallets are given and taken with a reason, once per form, never below
       "r",
     ], ["5", ""]];
     for (const [amount, reason] of refused) {
-      const page = await staff.post(path, { amount, reason, case: crypto.randomUUID() });
+      const page = await staff.post(path, { amount, reason, form: crypto.randomUUID() });
       assertEquals(page.status, 400, amount);
     }
-    await staff.post(path, { amount: "-20000", reason: "back", case: crypto.randomUUID() });
+    await staff.post(path, { amount: "-20000", reason: "back", form: crypto.randomUUID() });
     assertEquals(await world.balanceVnd(ann.id), 30_000);
     assertEquals(await acts(world.kv), ["wallet_adjusted", "wallet_adjusted"]);
     assert((await verifyStore(world.kv)).ok);
@@ -418,6 +418,8 @@ Deno.test("maintenance and routes are switched with a reason and written down", 
       (await staff.post("/operator/service/route", { ...change, route: "x" })).status,
       404,
     );
+    const unknown = await staff.post("/operator/service/route", { ...change, action: "sell" });
+    assertEquals(unknown.status, 404);
     await staff.post("/operator/service/route", { ...change, action: "enable" });
     assertEquals(operators.switches.routes, {});
     assertEquals(await acts(world.kv), [
@@ -456,7 +458,7 @@ Deno.test("no act is done without the token of the form", () =>
       [`/operator/accounts/${ann.id}/adjust`, {
         amount: "5",
         reason: "r",
-        case: crypto.randomUUID(),
+        form: crypto.randomUUID(),
       }],
       ["/operator/service/maintenance", { on: "yes", message: "x" }],
     ];

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { limits } from "../../../../core/limits.ts";
+import { listAuditLines } from "../../../../kv/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
 
 const operatorKey = "operator-key-of-24-characters";
@@ -149,6 +150,11 @@ Deno.test("maintenance holds on all instances within two seconds; models and sta
   assertEquals(status.maintenance, true);
   assertEquals((await ask(two, "/healthz", {})).status, 200);
   await ask(one, "/operator/maintenance", post({ on: false }));
+  const lines = await listAuditLines(kv, { count: 10 });
+  assertEquals(lines.map(({ operatorEmail, act, subject }) => [operatorEmail, act, subject]), [
+    ["operator key", "maintenance_changed", "off"],
+    ["operator key", "maintenance_changed", "on"],
+  ]);
   assert(await within2s(async () => (await chat(two, key, "premium-1")).status === 200));
 });
 

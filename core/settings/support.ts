@@ -1,0 +1,41 @@
+/** Whom customers turn to: what the pages and mails name, and nothing where the operator has set nothing. */
+import { normaliseEmail } from "../accounts/email_address.ts";
+
+export interface SupportContact {
+  /** As people read it, also where there are no links. */
+  readonly text: string;
+  /** As a link. */
+  readonly href: string;
+}
+
+type ReadSupport =
+  | { readonly ok: true; readonly support: SupportContact }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Reads `GATEWAY_SUPPORT`: an e-mail address, or an https address of a page.
+ *
+ * @example
+ * ```ts
+ * import { readSupport } from "./support.ts";
+ * const mail = readSupport("help@gw.example");
+ * if (!mail.ok || mail.support.href !== "mailto:help@gw.example") throw new Error("no mail");
+ * const page = readSupport("https://gw.example/help");
+ * if (!page.ok || page.support.text !== "https://gw.example/help") throw new Error("no page");
+ * if (readSupport("http://gw.example").ok || readSupport("0900 000 000").ok) throw new Error("accepted");
+ * ```
+ */
+export function readSupport(text: string): ReadSupport {
+  const email = normaliseEmail(text);
+  if (email !== undefined) return { ok: true, support: { text: email, href: mailtoOf(email) } };
+  const url = URL.parse(text.trim());
+  if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
+    return { ok: false, problem: "must be an e-mail address or an https address" };
+  }
+  return { ok: true, support: { text: url.href, href: url.href } };
+}
+
+/** What an address may hold and a link may not (`?`, `&`, `%`) is encoded. */
+function mailtoOf(email: string): string {
+  return `mailto:${encodeURIComponent(email).replace("%40", "@")}`;
+}

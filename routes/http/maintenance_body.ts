@@ -1,0 +1,9 @@
+/** What programs send to turn maintenance on or off. */
+import { z } from "zod";
+import { limits } from "../../core/limits.ts";
+import { plainMaintenanceMessage } from "../../kv/switches.ts";
+
+export const maintenanceBody = z.strictObject({
+  on: z.boolean(),
+  message: z.string().min(1).max(limits.switchReasonChars).default(plainMaintenanceMessage),
+});
