@@ -100,7 +100,8 @@ export async function serveChat(
     const onSent = () => {
       if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
     };
-    return await answer({ gateway, call, settlement, control, dropped: new Set() }, onSent);
+    const { held } = incoming;
+    return await answer({ gateway, call, settlement, control, held, dropped: new Set() }, onSent);
   } catch (error) {
     settlement.abandon();
     throw error;

@@ -45,7 +45,8 @@ async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
 async function submit(call: MediaCall, request: VideoRequest): Promise<Response> {
   const { gateway, input, settlement } = call;
   const { price, chosen, principal, incoming } = input;
-  const found = await tryRoutes(call, videoWork(request, toolsOfCall(gateway.media.tools)));
+  const tools = toolsOfCall(gateway.media.tools, call.fetched);
+  const found = await tryRoutes(call, videoWork(request, tools));
   if (!found.ok) throw await failedCall(call, found);
   const { route, begun: { access }, attempts, result: upstreamId } = found;
   const nowMs = gateway.clock.nowMs();
