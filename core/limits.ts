@@ -432,6 +432,12 @@ export const limits = {
   speechInputChars: 40_000,
   /** What a provider answers to a submit or a poll of a video: a small object. */
   videoAnswerBytes: 1024 * 1024,
+  /** A client's `Idempotency-Key`: UUIDs have 36; the usual bound. */
+  idempotencyKeyChars: 255,
+  /** An order of a video is known again for a day: what clients and vendors agree on. */
+  orderKeptMs: 24 * 3_600_000,
+  /** One that is under way may be begun anew after this: its call cannot run any more. */
+  orderUnderWayMs: 16 * 60_000,
   /** Redirects followed from a provider to the store that holds a finished video. */
   videoContentRedirects: 3,
   /** An operator shows a code once per working day and browser. */

@@ -476,6 +476,11 @@ export function openVideoKey(videoId: VideoId): Deno.KvKey {
   return ["video_open", videoId];
 }
 
+/** `orderId` stands for the key that the client chose. */
+export function videoOrderKey(accountId: AccountId, orderId: string): Deno.KvKey {
+  return ["video_order", accountId, orderId];
+}
+
 // Availability: calls answered and failed, per hour and instance.
 
 export function availabilityHourPrefix(hour: number): Deno.KvKey {
