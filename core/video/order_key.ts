@@ -30,7 +30,7 @@ async function contentsOf(body: MediaBody): Promise<readonly string[]> {
  * import { readMediaBody } from "../media/body.ts";
  * import { readOrderKey } from "./order_key.ts";
  * const body = readMediaBody(new TextEncoder().encode('{"model":"video-a"}'), "application/json");
- * const [one, two] = await Promise.all(["a", "b"].map((key) => readOrderKey(key, body)));
+ * const [one, two] = [await readOrderKey("a", body), await readOrderKey("b", body)];
  * if (one.id === two.id) throw new Error("two orders for one");
  * ```
  *
