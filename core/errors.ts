@@ -32,11 +32,17 @@ export const errorTable = {
   model_not_found: { status: 404, type: "not_found_error", retry: false },
   method_not_allowed: { status: 405, type: "invalid_request_error", retry: false },
   request_timeout: { status: 408, type: "invalid_request_error", retry: false },
+  /** The same `Idempotency-Key`, and its first request has not ended. */
+  order_under_way: { status: 409, type: "invalid_request_error", retry: true },
   request_too_large: { status: 413, type: "request_too_large", retry: false },
+  /** The same `Idempotency-Key` for two different requests. */
+  idempotency_key_reused: { status: 422, type: "invalid_request_error", retry: false },
   rate_limit_exceeded: { status: 429, type: "rate_limit_error", retry: true },
   internal_error: { status: 500, type: "api_error", retry: true },
   upstream_unreachable: { status: 502, type: "api_error", retry: true },
   maintenance: { status: 503, type: "service_unavailable", retry: true },
+  /** So many large bodies are held that another one does not fit. */
+  busy: { status: 503, type: "service_unavailable", retry: true },
   /** The routes that offer what was asked for are out of service; others of the model are not. */
   feature_unavailable: { status: 503, type: "service_unavailable", retry: true },
   overloaded: { status: 529, type: "overloaded_error", retry: true },

@@ -6,6 +6,17 @@ export const limits = {
   requestBodyBytes: 20 * 1024 * 1024,
   /** Bodies declared up to this size are read in one go. */
   bodyAtOnceBytes: 1024 * 1024,
+  /**
+   * Bodies of requests, and pictures fetched for them, that the process holds at once: 25 of the largest. Their values
+   * and what goes out make that four times as much (measured), so a machine of 4 GB stays alive.
+   */
+  heldBytes: 512 * 1024 * 1024,
+  /** Of these one account may hold so much: its rush must not shut the others out. */
+  heldBytesPerAccount: 256 * 1024 * 1024,
+  /** Bodies up to this size are not counted: a connection costs as much. */
+  uncountedBodyBytes: 64 * 1024,
+  /** When that is taken: a large call has sent its body on, or ended, within seconds. */
+  busyRetrySeconds: 5,
   /** A body must be whole in this time: the largest at 0.7 Mbit/s. The server itself has no such limit. */
   requestBodyMs: 240_000,
   /** Of a refused body this much more is read and thrown away, so that the client gets to read the answer. */
@@ -504,6 +515,12 @@ export const limits = {
   speechInputChars: 40_000,
   /** What a provider answers to a submit or a poll of a video: a small object. */
   videoAnswerBytes: 1024 * 1024,
+  /** A client's `Idempotency-Key`: UUIDs have 36; the usual bound. */
+  idempotencyKeyChars: 255,
+  /** An order of a video is known again for a day: what clients and vendors agree on. */
+  orderKeptMs: 24 * 3_600_000,
+  /** One that is under way may be begun anew after this: its call cannot run any more. */
+  orderUnderWayMs: 16 * 60_000,
   /** Redirects followed from a provider to the store that holds a finished video. */
   videoContentRedirects: 3,
   /** Text of a line of the operators' log: what was acted on … */

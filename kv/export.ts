@@ -84,6 +84,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   usage: whole,
   video: whole,
   video_open: "repeated",
+  video_order: "passing",
   wallet: whole,
   write_probe: "passing",
 };

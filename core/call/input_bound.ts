@@ -1,5 +1,4 @@
 /** How many tokens a prompt can be, from its bytes alone: for the reservation, not for the bill. */
-import { dearFeatureOfTool } from "../dialects/dear/tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 
@@ -24,6 +23,15 @@ function countBound(value: Json | undefined): number {
   return bound;
 }
 
+/** A request, in what bounds its tokens. */
+export interface Prompt {
+  readonly body: JsonObject;
+  readonly bodyBytes: number;
+  readonly contextWindow: number;
+  /** How many tools of the provider it asks for; see `hostedToolsAskedFor`. */
+  readonly hostedTools: number;
+}
+
 /** Contents that the bytes of a request only name. */
 interface Unseen {
   images: number;
@@ -33,14 +41,6 @@ interface Unseen {
 
 /** What one hosted tool brings into the prompt unasked: search results are some pages, seldom more. */
 const tokensPerHostedTool = 100_000;
-/** Top-level fields that switch hosted tools on without a list entry. */
-const hostedFields = [
-  "mcp_servers",
-  "web_search_options",
-  "plugins",
-  "enable_search",
-  "search_parameters",
-];
 /** Parts that are nothing but a reference. */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   "item_reference",
@@ -75,16 +75,9 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
   for (const item of Object.values(value)) addUnseen(item, unseen);
 }
 
-function unseenOf(body: JsonObject): Unseen {
-  const unseen: Unseen = { images: 0, tokens: 0 };
+function unseenOf({ body, hostedTools }: Prompt): Unseen {
+  const unseen: Unseen = { images: 0, tokens: hostedTools * tokensPerHostedTool };
   for (const field of ["messages", "input", "system"]) addUnseen(body[field], unseen);
-  const tools = body["tools"];
-  for (const tool of Array.isArray(tools) ? tools : []) {
-    if (dearFeatureOfTool(tool) !== undefined) unseen.tokens += tokensPerHostedTool;
-  }
-  for (const field of hostedFields) {
-    if (body[field] !== undefined && body[field] !== null) unseen.tokens += tokensPerHostedTool;
-  }
   return unseen;
 }
 
@@ -98,15 +91,13 @@ function unseenOf(body: JsonObject): Unseen {
  * @example
  * ```ts
  * import { inputTokensBound } from "./input_bound.ts";
- * if (inputTokensBound({ model: "m" }, 13, 1_000_000) !== 13) throw new Error("short bodies count by length");
+ * const prompt = { body: { model: "m" }, bodyBytes: 13, contextWindow: 1_000_000, hostedTools: 0 };
+ * if (inputTokensBound(prompt) !== 13) throw new Error("short bodies count by length");
  * ```
  */
-export function inputTokensBound(
-  body: JsonObject,
-  bodyBytes: number,
-  contextWindow: number,
-): number {
-  const unseen = unseenOf(body);
+export function inputTokensBound(prompt: Prompt): number {
+  const { body, bodyBytes, contextWindow } = prompt;
+  const unseen = unseenOf(prompt);
   const byLength = bodyBytes + unseen.images * tokensPerImage;
   const bound = bodyBytes > limits.exactBoundBodyBytes
     ? Math.min(byLength, countBound(body))

@@ -92,6 +92,8 @@ class StreamRestoration {
   readonly #emit: EventSink;
   /** Wrapped calls: the pieces of their arguments so far, as joined literals without quotes. */
   readonly #held = new Map<number, { custom: boolean; json: string }>();
+  /** Characters of all of them: a provider may leave any number of calls open. */
+  #heldChars = 0;
 
   constructor(memory: ConversionMemory, emit: EventSink) {
     this.#memory = memory;
@@ -124,16 +126,19 @@ class StreamRestoration {
   #arguments(event: StreamEvent & { readonly type: "arguments" }): void {
     const held = this.#held.get(event.block);
     if (held === undefined) return this.#emit(event);
-    held.json += event.json.slice(1, -1);
-    if (held.json.length > limits.bufferedBlockBytes) {
+    const piece = event.json.slice(1, -1);
+    this.#heldChars += piece.length;
+    if (this.#heldChars > limits.bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
     }
+    held.json += piece;
   }
 
   #release(block: number): void {
     const held = this.#held.get(block);
     if (held === undefined) return;
     this.#held.delete(block);
+    this.#heldChars -= held.json.length;
     const text: string = JSON.parse(`"${held.json}"`);
     const restored = held.custom ? unwrapText(text) : unwrapJson(text);
     this.#emit({ type: "arguments", block, json: JSON.stringify(restored) });

@@ -4,6 +4,7 @@
  * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little time, and
  * the first bytes must be those of a picture. No cookie, credential or header of the client is sent.
  */
+import type { ByteRoom } from "../byte_budget.ts";
 import type { Deadlines } from "../deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
@@ -23,6 +24,8 @@ export interface GuardedFetchOptions {
   readonly accepts: ReadonlySet<string>;
   readonly maxBytes?: number;
   readonly totalMs?: number;
+  /** Counts what is read, and may refuse it. */
+  readonly room?: ByteRoom;
 }
 
 export interface RemoteMedia {
@@ -40,7 +43,7 @@ function refusal(field: string, why: string): GatewayError {
  * What went wrong on the network is told in one sentence for all causes: a client must not learn from the difference
  * which names and ports exist inside.
  *
- * @throws {GatewayError} `invalid_request` that names the field
+ * @throws {GatewayError} `invalid_request` that names the field; whatever the room says when it is full
  */
 export async function fetchRemoteMedia(
   world: GuardedFetchWorld,
@@ -109,6 +112,7 @@ async function readMedia(
   for (let view = await response.body.read(); view !== null; view = await response.body.read()) {
     length += view.length;
     if (length > maxBytes) throw tooLarge();
+    options.room?.take(view.length);
     chunks.push(view.slice());
     // As soon as the type can be told, so that nothing else is downloaded in full.
     if (mediaType === undefined && length >= sniffBytes) {

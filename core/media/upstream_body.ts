@@ -1,4 +1,5 @@
 /** A request body for a provider, and what making one may need. */
+import type { ByteRoom } from "../byte_budget.ts";
 import type { MediaType } from "./sniff.ts";
 
 export interface UpstreamBody {
@@ -12,6 +13,7 @@ export interface UpstreamBodyTools {
   readonly fetchImage: (
     url: string,
     field: string,
+    room?: ByteRoom,
   ) => Promise<{ readonly mediaType: MediaType; readonly bytes: Uint8Array }>;
   /** Random, unlike anything in a body: 24 characters or more. */
   readonly newBoundary: () => string;
@@ -19,16 +21,16 @@ export interface UpstreamBodyTools {
 
 /**
  * The same tools for one call: a picture that could not be fetched for one route is not fetched again for the next.
- * What was fetched is not kept, since ten pictures may be 200 MB.
+ * What was fetched is not kept, since ten pictures may be 200 MB; `room` counts it.
  */
-export function toolsOfCall(tools: UpstreamBodyTools): UpstreamBodyTools {
+export function toolsOfCall(tools: UpstreamBodyTools, room: ByteRoom): UpstreamBodyTools {
   const failures = new Map<string, unknown>();
   return {
     ...tools,
     async fetchImage(url, field) {
       if (failures.has(url)) throw failures.get(url);
       try {
-        return await tools.fetchImage(url, field);
+        return await tools.fetchImage(url, field, room);
       } catch (failure) {
         failures.set(url, failure);
         throw failure;

@@ -57,6 +57,7 @@ export const rowKinds = [
   "usage",
   "video",
   "video_open",
+  "video_order",
   "wallet",
   "write_probe",
 ] as const;

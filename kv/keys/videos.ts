@@ -40,3 +40,8 @@ export function openVideosPrefix(): StoreKey {
 export function openVideoKey(videoId: VideoId): StoreKey {
   return ["video_open", videoId];
 }
+
+/** `orderId` stands for the key that the client chose. */
+export function videoOrderKey(accountId: AccountId, orderId: string): StoreKey {
+  return ["video_order", accountId, orderId];
+}

@@ -12,6 +12,7 @@ import {
 } from "../keys.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox.ts";
 import type { Attachment } from "../teller/mod.ts";
+import { type BegunOrder, writeOrdered } from "./orders.ts";
 
 /** A poll that is due: which task, and whose. */
 export interface VideoPoll {
@@ -56,13 +57,14 @@ export interface VideoTaskRow {
 
 /**
  * The rows of a new task, for the settlement that charges it: the task, its place in the index, its first poll. They
- * become visible together with the receipt or not at all.
+ * become visible together with the receipt or not at all; and so does what is known of its order, if it has a key.
  */
-export function newTaskRows(task: VideoTask): Attachment {
+export function newTaskRows(task: VideoTask, order?: BegunOrder): Attachment {
   invariant(task.state === "queued", "a new task is queued");
   return {
-    mutations: 3,
+    mutations: order === undefined ? 3 : 4,
     apply(op) {
+      if (order !== undefined) writeOrdered(op, order, task);
       op.set(videoKey(task.accountId, task.id), task);
       const open: OpenVideo = { accountId: task.accountId, deadlineAtMs: task.deadlineAtMs };
       op.set(openVideoKey(task.id), open);

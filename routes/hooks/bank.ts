@@ -56,7 +56,7 @@ async function takeNotice(
 ): Promise<Response> {
   // Read first, also when refusing: an unread body makes the server drop the connection.
   const body = new Uint8Array(
-    await readRequestBody(request, deps.deadlines, limits.bankNoticeBytes),
+    await readRequestBody(request, deps.deadlines, { maxBytes: limits.bankNoticeBytes }),
   );
   const hook = deps.hooks.find(({ source }) => source === provider);
   if (hook === undefined) throw new GatewayError("not_found", "No such path");

@@ -1,4 +1,5 @@
 /** Reads a request body within bounds of size and time, whatever its framing says. */
+import type { ByteRoom } from "../../core/byte_budget.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
@@ -47,42 +48,49 @@ export async function discardRequestBody(request: Request, deadlines: Deadlines)
   }
 }
 
+export interface BodyBounds {
+  /** Default: `limits.requestBodyBytes`. */
+  readonly maxBytes?: number;
+  /** Asked for room before it is filled, by bodies above `limits.uncountedBodyBytes`; who gave it gets it back. */
+  readonly room?: ByteRoom;
+}
+
 /** First room for a body that does not say how long it is. */
-const undeclaredBytes = 64 * 1024;
+const undeclaredBytes = limits.uncountedBodyBytes;
 
 /**
  * Reads into one buffer as the bytes come, so that a large body is in memory once. Its declared length is room set
  * aside, not trusted: pages that nothing is written to cost nothing.
  */
 async function readChunks(
-  body: ReadableStream<Uint8Array>,
-  maxBytes: number,
-  declaredBytes: number | undefined,
-  onReader: (reader: ReadableStreamDefaultReader<Uint8Array>) => void,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { maxBytes, declaredBytes, room }: SlowRead,
 ): Promise<Uint8Array> {
-  const reader = body.getReader();
-  onReader(reader);
-  let whole = new Uint8Array(
-    declaredBytes !== undefined && declaredBytes <= maxBytes ? declaredBytes : undeclaredBytes,
-  );
+  let whole = new Uint8Array(declaredBytes ?? undeclaredBytes);
+  let counted = declaredBytes ?? 0;
   let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return whole.subarray(0, length);
-    if (length + value.length > maxBytes) {
-      whole = new Uint8Array(0);
-      await discard(reader);
-      throw tooLarge(maxBytes);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return whole.subarray(0, length);
+      if (length + value.length > maxBytes) throw tooLarge(maxBytes);
+      if (length + value.length > whole.length) {
+        const larger = Math.min(maxBytes, Math.max(whole.length * 2, length + value.length));
+        room?.take(larger - counted);
+        counted = larger;
+        const grown = new Uint8Array(larger);
+        grown.set(whole.subarray(0, length));
+        whole = grown;
+      }
+      whole.set(value, length);
+      length += value.length;
     }
-    if (length + value.length > whole.length) {
-      const larger = new Uint8Array(
-        Math.min(maxBytes, Math.max(whole.length * 2, length + value.length)),
-      );
-      larger.set(whole.subarray(0, length));
-      whole = larger;
-    }
-    whole.set(value, length);
-    length += value.length;
+  } catch (refusal) {
+    if (!(refusal instanceof GatewayError)) throw refusal;
+    whole = new Uint8Array(0);
+    room?.release();
+    await discard(reader);
+    throw refusal;
   }
 }
 
@@ -104,23 +112,28 @@ function readAtOnce(request: Request, deadlines: Deadlines): Promise<Uint8Array>
   });
 }
 
+interface SlowRead {
+  readonly maxBytes: number;
+  /** At most `maxBytes`, and room was taken for it. */
+  readonly declaredBytes: number | undefined;
+  readonly room: ByteRoom | undefined;
+}
+
 async function readSlowly(
   request: Request,
   deadlines: Deadlines,
-  maxBytes: number,
-  declaredBytes: number | undefined,
+  options: SlowRead,
 ): Promise<Uint8Array> {
-  const { body } = request;
-  if (body === null) return new Uint8Array(0);
+  const reader = request.body?.getReader();
+  if (reader === undefined) return new Uint8Array(0);
   let timedOut = false;
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   const patience = deadlines.create(() => {
     timedOut = true;
-    reader?.cancel().catch(() => {});
+    reader.cancel().catch(() => {});
   });
   patience.arm(limits.requestBodyMs);
   try {
-    const bytes = await readChunks(body, maxBytes, declaredBytes, (opened) => reader = opened);
+    const bytes = await readChunks(reader, options);
     // A cancelled reader ends like a body that was whole.
     if (timedOut) throw tooSlow();
     return bytes;
@@ -132,21 +145,40 @@ async function readSlowly(
   }
 }
 
+/** Refuses a body of which nothing was read yet. */
+async function refuse(
+  request: Request,
+  deadlines: Deadlines,
+  refusal: unknown,
+): Promise<never> {
+  await discardRequestBody(request, deadlines);
+  throw refusal;
+}
+
 /**
  * Reads the body of a request.
  *
  * @throws {GatewayError} `request_too_large` above `maxBytes` (also for chunked bodies), `request_timeout` when the
- * client sends too slowly, `invalid_request` when it breaks off
+ * client sends too slowly, `invalid_request` when it breaks off, and whatever the room says when it is full
  */
 export function readRequestBody(
   request: Request,
   deadlines: Deadlines,
-  maxBytes: number = limits.requestBodyBytes,
+  { maxBytes = limits.requestBodyBytes, room }: BodyBounds = {},
 ): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;
-  // The server holds the client to its content-length, so this is bounded.
-  return declaredBytes !== undefined && declaredBytes <= Math.min(maxBytes, limits.bodyAtOnceBytes)
-    ? readAtOnce(request, deadlines)
-    : readSlowly(request, deadlines, maxBytes, declaredBytes);
+  if (declaredBytes !== undefined) {
+    if (declaredBytes > maxBytes) return refuse(request, deadlines, tooLarge(maxBytes));
+    if (declaredBytes > limits.uncountedBodyBytes) {
+      try {
+        room?.take(declaredBytes);
+      } catch (refusal) {
+        return refuse(request, deadlines, refusal);
+      }
+    }
+    // The server holds the client to its content-length, so this is bounded.
+    if (declaredBytes <= limits.bodyAtOnceBytes) return readAtOnce(request, deadlines);
+  }
+  return readSlowly(request, deadlines, { maxBytes, declaredBytes, room });
 }

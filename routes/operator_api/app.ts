@@ -58,7 +58,9 @@ export function createOperatorApi(gateway: Gateway): Hono {
 
   /** The JSON of a body; nothing at all counts as an empty object. */
   async function readJson(context: Context): Promise<unknown> {
-    const bytes = await readRequestBody(context.req.raw, deadlines, limits.operatorBodyBytes);
+    const bytes = await readRequestBody(context.req.raw, deadlines, {
+      maxBytes: limits.operatorBodyBytes,
+    });
     if (bytes.length === 0) return {};
     try {
       return JSON.parse(new TextDecoder().decode(bytes));

@@ -1,4 +1,5 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
+import { ByteBudget } from "../../core/byte_budget.ts";
 import { oncePerMillisecond, systemClock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
@@ -62,6 +63,7 @@ export async function assemble(
   const teller = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
+  const bodies = new ByteBudget();
   const tracing = await openTelemetryOf(config);
   const log = createCallLog(
     write,
@@ -78,7 +80,7 @@ export async function assemble(
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
   });
-  const metrics = createGatewayMetrics({ router, calls, teller });
+  const metrics = createGatewayMetrics({ router, calls, teller, bodies });
   const observer = observers([metrics.observer, ...tracing]);
   const gateway: Gateway = {
     config,
@@ -91,6 +93,7 @@ export async function assemble(
     router,
     availability: new Availability(clock.nowMs()),
     calls,
+    bodies,
     log,
     metrics: metrics.registry,
     observer,

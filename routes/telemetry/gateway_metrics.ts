@@ -8,6 +8,7 @@ import type { CallObserver } from "./telemetry.ts";
 export interface GatewayState {
   readonly router: Pick<Router, "reports">;
   readonly calls: { readonly count: number };
+  readonly bodies: { readonly held: number };
   readonly teller: { readonly healthy: boolean };
 }
 
@@ -54,6 +55,9 @@ function addGauges(registry: Registry, state: GatewayState): void {
   );
   registry.gauge("gateway_calls_in_flight", "Calls that run now.", [], () => [
     { labels: [], value: state.calls.count },
+  ]);
+  registry.gauge("gateway_held_bytes", "Bytes of large bodies that calls hold now.", [], () => [
+    { labels: [], value: state.bodies.held },
   ]);
   registry.gauge(
     "gateway_teller_healthy",

@@ -82,8 +82,9 @@ async function respond(
   serve: (incoming: Incoming) => Promise<Response>,
 ): Promise<Response> {
   const requestId = newId("request", gateway.clock.nowMs());
+  const incoming: Incoming = { request, requestId, clientAddress };
   try {
-    return await serve({ request, requestId, clientAddress });
+    return await serve(incoming);
   } catch (error) {
     if (!(error instanceof GatewayError)) {
       gateway.log.event("error", "unexpected error", {
@@ -93,6 +94,8 @@ async function respond(
       });
     }
     return errorResponse(error, errorStyleOf(path, request.headers), requestId);
+  } finally {
+    incoming.held?.release();
   }
 }
 

@@ -57,7 +57,13 @@ export async function serveChat(
   const price = applyPrice(model.price);
   const outputTokens = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens) *
     request.choices;
-  const inputTokens = inputTokensBound(body.value, bytes.length, model.contextWindow);
+  const hostedTools = hostedToolsAskedFor({ style, body: body.value });
+  const inputTokens = inputTokensBound({
+    body: body.value,
+    bodyBytes: bytes.length,
+    contextWindow: model.contextWindow,
+    hostedTools: hostedTools.length,
+  });
   const worstCase = worstCaseCost(price, { inputTokens, outputTokens });
   const reservation = await reserve(gateway.teller, principal, worstCase);
   const control = gateway.calls.begin();
@@ -74,7 +80,7 @@ export async function serveChat(
       ? roughInputTokens(body.value)
       : estimateOutputTokens(bytes.length),
     reservedOutputTokens: outputTokens,
-    hostedTools: hostedToolsAskedFor({ style, body: body.value }),
+    hostedTools,
     reservation,
     startedAtMs,
     startedMonotonicMs,
@@ -100,7 +106,8 @@ export async function serveChat(
     const onSent = () => {
       if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
     };
-    return await answer({ gateway, call, settlement, control, dropped: new Set() }, onSent);
+    const { held } = incoming;
+    return await answer({ gateway, call, settlement, control, held, dropped: new Set() }, onSent);
   } catch (error) {
     settlement.abandon();
     throw error;

@@ -1,4 +1,5 @@
 /** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
+import type { HeldBytes } from "../../core/byte_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
@@ -31,6 +32,8 @@ export interface Delivery {
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
+  /** What is held of the request's body, which is sent again as long as routes are tried. */
+  readonly held: HeldBytes | undefined;
   /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */
   readonly dropped: Set<string>;
 }
@@ -139,6 +142,7 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
       return { kind: "error", bytes: errorEvent(delivery, failure) };
     },
   );
+  delivery.held?.keepUntil(finding);
   const stream = earlyStream({
     arrival,
     keepAlive: keepAlives[call.request.style],

@@ -1,5 +1,6 @@
 /** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
 import type { Clock } from "../../core/clock.ts";
+import type { ByteBudget } from "../../core/byte_budget.ts";
 import type { Config } from "../../core/config.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";
@@ -24,6 +25,8 @@ export interface Gateway {
   readonly router: Router;
   readonly availability: Availability;
   readonly calls: CallsInFlight;
+  /** What calls hold in memory of large bodies. */
+  readonly bodies: ByteBudget;
   readonly log: CallLog;
   readonly metrics: Registry;
   /** Asked where a call begins; its end reaches it through the log. */

@@ -85,7 +85,8 @@ export function deliverImagesEarly(
   delivery: ImageDelivery,
   finding: Promise<FoundImages>,
 ): Response {
-  const { gateway, control, settlement, headers } = delivery.call;
+  const { call } = delivery;
+  const { gateway, control, settlement, headers } = call;
   const failed = (error: GatewayError): Arrival => ({
     kind: "error",
     bytes: imageErrorEvent(error, settlement.input.requestId),
@@ -106,5 +107,6 @@ export function deliverImagesEarly(
     },
   );
   const { deadlines } = gateway;
+  call.input.incoming.held?.keepUntil(finding);
   return streamOf(earlyStream({ arrival, keepAlive, deadlines, control }), headers);
 }

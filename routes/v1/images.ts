@@ -61,7 +61,7 @@ export async function serveImages(
       request,
       requestId: incoming.requestId,
       nowSeconds: Math.floor(start.startedAtMs / 1000),
-      tools: toolsOfCall(gateway.media.tools),
+      tools: toolsOfCall(gateway.media.tools, call.fetched),
     });
     let statusSent: number | undefined;
     const finding = find(call, work, () => statusSent);

@@ -1,4 +1,5 @@
 /** The first steps of every API call: maintenance, body, key. */
+import type { ByteRoom, HeldBytes } from "../../core/byte_budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
@@ -13,6 +14,8 @@ export interface Incoming {
   readonly requestId: RequestId;
   /** IP address of the client, as far as we can tell. */
   readonly clientAddress: string;
+  /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
+  held?: HeldBytes;
 }
 
 /** A request whose caller is known and whose body is read. */
@@ -25,7 +28,7 @@ export interface AuthenticatedRequest {
  * Finds out who calls before a body is kept: strangers must not hold 20 MB each. The body of a refused request is read
  * and thrown away, since an unread one makes the server close the connection under the client.
  *
- * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key` …
+ * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key`, `busy` …
  */
 export async function admitRequest(
   gateway: Gateway,
@@ -40,7 +43,14 @@ export async function admitRequest(
     await discardRequestBody(request, gateway.deadlines);
     throw error;
   }
-  const body = await readRequestBody(request, gateway.deadlines);
+  const room: ByteRoom = {
+    take(bytes) {
+      incoming.held ??= gateway.bodies.hold(principal.accountId);
+      incoming.held.take(bytes);
+    },
+    release: () => incoming.held?.release(),
+  };
+  const body = await readRequestBody(request, gateway.deadlines, { room });
   return { body, principal };
 }
 

@@ -1,4 +1,5 @@
 /** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
+import type { HeldBytes } from "../../core/byte_budget.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
 import { type AttemptLoopResult, isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
@@ -40,6 +41,8 @@ export interface MediaCall {
   readonly input: MediaCallInput;
   readonly control: CallControl;
   readonly settlement: MediaSettlement;
+  /** Pictures that were fetched for the route that is tried. */
+  readonly fetched: HeldBytes;
   /** Headers of any answer of this call. */
   readonly headers: [string, string][];
 }
@@ -72,7 +75,8 @@ export async function beginMediaCall(gateway: Gateway, input: MediaCallInput): P
     price,
     dropped: input.dropped,
   });
-  return { gateway, input, control, settlement, headers };
+  const fetched = gateway.bodies.hold(principal.accountId);
+  return { gateway, input, control, settlement, fetched, headers };
 }
 
 /** Tries the routes. A client that leaves ends a streaming call only: otherwise the provider works, and charges, on. */
@@ -92,8 +96,9 @@ export async function tryRoutes<Value>(
   const asked = new Set<Route>();
   const result = await runAttempts<MediaExchange, Value>({
     candidates,
-    start: (route) =>
-      startMediaExchange(work, {
+    start: (route) => {
+      call.fetched.release(); // for the route before
+      return startMediaExchange(work, {
         route,
         begin: () => {
           asked.add(route);
@@ -101,7 +106,8 @@ export async function tryRoutes<Value>(
         },
         control,
         time: gateway,
-      }),
+      });
+    },
     firstOutput: work.receive,
     patienceMs: (route) => patienceMs(catalog, model, route, input.stream),
     report: (route, outcome, endedMs) => {
@@ -113,6 +119,7 @@ export async function tryRoutes<Value>(
     deadlines,
     control,
   });
+  call.fetched.release();
   if (input.stream) signal.removeEventListener("abort", onGone);
   if (result.ok) {
     gateway.availability.note(model.id, true, gateway.clock.nowMs());

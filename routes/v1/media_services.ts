@@ -28,8 +28,12 @@ export function openMediaServices(
   return {
     remote,
     tools: {
-      fetchImage: (url, field) =>
-        fetchRemoteMedia(remote, url, { field, accepts: imageMediaTypes }),
+      fetchImage: (url, field, room) =>
+        fetchRemoteMedia(remote, url, {
+          field,
+          accepts: imageMediaTypes,
+          ...(room && { room }),
+        }),
       newBoundary: () => crypto.randomUUID().replaceAll("-", ""),
     },
     wakeUp: createWakeUp(kv),

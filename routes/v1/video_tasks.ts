@@ -25,7 +25,7 @@ import { askProviderOf, smallExchange, upstreamOf } from "./video_upstream.ts";
  *
  * @throws {GatewayError} `maintenance` when the store does not answer in time; the call may still take effect
  */
-async function inTime<Result>(gateway: Gateway, call: Promise<Result>): Promise<Result> {
+export async function inTime<Result>(gateway: Gateway, call: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const patience = gateway.deadlines.create(() =>
     late.reject(

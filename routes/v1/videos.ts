@@ -14,13 +14,20 @@ import { videoObject } from "../../core/video/object.ts";
 import { readVideoRequest, type VideoRequest } from "../../core/video/request.ts";
 import { pollPauseMs, type VideoTask } from "../../core/video/task.ts";
 import { cancelRequest } from "../../core/video/upstream_requests.ts";
-import { newTaskRows, videoPolls } from "../../kv/videos.ts";
+import { type BegunOrder, newTaskRows, videoPolls } from "../../kv/videos.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
-import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "./media_call.ts";
+import {
+  beginMediaCall,
+  failedCall,
+  type MediaCall,
+  type MediaCallInput,
+  tryRoutes,
+} from "./media_call.ts";
 import { startCall } from "./media_settlement.ts";
 import { costHeaders } from "./response_headers.ts";
+import { giveUpOrder, orderOf } from "./video_order.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
 
 function refuseDropped(request: VideoRequest, headers: Headers): void {
@@ -42,10 +49,15 @@ async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
   await smallExchange(gateway, upstream.transport, request).catch(() => {});
 }
 
-async function submit(call: MediaCall, request: VideoRequest): Promise<Response> {
+async function submit(
+  call: MediaCall,
+  request: VideoRequest,
+  order: BegunOrder | undefined,
+): Promise<Response> {
   const { gateway, input, settlement } = call;
   const { price, chosen, principal, incoming } = input;
-  const found = await tryRoutes(call, videoWork(request, toolsOfCall(gateway.media.tools)));
+  const tools = toolsOfCall(gateway.media.tools, call.fetched);
+  const found = await tryRoutes(call, videoWork(request, tools));
   if (!found.ok) throw await failedCall(call, found);
   const { route, begun: { access }, attempts, result: upstreamId } = found;
   const nowMs = gateway.clock.nowMs();
@@ -80,7 +92,7 @@ async function submit(call: MediaCall, request: VideoRequest): Promise<Response>
     attempts,
   } as const;
   try {
-    const receipt = await settlement.settle(end, newTaskRows(task));
+    const receipt = await settlement.settle(end, newTaskRows(task, order));
     const delayMs = pollPauseMs({ ageMs: 0, retryAfterMs: undefined });
     gateway.media.wakeUp.hint(videoPolls.name, { delayMs });
     return Response.json(videoObject(task), {
@@ -101,25 +113,39 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
   const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   const { headers } = incoming.request;
-  const fields = fieldsOfBody(readMediaBody(body, headers.get("content-type") ?? ""));
+  const media = readMediaBody(body, headers.get("content-type") ?? "");
+  const fields = fieldsOfBody(media);
   const chosen = chooseModel(gateway.config.catalog, modelField(fields), "video", principal);
   const request = readVideoRequest(fields, videoRulesOf(chosen.model), chosen.model.id);
   refuseDropped(request, headers);
-  const price = applyPrice(chosen.model.price, request.billedSeconds);
+  const known = await orderOf(gateway, incoming, principal, media);
+  if (known?.kind === "ordered") return known.response;
+  try {
+    return await carryOut(gateway, request, known?.order, { incoming, principal, chosen, start });
+  } catch (error) {
+    await giveUpOrder(gateway, known?.order);
+    throw error;
+  }
+}
+
+async function carryOut(
+  gateway: Gateway,
+  request: VideoRequest,
+  order: BegunOrder | undefined,
+  input: Pick<MediaCallInput, "incoming" | "principal" | "chosen" | "start">,
+): Promise<Response> {
+  const price = applyPrice(input.chosen.model.price, request.billedSeconds);
   const call = await beginMediaCall(gateway, {
-    incoming,
-    principal,
-    chosen,
+    ...input,
     style: "videos",
     operation: "video",
     stream: false,
     price,
     worstCaseMicroVnd: costOfUnits(price, 1),
     dropped: request.unknownFields,
-    start,
   });
   try {
-    return await submit(call, request);
+    return await submit(call, request, order);
   } catch (error) {
     call.settlement.abandon();
     throw error;

@@ -1,33 +1,16 @@
 /**
  * Memory of the real process while many clients download and upload. Small by default, so that it can run with the
- * rest; `GATEWAY_MEMORY_TEST=full` runs 200 downloads of 50 MB and 50 uploads of 19 MB.
+ * rest; `GATEWAY_MEMORY_TEST=full` runs 200 downloads of 50 MB and 13 uploads of 19 MB.
  */
 import { assert, assertEquals } from "@std/assert";
+import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 
 const full = Deno.env.get("GATEWAY_MEMORY_TEST") === "full";
 const size = full
-  ? { downloads: 200, downloadMegabytes: 50, uploads: 50, uploadMegabytes: 19 }
+  ? { downloads: 200, downloadMegabytes: 50, uploads: 13, uploadMegabytes: 19 }
   : { downloads: 24, downloadMegabytes: 30, uploads: 8, uploadMegabytes: 19 };
 const megabyte = 1024 * 1024;
-
-async function residentMegabytes(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);
-}
-
-/** Runs `work` and returns the most memory that the process had meanwhile. */
-async function peakDuring(pid: number, work: Promise<unknown>): Promise<number> {
-  let done = false;
-  const finished = work.finally(() => done = true);
-  let peak = 0;
-  while (!done) {
-    peak = Math.max(peak, await residentMegabytes(pid));
-    await Promise.race([finished.catch(() => {}), new Promise((wake) => setTimeout(wake, 20))]);
-  }
-  await finished;
-  return peak;
-}
 
 /** Reads to the end and keeps nothing. */
 async function drain(response: Response): Promise<number> {

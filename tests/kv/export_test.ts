@@ -49,6 +49,7 @@ const staying = {
     "indexer",
     "rate_limit",
     "topup_of_form",
+    "video_order",
     "write_probe",
   ],
 } as const;

@@ -1,12 +1,20 @@
 /** What a few bytes make a provider read must be held before the call: many at once would else share one small balance. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readChatRequest } from "../../core/call/chat_request.ts";
+import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
+import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 
 const context = 1_000_000;
-const bound = (body: JsonObject) => inputTokensBound(body, JSON.stringify(body).length, context);
+const bound = (body: JsonObject, style: Style = "chat") =>
+  inputTokensBound({
+    body,
+    bodyBytes: JSON.stringify(body).length,
+    contextWindow: context,
+    hostedTools: hostedToolsAskedFor({ style, body }).length,
+  });
 const says = (part: JsonObject): JsonObject => ({ messages: [{ role: "user", content: [part] }] });
 
 Deno.test("a document that is only named may fill the whole context", () => {
@@ -38,6 +46,22 @@ Deno.test("hosted tools bring text of their own, tools of the client do not", ()
   assert(
     bound({ ...text, tools: [{ type: "shell", environment: { type: "container_auto" } }] }) > 1e5,
   );
+  const dearFields: JsonObject[] = [
+    { mcp_servers: [{ url: "https://a" }] },
+    { web_search_options: {} },
+    { plugins: [{ id: "web" }] },
+    { enable_search: true },
+    { search_parameters: { mode: "auto" } },
+    { container: "container_1" },
+  ];
+  for (const field of dearFields) {
+    assert(bound({ ...text, ...field }) >= 1e5, JSON.stringify(field));
+    assert(bound({ ...text, extra_body: field }) >= 1e5, `inside: ${JSON.stringify(field)}`);
+  }
+  const off = { ...text, enable_search: false, search_parameters: { mode: "off" }, plugins: [] };
+  assertEquals(bound(off), JSON.stringify(off).length);
+  const added = { input: [{ type: "x", tools: [{ type: "web_search" }] }] };
+  assert(bound(added, "responses") >= 1e5);
   const groups = { ...text, tools: [{ type: "namespace", name: "n", tools: [] }] };
   assertEquals(bound(groups), JSON.stringify(groups).length);
   const own = { ...text, tools: [{ type: "function", function: { name: "web_search" } }] };

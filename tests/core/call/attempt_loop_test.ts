@@ -51,6 +51,21 @@ Deno.test("a route without output in its time is replaced, and its exchange is c
   assertEquals(world.deadlines.armedCount, 0);
 });
 
+Deno.test("output in the very moment in which its route is given up is not taken from a closed exchange", async () => {
+  const { world, result } = tryRoutes({ routes: ["a", "b"], slowAfterMs: 1_000 });
+  const late = world.of("a").head().send(chatStream.role);
+  await settled();
+  late.send(chatStream.text("Too late"));
+  world.time.advance(1_100);
+  await settled();
+  assert(late.wasCancelled);
+  good(world.of("b"));
+  const found = await result;
+  assertEquals(outcomes(found), ["a upstream_timeout", "b ok"]);
+  assertEquals(textOf(found), chatStream.text("Hello"));
+  assertEquals(world.reports.map(({ result: { kind } }) => kind), ["failed", "ok"]);
+});
+
 Deno.test("the time-out of a route ends with its first output", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], slowAfterMs: 1_000 });
   good(world.of("a"));

@@ -209,7 +209,8 @@ Deno.test("a count of tokens that no double holds is an absurd report", async ()
 Deno.test("such numbers count by their digits, and more of them than the bound are refused", () => {
   const digits = "9".repeat(limits.exactBoundBodyBytes);
   const body = parseJsonBody(new TextEncoder().encode(`{"messages":[{"a":${digits}}]}`));
-  assert(inputTokensBound(body.value, body.bytes.length, Infinity) > digits.length);
+  const prompt = { body: body.value, bodyBytes: body.bytes.length, hostedTools: 0 };
+  assert(inputTokensBound({ ...prompt, contextWindow: Infinity }) > digits.length);
   assert(roughInputTokens(body.value) >= digits.length / 4);
 
   const many = `{"a":[${`${long},`.repeat(limits.exactNumbers)}${long}]}`;

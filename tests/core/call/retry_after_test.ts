@@ -23,6 +23,12 @@ const table: readonly [headers: Record<string, string>, seconds: number | undefi
   [{ "retry-after": "2026-11-20T12:00:05Z" }, 5],
   [{ "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT", date: "today" }, 30],
   [{ "retry-after": "Fri, 20 Nov 2026 11:59:00 GMT" }, undefined],
+  // However it is said, a day at most.
+  [{ "retry-after": "86400" }, limits.retryAfterSeconds],
+  [{ "retry-after": "86401" }, limits.retryAfterSeconds],
+  [{ "retry-after": "999999999" }, limits.retryAfterSeconds],
+  [{ "retry-after-ms": "999999999" }, limits.retryAfterSeconds],
+  [{ "retry-after": "Tue, 01 Jan 2030 00:00:00 GMT", date: noon }, limits.retryAfterSeconds],
   [{ "retry-after": "Tue, 01 Jan 2030 00:00:00 GMT" }, limits.retryAfterSeconds],
 ];
 

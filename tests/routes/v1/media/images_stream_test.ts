@@ -218,10 +218,14 @@ Deno.test("after 15 s without a picture the client has its status and a sign of 
   const post = async (stream: boolean) => {
     reached = Promise.withResolvers();
     release = Promise.withResolvers();
-    const body = { model: "image-t", prompt: "x", stream };
+    const body = { model: "image-t", prompt: "x", stream, note: "long ".repeat(20_000) };
     const answer = world.post("/v1/images/generations", body);
     await reached.promise;
     time.advance(limits.keepAliveMs + 100);
+    if (stream) {
+      await answer;
+      assert(world.gateway.bodies.held > 100_000, "the next route needs the request");
+    }
     return answer;
   };
   const sign = ": keep-alive\n\n";
@@ -237,6 +241,7 @@ Deno.test("after 15 s without a picture the client has its status and a sign of 
     text += piece.value;
   }
   assertEquals(text, preview + finished);
+  assertEquals(world.gateway.bodies.held, 0);
   assertEquals(await world.balanceVnd(), 999_000);
 
   const plain = await post(true);

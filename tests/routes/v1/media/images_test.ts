@@ -119,6 +119,38 @@ Deno.test("an edit sends files: its own as they came, remote ones fetched from p
   assertEquals(await world.balanceVnd(), 999_000);
 });
 
+Deno.test("pictures that are fetched count among what all calls hold, route by route", async () => {
+  const large = new Uint8Array(400_000);
+  large.set(pngBytes);
+  await using pics = mockProvider(() => new Response(large));
+  const held: number[] = [];
+  const answers = [new Response("x", { status: 500 }), pictures(1)];
+  await using provider = mockProvider(() => {
+    held.push(world.gateway.bodies.held);
+    return answers.shift() ?? pictures(1);
+  });
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port, p2: provider.port },
+    models: [model({ routes: [{ provider: "p1" }, { provider: "p2", priority: 1 }] })],
+    names: { "pics.example": pics.port },
+    heldBytes: 1_000_000,
+  });
+  const edit = (images: number) =>
+    world.post("/v1/images/edits", {
+      model: "image-t",
+      prompt: "x",
+      image: Array.from({ length: images }, (_, i) => `http://pics.example/${i}.png`),
+    });
+  const good = await edit(2);
+  assertEquals(good.status, 200, await good.text());
+  assertEquals(held, [800_000, 800_000], "those for the route before are let go");
+  assertEquals(world.gateway.bodies.held, 0);
+  const error = await errorOf(await edit(3));
+  assertEquals([error.status, error.code], [503, "busy"]);
+  assertEquals([world.gateway.bodies.held, provider.seen.length], [0, 2]);
+  assertEquals(await world.balanceVnd(), 999_000);
+});
+
 Deno.test("a form of files keeps its boundary on its way", async () => {
   await using provider = mockProvider(() => pictures(1));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });

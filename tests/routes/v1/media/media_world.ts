@@ -1,5 +1,6 @@
 /** A gateway in this process whose provider is a server of the test, with time and name servers in the test's hands. */
 import { assert } from "@std/assert";
+import { ByteBudget } from "../../../../core/byte_budget.ts";
 import type { Deadlines } from "../../../../core/deadlines.ts";
 import type { AccountId } from "../../../../core/ids.ts";
 import { createGuardedConnect } from "../../../../core/media/guarded_connect.ts";
@@ -89,6 +90,8 @@ export interface MediaWorldOptions {
   /** Public names and the local port that stands behind them. */
   readonly names?: Readonly<Record<string, number>>;
   readonly vnd?: number;
+  /** What the gateway may hold of bodies. */
+  readonly heldBytes?: number;
 }
 
 /** Secrets by the name of their environment variable. */
@@ -152,6 +155,9 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
   const gateway: Gateway = {
     ...test.assembled.gateway,
     media,
+    bodies: options.heldBytes === undefined
+      ? test.assembled.gateway.bodies
+      : new ByteBudget({ total: options.heldBytes, perOwner: options.heldBytes }),
     deadlines: options.deadlines ?? deadlines,
     clock: {
       nowMs: () => real.nowMs() + offsetMs,

@@ -205,6 +205,34 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "a large request is held as long as routes are tried behind the keep-alives, and no longer",
+  options,
+  async () => {
+    const { stage, world } = await open();
+    await using _world = world;
+    const { bodies } = world.gateway.assembled.gateway;
+    const calling = fetch(`${world.address}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${world.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "m-chat",
+        stream: true,
+        max_tokens: 100,
+        messages: [{ role: "user", content: "word ".repeat(20_000) }],
+      }),
+    });
+    await stage.reached("a");
+    stage.time.advance(limits.keepAliveMs + 20);
+    const response = await calling;
+    assert(bodies.held > 100_000, "the next route needs it");
+    stage.tell("a", "answer");
+    assert((await response.text()).endsWith("data: [DONE]\n\n"));
+    assertEquals(bodies.held, 0);
+    await world.checkBooks(1);
+  },
+);
+
 /** Runs a call of an SDK through the silence: keep-alives first, then what the last provider is told. */
 async function throughSilence(
   what: "answer" | "fail",

@@ -1,0 +1,120 @@
+/** What all calls of the process together may keep in memory of bodies: each is bounded, and so must be their sum. */
+import { GatewayError } from "./errors.ts";
+import { limits } from "./limits.ts";
+
+export interface ByteBounds {
+  /** For all together. */
+  readonly total: number;
+  /** For one owner, so that nobody takes all there is from the others. */
+  readonly perOwner: number;
+}
+
+/** Where bytes are counted as they come in. */
+export interface ByteRoom {
+  /** @throws {GatewayError} `busy` when so many more do not fit */
+  take(bytes: number): void;
+  /** Gives back all that was taken. */
+  release(): void;
+}
+
+/** Bytes that are taken by calls of owners and given back. */
+export class ByteBudget {
+  readonly #bounds: ByteBounds;
+  readonly #ofOwners = new Map<string, number>();
+  #held = 0;
+
+  constructor(
+    bounds: ByteBounds = { total: limits.heldBytes, perOwner: limits.heldBytesPerAccount },
+  ) {
+    this.#bounds = bounds;
+  }
+
+  /** Bytes that are held now, by all. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Owners that hold something now. */
+  get owners(): number {
+    return this.#ofOwners.size;
+  }
+
+  /** Takes bytes for an owner if they fit. To be paired with {@linkcode giveBack}; {@linkcode hold} does that. */
+  take(owner: string, bytes: number): boolean {
+    const own = (this.#ofOwners.get(owner) ?? 0) + bytes;
+    if (own > this.#bounds.perOwner || this.#held + bytes > this.#bounds.total) return false;
+    this.#ofOwners.set(owner, own);
+    this.#held += bytes;
+    return true;
+  }
+
+  giveBack(owner: string, bytes: number): void {
+    const own = (this.#ofOwners.get(owner) ?? 0) - bytes;
+    if (own > 0) this.#ofOwners.set(owner, own);
+    else this.#ofOwners.delete(owner);
+    this.#held -= bytes;
+  }
+
+  /** Something of an owner that will take bytes as it grows, and gives all of them back at once. */
+  hold(owner: string): HeldBytes {
+    return new HeldBytes(this, owner);
+  }
+}
+
+/**
+ * The bytes of one holder.
+ *
+ * @example
+ * ```ts
+ * import { ByteBudget } from "./byte_budget.ts";
+ * const budget = new ByteBudget({ total: 100, perOwner: 60 });
+ * const body = budget.hold("acc_1");
+ * body.take(60);
+ * body.release();
+ * if (budget.held !== 0) throw new Error("something is still held");
+ * ```
+ */
+export class HeldBytes implements ByteRoom {
+  readonly #budget: ByteBudget;
+  readonly #owner: string;
+  #bytes = 0;
+  #keepers = 0;
+  #isReleased = false;
+
+  constructor(budget: ByteBudget, owner: string) {
+    this.#budget = budget;
+    this.#owner = owner;
+  }
+
+  /** What does not fit is not taken; what was taken before stays held. */
+  take(bytes: number): void {
+    if (this.#budget.take(this.#owner, bytes)) {
+      this.#bytes += bytes;
+      this.#isReleased = false;
+      return;
+    }
+    throw new GatewayError(
+      "busy",
+      "Too many large requests are in progress at the moment; try again",
+      { retryAfterSeconds: limits.busyRetrySeconds },
+    );
+  }
+
+  /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending. More may be taken afterwards. */
+  release(): void {
+    this.#isReleased = true;
+    if (this.#keepers > 0) return;
+    this.#budget.giveBack(this.#owner, this.#bytes);
+    this.#bytes = 0;
+  }
+
+  /** A release before `over` is settled waits for it. */
+  keepUntil(over: Promise<unknown>): void {
+    this.#keepers++;
+    const done = () => {
+      this.#keepers--;
+      if (this.#isReleased) this.release();
+    };
+    over.then(done, done);
+  }
+}

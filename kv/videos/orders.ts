@@ -1,0 +1,100 @@
+/**
+ * Orders of videos under a key of the client's choosing: however often one is sent, one task is made of it.
+ *
+ * The row is written before a provider is asked, and again in the commit that charges the task; so an order that is
+ * pending was not charged, and one that was charged is found with its task. A process that dies in between leaves a
+ * pending row behind, which ends by itself when the call could no longer run.
+ */
+import type { AccountId, RequestId, VideoId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { OrderKey } from "../../core/video/order_key.ts";
+import { compareAndSet } from "../cas.ts";
+import { videoOrderKey } from "../keys.ts";
+import type { RowWriter } from "../teller/mod.ts";
+
+interface OrderRow {
+  readonly fingerprint: string;
+  /** The call that ordered. */
+  readonly requestId: RequestId;
+  /** The store removes the row some time after. */
+  readonly expiresAtMs: number;
+  /** Absent while the order is under way. */
+  readonly videoId: VideoId | undefined;
+}
+
+/** An order that is this call's to carry out. */
+export interface BegunOrder {
+  readonly row: OrderRow;
+  readonly key: Deno.KvKey;
+  readonly versionstamp: string;
+}
+
+export type OrderStart =
+  | { readonly kind: "begun"; readonly order: BegunOrder }
+  /** It was carried out before. */
+  | { readonly kind: "ordered"; readonly videoId: VideoId }
+  | { readonly kind: "under_way" }
+  /** The key was used for another request. */
+  | { readonly kind: "other_request" };
+
+export interface OrderInput extends OrderKey {
+  readonly accountId: AccountId;
+  readonly requestId: RequestId;
+  readonly nowMs: number;
+}
+
+function isOrderRow(value: unknown): value is OrderRow {
+  return typeof value === "object" && value !== null && "fingerprint" in value &&
+    "requestId" in value && "expiresAtMs" in value && typeof value.expiresAtMs === "number";
+}
+
+function startOf(row: OrderRow, { fingerprint }: OrderInput): OrderStart {
+  if (row.fingerprint !== fingerprint) return { kind: "other_request" };
+  return row.videoId === undefined
+    ? { kind: "under_way" }
+    : { kind: "ordered", videoId: row.videoId };
+}
+
+/** Begins an order, or tells what became of the one under this key. Of any number at the same time one begins. */
+export async function beginOrder(kv: Deno.Kv, input: OrderInput): Promise<OrderStart> {
+  const { accountId, id, requestId, fingerprint, nowMs } = input;
+  const key = videoOrderKey(accountId, id);
+  const expiresAtMs = nowMs + limits.orderUnderWayMs;
+  const row: OrderRow = { fingerprint, requestId, expiresAtMs, videoId: undefined };
+  const outcome = await compareAndSet<OrderStart>(async () => {
+    const found = await kv.get(key);
+    if (found.versionstamp !== null && isOrderRow(found.value)) {
+      // Written by this very call, whose answer was lost.
+      if (found.value.requestId === requestId) {
+        return { done: { kind: "begun", order: { row, key, versionstamp: found.versionstamp } } };
+      }
+      if (found.value.expiresAtMs > nowMs) return { done: startOf(found.value, input) };
+    }
+    const operation = kv.atomic().check(found)
+      .set(key, row, { expireIn: limits.orderUnderWayMs });
+    // An answer that was lost is no reason to fail: the next look finds the row, or not.
+    const written = await operation.commit().catch(() => undefined);
+    if (written?.ok !== true) return "again";
+    return { done: { kind: "begun", order: { row, key, versionstamp: written.versionstamp } } };
+  }, { attempts: limits.accountWriteAttempts });
+  return outcome === "conflict" ? { kind: "under_way" } : outcome.done;
+}
+
+/** For the commit that charges the task. */
+export function writeOrdered(
+  writer: RowWriter,
+  { row, key }: BegunOrder,
+  task: { readonly id: VideoId; readonly createdAtMs: number },
+): void {
+  const ordered: OrderRow = {
+    ...row,
+    expiresAtMs: task.createdAtMs + limits.orderKeptMs,
+    videoId: task.id,
+  };
+  writer.set(key, ordered, { expireIn: limits.orderKeptMs });
+}
+
+/** Nothing came of it: the next call under this key orders anew. Does nothing to an order that was carried out. */
+export async function dropOrder(kv: Deno.Kv, { key, versionstamp }: BegunOrder): Promise<void> {
+  await kv.atomic().check({ key, versionstamp }).delete(key).commit();
+}

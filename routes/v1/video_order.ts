@@ -1,0 +1,73 @@
+/** `Idempotency-Key` on `POST /v1/videos`: a client that lost the answer asks again, and pays once. */
+import { GatewayError } from "../../core/errors.ts";
+import type { MediaBody } from "../../core/media/body.ts";
+import { videoObject } from "../../core/video/object.ts";
+import { readOrderKey } from "../../core/video/order_key.ts";
+import type { Principal } from "../../kv/key_directory.ts";
+import { beginOrder, type BegunOrder, dropOrder, readVideo } from "../../kv/videos.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Incoming } from "./incoming.ts";
+import { inTime, plainHeaders } from "./video_tasks.ts";
+
+/** What a request under a key is: an order to carry out, or one that was carried out, with its answer. */
+export type VideoOrder =
+  | { readonly kind: "begun"; readonly order: BegunOrder }
+  | { readonly kind: "ordered"; readonly response: Response };
+
+/**
+ * Looks at the key, before anything is held or sent. `undefined`: the client sent none.
+ *
+ * @throws {GatewayError} `order_under_way` while another call carries it out, `idempotency_key_reused` when the key
+ * belongs to another request, `maintenance` when the store does not answer
+ */
+export async function orderOf(
+  gateway: Gateway,
+  incoming: Incoming,
+  principal: Principal,
+  body: MediaBody,
+): Promise<VideoOrder | undefined> {
+  const text = incoming.request.headers.get("idempotency-key");
+  if (text === null) return undefined;
+  const { accountId } = principal;
+  const { requestId } = incoming;
+  const key = await readOrderKey(text, body);
+  const nowMs = gateway.clock.nowMs();
+  const starting = beginOrder(gateway.kv, { ...key, accountId, requestId, nowMs });
+  const start = await inTime(gateway, starting).catch((error: unknown) => {
+    // Should it have begun after all, nobody carries it out.
+    starting.then((late) => late.kind === "begun" ? dropOrder(gateway.kv, late.order) : undefined)
+      .catch(() => {});
+    throw error;
+  });
+  switch (start.kind) {
+    case "begun":
+      return start;
+    case "ordered": {
+      const row = await inTime(gateway, readVideo(gateway.kv, accountId, start.videoId));
+      if (row === undefined) {
+        throw new GatewayError("not_found", "The video of this Idempotency-Key was deleted");
+      }
+      const headers = [...plainHeaders(incoming), ["idempotent-replayed", "true"]];
+      const response = Response.json(videoObject(row.task), { headers: new Headers(headers) });
+      return { kind: "ordered", response };
+    }
+    case "under_way":
+      throw new GatewayError(
+        "order_under_way",
+        "A request with this Idempotency-Key is in progress; try again",
+        { param: "idempotency-key", retryAfterSeconds: 2 },
+      );
+    case "other_request":
+      throw new GatewayError(
+        "idempotency_key_reused",
+        "This Idempotency-Key was used for another request; take a new one",
+        { param: "idempotency-key" },
+      );
+  }
+}
+
+/** Nothing was charged: the same key may order anew. Where the store is away its row ends by itself. */
+export async function giveUpOrder(gateway: Gateway, order: BegunOrder | undefined): Promise<void> {
+  if (order === undefined) return;
+  await inTime(gateway, dropOrder(gateway.kv, order)).catch(() => {});
+}
