@@ -105,8 +105,10 @@ Deno.test("an edit sends files: its own as they came, remote ones fetched from p
 
   const refused: [Record<string, unknown>, string][] = [
     [{ image: "http://127.0.0.1/a.png" }, "image"],
-    [{ reference_image: "http://inner.example/a.png" }, "image"],
-    [{ ref_image: "http://pics.example/page" }, "image"],
+    [{ reference_image: "http://inner.example/a.png" }, "reference_image"],
+    [{ ref_image: "http://pics.example/page" }, "ref_image"],
+    [{ image: png, image_url: [png, `${png}!`] }, "image_url"],
+    [{ image: png, mask: "http://pics.example/page" }, "mask"],
     [{ image_url: "http://169.254.169.254/latest" }, "image_url"],
     [{ image: "junk" }, "image"],
     [{}, "image"],
