@@ -243,6 +243,14 @@ Deno.test("an image model on another endpoint, and a chat model here, are told w
     await world.post("/v1/images/edits", { model: "nope", prompt: "x", image: png }),
   );
   assertEquals([unknown.status, unknown.param], [400, "model"]);
+  const image = await errorOf(
+    await world.post("/v1/chat/completions", {
+      model: "image-1",
+      messages: [{ role: "user", content: "x" }],
+    }),
+  );
+  assertEquals([image.status, image.param], [400, "model"]);
+  assert(image.message.includes("image-1 is an image model; use /v1/images/"), image.message);
   const get = await world.send("/v1/images/generations");
   assertEquals([get.status, get.headers.get("allow")], [405, "POST"]);
   await get.body?.cancel();
