@@ -3,9 +3,10 @@ import type { CataloguePrice } from "../money/price.ts";
 import { videoModelProblems } from "../video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./catalog.ts";
 
-/** A model whose own shape is wrong: all that is known of it are the names it claims. */
+/** A model whose own shape is wrong: all that is known of it are the names it claims and the providers it asks for. */
 export interface UnreadModel {
   readonly names: readonly string[];
+  readonly routeProviders: readonly string[];
 }
 
 /** A catalogue as far as it could be read. What is undefined is not checked: its shape is wrong, which is said already. */
@@ -32,28 +33,35 @@ const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
   video: ["video", "request"],
 };
 
-function modelProblems(
-  model: Model,
+function missingProviders(
+  names: readonly string[],
   path: string,
   providerNames: CatalogParts["providerNames"],
 ): string[] {
+  return [...new Set(names)]
+    .filter((name) => providerNames?.has(name) === false)
+    .map((name) => `${path}.routes: provider "${name}" is not in providers`);
+}
+
+function modelProblems(model: Model, path: string): string[] {
   const problems = videoModelProblems(model).map((problem) => `${path}.${problem}`);
   const routeIds = new Set<string>();
   for (const route of model.routes) {
-    if (providerNames?.has(route.provider) === false) {
-      problems.push(`${path}.routes: provider "${route.provider}" is not in providers`);
-    }
     if (kindOfStyle[route.style] !== model.kind) {
-      problems.push(`${path}.routes: style "${route.style}" does not serve a ${model.kind} model`);
+      problems.push(
+        `${path}.routes: style "${route.style}" does not serve models of kind ${model.kind}`,
+      );
     }
     if (model.kind !== "chat" && route.allow.size > 0) {
-      problems.push(`${path}.routes: "allow" has no meaning for a ${model.kind} model`);
+      problems.push(`${path}.routes: "allow" has no meaning for models of kind ${model.kind}`);
     }
     if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" is there twice`);
     routeIds.add(route.id);
   }
   if (!unitsOfKind[model.kind].includes(model.price.unit)) {
-    problems.push(`${path}.price: a ${model.kind} model cannot be priced per ${model.price.unit}`);
+    problems.push(
+      `${path}.price: models of kind ${model.kind} cannot be priced per ${model.price.unit}`,
+    );
   }
   if (model.price.unit === "video") {
     for (const [i, tier] of model.price.tiers.entries()) {
@@ -74,7 +82,11 @@ export function catalogProblems(parts: CatalogParts): string[] {
     const isRead = "id" in model;
     const names = isRead ? [model.id, ...model.aliases] : model.names;
     const path = `models.${i} (${names[0] ?? "no id"})`;
-    if (isRead) problems.push(...modelProblems(model, path, parts.providerNames));
+    const routeProviders = isRead
+      ? model.routes.map(({ provider }) => provider)
+      : model.routeProviders;
+    problems.push(...missingProviders(routeProviders, path, parts.providerNames));
+    if (isRead) problems.push(...modelProblems(model, path));
     for (const name of names) {
       if (kinds.has(name)) problems.push(`${path}: the name "${name}" is taken`);
       kinds.set(name, isRead ? model.kind : "unread");

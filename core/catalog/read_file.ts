@@ -17,11 +17,21 @@ const anyRecord = z.record(z.string(), z.unknown());
 const anyArray = z.array(z.unknown());
 const word = z.string().optional().catch(undefined);
 
-/** The names that a model of a wrong shape claims. */
-function claimedNames(raw: unknown): UnreadModel {
-  const read = z.object({ id: word, aliases: z.array(word).catch([]) }).safeParse(raw);
-  const names = read.success ? [read.data.id, ...read.data.aliases] : [];
-  return { names: names.filter((name) => name !== undefined) };
+const claims = z.object({
+  id: word,
+  aliases: z.array(word).catch([]),
+  routes: z.array(z.object({ provider: word }).catch({})).catch([]),
+});
+
+/** What can be said of a model of a wrong shape. */
+function claimsOf(raw: unknown): UnreadModel {
+  const read = claims.safeParse(raw);
+  if (!read.success) return { names: [], routeProviders: [] };
+  const { id, aliases, routes } = read.data;
+  return {
+    names: [id, ...aliases].filter((name) => name !== undefined),
+    routeProviders: routes.map(({ provider }) => provider).filter((name) => name !== undefined),
+  };
 }
 
 /** What can be checked although the shape of something is wrong. */
@@ -36,7 +46,7 @@ function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "prov
   const rawModels = anyArray.safeParse(file["models"]);
   const models = (rawModels.data ?? []).map((entry) => {
     const read = modelSchema.safeParse(entry);
-    return read.success ? buildModel(read.data) : claimedNames(entry);
+    return read.success ? buildModel(read.data) : claimsOf(entry);
   });
   return {
     providers,

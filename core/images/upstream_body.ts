@@ -141,10 +141,9 @@ async function filePart(
   index: number,
   tools: UpstreamBodyTools,
 ): Promise<NewFormPart> {
-  const field = name === "mask" ? "mask" : "image";
   const { mediaType, bytes } = reference.kind === "url"
-    ? await tools.fetchImage(reference.url, field)
-    : { mediaType: reference.mediaType, bytes: referenceBytes(reference, field) };
+    ? await tools.fetchImage(reference.url, reference.field)
+    : { mediaType: reference.mediaType, bytes: referenceBytes(reference) };
   return {
     name,
     body: bytes,

@@ -10,11 +10,22 @@ import {
   sniffMediaType,
 } from "./sniff.ts";
 
+/** `field` is where the client put it: what is wrong with it may only be found when a route needs its bytes. */
 export type MediaReference =
-  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "url"; readonly field: string; readonly url: string }
   /** Checked at its first bytes only; {@linkcode referenceBytes} decodes the whole. */
-  | { readonly kind: "base64"; readonly mediaType: MediaType; readonly base64: string }
-  | { readonly kind: "file"; readonly mediaType: MediaType; readonly bytes: Uint8Array };
+  | {
+    readonly kind: "base64";
+    readonly field: string;
+    readonly mediaType: MediaType;
+    readonly base64: string;
+  }
+  | {
+    readonly kind: "file";
+    readonly field: string;
+    readonly mediaType: MediaType;
+    readonly bytes: Uint8Array;
+  };
 
 /** Four base64 characters make three bytes. */
 const sniffChars = Math.ceil(sniffBytes / 3) * 4;
@@ -58,7 +69,7 @@ function readText(text: string, field: string): MediaReference {
   if (/^[a-z][a-z0-9+.-]*:/i.test(trimmed)) {
     const url = parseRemoteUrl(trimmed);
     if (typeof url === "string") refuse(field, url);
-    return { kind: "url", url: url.href };
+    return { kind: "url", field, url: url.href };
   }
   return readBase64(trimmed, field);
 }
@@ -80,7 +91,7 @@ function readBase64(text: string, field: string): MediaReference {
   } catch {
     refuse(field, "must be an http(s) URL, a data URL or base64");
   }
-  return { kind: "base64", mediaType: imageTypeOf(head, field), base64 };
+  return { kind: "base64", field, mediaType: imageTypeOf(head, field), base64 };
 }
 
 /**
@@ -90,7 +101,7 @@ function readBase64(text: string, field: string): MediaReference {
  */
 export function readFile(bytes: Uint8Array, field: string): MediaReference {
   if (bytes.length === 0) refuse(field, "the file is empty");
-  return { kind: "file", mediaType: imageTypeOf(bytes, field), bytes };
+  return { kind: "file", field, mediaType: imageTypeOf(bytes, field), bytes };
 }
 
 function imageTypeOf(bytes: Uint8Array, field: string): MediaType {
@@ -109,17 +120,14 @@ function fromBase64(text: string): Uint8Array {
 /**
  * The bytes of a reference that is not a URL.
  *
- * @throws {GatewayError} `invalid_request` that names `field` if the base64 is broken
+ * @throws {GatewayError} `invalid_request` that names its field if the base64 is broken
  */
-export function referenceBytes(
-  reference: Exclude<MediaReference, { kind: "url" }>,
-  field: string,
-): Uint8Array {
+export function referenceBytes(reference: Exclude<MediaReference, { kind: "url" }>): Uint8Array {
   if (reference.kind === "file") return reference.bytes;
   try {
     return fromBase64(reference.base64);
   } catch {
-    refuse(field, "is not valid base64");
+    refuse(reference.field, "is not valid base64");
   }
 }
 

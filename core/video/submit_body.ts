@@ -163,12 +163,11 @@ async function formBody(
   if (fields.inputReferences !== undefined) {
     for (const [index, picture] of request.inputReferences.entries()) {
       const name = fields.inputReferences.to;
-      parts.push(await filePart(name, picture, { index, field: "input_reference" }, tools));
+      parts.push(await filePart(name, picture, index, tools));
     }
   }
   if (fields.lastFrame !== undefined && request.lastFrame !== undefined) {
-    const place = { index: 0, field: "last_frame" };
-    parts.push(await filePart(fields.lastFrame.to, request.lastFrame, place, tools));
+    parts.push(await filePart(fields.lastFrame.to, request.lastFrame, 0, tools));
   }
   const form = writeForm(parts, tools.newBoundary());
   return { contentType: form.contentType, bytes: form.body };
@@ -177,16 +176,16 @@ async function formBody(
 async function filePart(
   name: string,
   picture: MediaReference,
-  place: { readonly index: number; readonly field: string },
+  index: number,
   tools: UpstreamBodyTools,
 ): Promise<NewFormPart> {
   const { mediaType, bytes } = picture.kind === "url"
-    ? await tools.fetchImage(picture.url, place.field)
-    : { mediaType: picture.mediaType, bytes: referenceBytes(picture, place.field) };
+    ? await tools.fetchImage(picture.url, picture.field)
+    : { mediaType: picture.mediaType, bytes: referenceBytes(picture) };
   return {
     name,
     body: bytes,
     contentType: mediaType,
-    fileName: referenceFileName(mediaType, place.index),
+    fileName: referenceFileName(mediaType, index),
   };
 }

@@ -16,6 +16,13 @@ const endpointOfKind: Record<ModelKind, string> = {
   video: "/v1/videos",
 };
 
+const kindInWords: Record<ModelKind, string> = {
+  chat: "a chat model",
+  image: "an image model",
+  speech: "a speech model",
+  video: "a video model",
+};
+
 /** A model and the name that was sent when it is not the model's own. */
 export interface ChosenModel {
   readonly model: Model;
@@ -44,7 +51,7 @@ export function chooseModel(
   if (model.kind !== kind) {
     throw new GatewayError(
       "invalid_request",
-      `model: ${model.id} is a ${model.kind} model; use ${endpointOfKind[model.kind]}`,
+      `model: ${model.id} is ${kindInWords[model.kind]}; use ${endpointOfKind[model.kind]}`,
       { param: "model" },
     );
   }

@@ -9,7 +9,7 @@ import { serveChat } from "./chat.ts";
 import { serveCountTokens } from "./count_tokens.ts";
 import { errorStyleOf } from "./error_style.ts";
 import type { Gateway } from "./gateway.ts";
-import { admitRequest, type Incoming } from "./incoming.ts";
+import { admitRequest, checkVersion, type Incoming } from "./incoming.ts";
 import { mediaEndpoints } from "./media_endpoints.ts";
 import { listStyle, modelList, modelObject } from "./models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
@@ -32,6 +32,7 @@ const chat = (style: Style): Serve => (gateway, incoming) => serveChat(gateway, 
 async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Response> {
   await admitRequest(gateway, incoming);
   const { headers, url } = incoming.request;
+  checkVersion(headers);
   const style = listStyle(headers);
   return Response.json(modelList(gateway.config.catalog, style, new URL(url).searchParams), {
     headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
@@ -44,6 +45,7 @@ async function serveModel(
   context: Context,
 ): Promise<Response> {
   await admitRequest(gateway, incoming);
+  checkVersion(incoming.request.headers);
   const { catalog } = gateway.config;
   const model = catalog.find(context.req.param("id") ?? "");
   if (model === undefined) throw new GatewayError("model_not_found", "There is no such model");

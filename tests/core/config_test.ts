@@ -112,12 +112,14 @@ Deno.test("a wrong shape hides nothing else that is wrong with the file or its s
   file.defaultModel = "no-such-model";
   file.providers.vendor = { kind: "http", baseUrl: "https://a.example", apiKeyEnv: "VENDOR_KEY" };
   file.providers.broken = { kind: "http" };
+  file.models[0].routes.push({ provider: "elsewhere", style: "chat" });
   const read = readConfig({}, JSON.stringify(file));
   assert(!read.ok);
   const text = read.problems.join("\n");
   const expected = [
     "gateway.json models.0.price: ",
     "gateway.json providers.broken.baseUrl: ",
+    'routes: provider "elsewhere" is not in providers',
     `models.1 (${file.models[1].id}).routes: provider "nowhere" is not in providers`,
     'the name "premium-1" is taken',
     `the name "${file.models[4].id}" is taken`,

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 
 Deno.test("the model list: wrong paging is refused in the caller's style, right paging meets every model once", async () => {
@@ -26,6 +26,12 @@ Deno.test("the model list: wrong paging is refused in the caller's style, right 
     assertEquals([status, body.type, body.error.type], [400, "error", "invalid_request_error"]);
     assertEquals(body.error.message.split(":")[0], query.split("=")[0], query);
     assertEquals(Object.keys(body).sort(), ["error", "request_id", "type"], query);
+  }
+  for (const path of ["/v1/models", "/v1/models/premium-1"]) {
+    const { status, body } = await get(path, { "compat-version": "2099-01-01" });
+    assertEquals([status, body.error.type], [400, "invalid_request_error"], path);
+    assert(body.error.message.startsWith("compat-version: unknown version"), body.error.message);
+    assertEquals((await get(path, { "anthropic-version": "2099-01-01" })).status, 200, path);
   }
   const missing = await get("/v1/models/no-such-model", { "compat-version": "2023-06-01" });
   assertEquals([missing.status, typeof missing.body.request_id], [404, "string"]);

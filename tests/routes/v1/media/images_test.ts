@@ -105,8 +105,10 @@ Deno.test("an edit sends files: its own as they came, remote ones fetched from p
 
   const refused: [Record<string, unknown>, string][] = [
     [{ image: "http://127.0.0.1/a.png" }, "image"],
-    [{ reference_image: "http://inner.example/a.png" }, "image"],
-    [{ ref_image: "http://pics.example/page" }, "image"],
+    [{ reference_image: "http://inner.example/a.png" }, "reference_image"],
+    [{ ref_image: "http://pics.example/page" }, "ref_image"],
+    [{ image: png, image_url: [png, `${png}!`] }, "image_url"],
+    [{ image: png, mask: "http://pics.example/page" }, "mask"],
     [{ image_url: "http://169.254.169.254/latest" }, "image_url"],
     [{ image: "junk" }, "image"],
     [{}, "image"],
@@ -273,6 +275,14 @@ Deno.test("an image model on another endpoint, and a chat model here, are told w
     await world.post("/v1/images/edits", { model: "nope", prompt: "x", image: png }),
   );
   assertEquals([unknown.status, unknown.param], [400, "model"]);
+  const image = await errorOf(
+    await world.post("/v1/chat/completions", {
+      model: "image-1",
+      messages: [{ role: "user", content: "x" }],
+    }),
+  );
+  assertEquals([image.status, image.param], [400, "model"]);
+  assert(image.message.includes("image-1 is an image model; use /v1/images/"), image.message);
   const get = await world.send("/v1/images/generations");
   assertEquals([get.status, get.headers.get("allow")], [405, "POST"]);
   await get.body?.cancel();
