@@ -96,6 +96,12 @@ export interface ConvertedRequest {
   readonly memory: ConversionMemory;
 }
 
+/** A function's own name and that of its group. */
+export interface GroupedName {
+  readonly group: string;
+  readonly name: string;
+}
+
 /**
  * What the way back must know of the way there. Opaque to everyone but the dialects; small, holds no prompt text.
  */
@@ -110,6 +116,8 @@ export interface ConversionMemory {
   readonly wrappedTools?: ReadonlySet<string>;
   /** A tool that stands for the structured answer: its arguments are the answer's text. */
   readonly answerTool?: string;
+  /** Functions that the client sent in groups, by the one name that stands for both (Responses `namespace`). */
+  readonly groupedTools?: ReadonlyMap<string, GroupedName>;
   /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
   readonly legacyFunctions?: boolean;
   /** Who signs the reasoning of the route that was asked. */

@@ -52,6 +52,7 @@ export function convertRequest(
     const memory: ConversionMemory = {
       ...prepared.memory,
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
+      ...(decoded.groupedTools === undefined ? {} : { groupedTools: decoded.groupedTools }),
       ...encoded.memory,
     };
     return { ok: true, request: { body: encoded.body, dropped: notes.list(), memory } };

@@ -6,11 +6,28 @@ import { refuse } from "./fields.ts";
 import type { Notes } from "./notes.ts";
 
 /**
- * Leaves a hosted tool out: its vendor runs it, or knows its schema; another vendor does neither.
+ * Leaves a hosted tool out: its vendor runs it, or knows its schema; another vendor does neither. Beside other tools
+ * the answer is worth having without it. Where nothing else may be called it was the whole wish: agents ask for a
+ * search in a request of its own, and take any answer for what was found.
  *
  * @throws {GatewayError} `conversion_refused` where the client relies on the tool
  */
 export function dropHostedTool(
+  tool: HostedTool,
+  { tools, toolChoice }: Conversation,
+  notes: Notes,
+): void {
+  noteHostedTool(tool, toolChoice, notes);
+  if (toolChoice?.type === "none" || tools.some((other) => other.type !== "hosted")) return;
+  refuse(tool.path, `${tool.kind} runs only at its own provider, not for this model; leave it out`);
+}
+
+/**
+ * Names a hosted tool that another vendor runs in a way of its own, at most.
+ *
+ * @throws {GatewayError} `conversion_refused` where the caller runs it, or it is forced
+ */
+export function noteHostedTool(
   tool: HostedTool,
   choice: ToolChoice | undefined,
   notes: Notes,

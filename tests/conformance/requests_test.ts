@@ -23,6 +23,8 @@ const notCalls: Record<string, string> = {
 /** Requests that another style cannot carry: the field that the refusal names. */
 const refused: Record<string, string> = {
   "chat/n-2-tools-stream": "n",
+  "messages/web-search-citations-thinking": "tools.0",
+  "responses/web-search": "tools.0",
 };
 
 describeRecordings("recorded requests", (recordings) => {

@@ -9,6 +9,7 @@ import {
   carriedChoice,
   dropHostedTool,
   isCustomTool,
+  noteHostedTool,
   noteIdleChoice,
   writeParallelTools,
 } from "../tool_fields.ts";
@@ -22,7 +23,7 @@ export function encodeChatTools(
 ): void {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type === "hosted") encodeHosted(tool, conversation.toolChoice, facts, notes, body);
+    if (tool.type === "hosted") encodeHosted(tool, conversation, facts, notes, body);
     else tools.push(encodeTool(tool, facts, notes));
   }
   if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
@@ -66,14 +67,16 @@ function customFormat(format: JsonObject | undefined): JsonObject {
 
 function encodeHosted(
   tool: HostedTool,
-  choice: ToolChoice | undefined,
+  conversation: Conversation,
   facts: ResolvedFacts,
   notes: Notes,
   body: JsonObject,
 ): void {
-  dropHostedTool(tool, choice, notes);
   if (tool.kind.startsWith("web_search") && facts.extra_fields.includes("web_search_options")) {
+    noteHostedTool(tool, conversation.toolChoice, notes);
     body.web_search_options = {};
+  } else {
+    dropHostedTool(tool, conversation, notes);
   }
 }
 

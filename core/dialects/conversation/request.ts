@@ -1,6 +1,6 @@
 /** A request in the middle form: a conversation, and what the client wishes of the answer. */
 import type { Json, JsonObject } from "../../json.ts";
-import type { Style } from "../contract.ts";
+import type { GroupedName, Style } from "../contract.ts";
 import type { Block, CacheMark, TextBlock } from "./blocks.ts";
 import type { Tool, ToolChoice } from "./tools.ts";
 
@@ -25,6 +25,8 @@ export interface Conversation {
   readonly stream: boolean;
   /** Chat only: tools came as `functions`; the answer must name its call `function_call`. */
   readonly legacyFunctions?: true;
+  /** Responses only: functions that came in groups, by their name in `tools`. */
+  readonly groupedTools?: ReadonlyMap<string, GroupedName>;
   /** Chat only: the client asked for a usage chunk. */
   readonly streamUsage: boolean;
   /** Who the client's own user is, in the client's words. */

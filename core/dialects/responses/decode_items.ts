@@ -19,6 +19,7 @@ import {
 } from "../fields.ts";
 import { decodeParts } from "./decode_parts.ts";
 import { readItemProof } from "./reasoning_item.ts";
+import { flatName } from "./tool_groups.ts";
 
 export interface DecodedInput {
   /** Instructions before the first other item, in order. */
@@ -99,7 +100,10 @@ function decodeCall(
     path,
     id: requiredString(item, "call_id", `${path}.call_id`),
     ...(itemId === undefined ? {} : { itemId }),
-    name: requiredString(item, "name", `${path}.name`),
+    name: flatName(
+      optionalString(item, "namespace", `${path}.namespace`),
+      requiredString(item, "name", `${path}.name`),
+    ),
     input: type === "function_call"
       ? { kind: "json_text", text: text("arguments") }
       : { kind: "text", text: text("input") },

@@ -1,5 +1,6 @@
 /** Reads tools and tool choice of a Responses request. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { GroupedName } from "../contract.ts";
 import type { Conversation, Tool, ToolChoice } from "../conversation/mod.ts";
 import {
   invalid,
@@ -10,17 +11,52 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
+import { flatName } from "./tool_groups.ts";
 
 export function decodeResponsesTools(
   body: JsonObject,
-): Pick<Conversation, "tools" | "toolChoice" | "parallelTools"> {
-  const tools = optionalList(body, "tools", "tools") ?? [];
+): Pick<Conversation, "tools" | "toolChoice" | "parallelTools" | "groupedTools"> {
+  const groups = new Map<string, GroupedName>();
+  const tools = decodeList(body, "tools", (tool, path) => decodeToolOrGroup(tool, path, groups));
   const parallel = optionalBoolean(body, "parallel_tool_calls", "parallel_tool_calls");
   return {
-    tools: tools.map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), `tools.${i}`)),
-    ...decodeChoice(body["tool_choice"]),
+    tools,
+    ...decodeChoice(body["tool_choice"], groups),
     ...(parallel === undefined ? {} : { parallelTools: parallel }),
+    ...(groups.size === 0 ? {} : { groupedTools: groups }),
   };
+}
+
+function decodeList(
+  holder: JsonObject,
+  path: string,
+  decode: (tool: JsonObject, path: string) => Tool[],
+): Tool[] {
+  const list = optionalList(holder, "tools", path) ?? [];
+  return list.flatMap((tool, i) => decode(requiredObject(tool, `${path}.${i}`), `${path}.${i}`));
+}
+
+/**
+ * The functions of a group become tools like any others, and `groups` tells the way back. What the group says of
+ * itself (an MCP server's instructions) goes before the words of its first function: there the model finds it once.
+ */
+function decodeToolOrGroup(
+  tool: JsonObject,
+  path: string,
+  groups: Map<string, GroupedName>,
+): Tool[] {
+  if (tool["type"] !== "namespace") return [decodeTool(tool, path)];
+  const group = requiredString(tool, "name", `${path}.name`);
+  let guidance = optionalString(tool, "description", `${path}.description`);
+  return decodeList(tool, `${path}.tools`, (inner, innerPath) => {
+    const decoded = decodeTool(inner, innerPath);
+    if (decoded.type === "hosted") return [decoded];
+    const name = flatName(group, decoded.name);
+    groups.set(name, { group, name: decoded.name });
+    const told = [guidance, decoded.description].filter((text) => text !== undefined);
+    guidance = undefined;
+    return [{ ...decoded, name, ...(told.length === 0 ? {} : { description: told.join("\n\n") }) }];
+  });
 }
 
 /** The caller runs these, but only their vendor's models know how to call them. */
@@ -30,8 +66,9 @@ const clientRun: ReadonlySet<string> = new Set([
   "apply_patch",
   "computer",
   "computer_use_preview",
-  "namespace",
   "tool_search",
+  // Within a group; by itself it is none.
+  "namespace",
 ]);
 
 function decodeTool(tool: JsonObject, path: string): Tool {
@@ -70,7 +107,10 @@ function decodeTool(tool: JsonObject, path: string): Tool {
 
 const path = "tool_choice";
 
-function decodeChoice(choice: Json | undefined): { readonly toolChoice?: ToolChoice } {
+function decodeChoice(
+  choice: Json | undefined,
+  groups: ReadonlyMap<string, GroupedName>,
+): { readonly toolChoice?: ToolChoice } {
   if (choice === undefined || choice === null) return {};
   if (choice === "auto" || choice === "required") return { toolChoice: { type: choice, path } };
   if (choice === "none") return { toolChoice: { type: "none", path } };
@@ -78,17 +118,27 @@ function decodeChoice(choice: Json | undefined): { readonly toolChoice?: ToolCho
     invalid(path, "must be auto, none, required, or an object that names a tool");
   }
   const type = requiredString(choice, "type", `${path}.type`);
-  if (type === "allowed_tools") return { toolChoice: decodeAllowed(choice) };
-  const name = optionalString(choice, "name", `${path}.name`);
-  return { toolChoice: { type: "tool", name: name ?? type, path } };
+  if (type === "allowed_tools") return { toolChoice: decodeAllowed(choice, groups) };
+  return { toolChoice: { type: "tool", name: decodeNamed(choice, path), path } };
 }
 
-function decodeAllowed(choice: JsonObject): ToolChoice {
+/** The tool that an entry names: by name and group, or by its kind. */
+function decodeNamed(entry: JsonObject, entryPath: string): string {
+  const name = optionalString(entry, "name", `${entryPath}.name`);
+  if (name === undefined) return requiredString(entry, "type", `${entryPath}.type`);
+  return flatName(optionalString(entry, "namespace", `${entryPath}.namespace`), name);
+}
+
+function decodeAllowed(
+  choice: JsonObject,
+  groups: ReadonlyMap<string, GroupedName>,
+): ToolChoice {
   const tools = optionalList(choice, "tools", `${path}.tools`) ?? [];
-  const allowed = tools.map((value, i) => {
-    const tool = requiredObject(value, `${path}.tools.${i}`);
-    return optionalString(tool, "name", `${path}.tools.${i}.name`) ??
-      requiredString(tool, "type", `${path}.tools.${i}.type`);
+  const allowed = tools.flatMap((value, i) => {
+    const entry = requiredObject(value, `${path}.tools.${i}`);
+    const name = decodeNamed(entry, `${path}.tools.${i}`);
+    if (entry["type"] !== "namespace") return [name];
+    return [...groups].flatMap(([flat, { group }]) => group === name ? [flat] : []);
   });
   return { type: choice["mode"] === "required" ? "required" : "auto", allowed, path };
 }

@@ -14,5 +14,5 @@ export const responsesDialect: Dialect = {
   decodeAnswer: decodeResponsesAnswer,
   encodeAnswer: encodeResponsesAnswer,
   createStreamDecoder: (memory) => new ResponsesStreamDecoder(memory),
-  createStreamEncoder: (context) => new ResponsesStreamEncoder(context),
+  createStreamEncoder: (context, memory) => new ResponsesStreamEncoder(context, memory),
 };

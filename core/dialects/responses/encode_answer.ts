@@ -1,7 +1,7 @@
 /** Writes a whole answer for a Responses client (wire notes, section 3). */
 import type { JsonObject } from "../../json.ts";
 import { CallIds } from "../answer_ids.ts";
-import type { PipeContext } from "../contract.ts";
+import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Answer, AnswerText, ToolCallBlock } from "../conversation/mod.ts";
 import {
   annotation,
@@ -14,10 +14,15 @@ import {
 } from "./output_items.ts";
 import { responseObject } from "./response_object.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
+import { nameMembers } from "./tool_groups.ts";
 
-export function encodeResponsesAnswer(answer: Answer, context: PipeContext): JsonObject {
+export function encodeResponsesAnswer(
+  answer: Answer,
+  context: PipeContext,
+  memory: ConversionMemory,
+): JsonObject {
   const wroteRefusal = answer.blocks.some((block) => block.type === "text" && block.refusal);
-  const writer = new OutputWriter(context, answer.stop.reason === "length");
+  const writer = new OutputWriter(context, memory, answer.stop.reason === "length");
   for (const block of answer.blocks) {
     switch (block.type) {
       case "text":
@@ -58,13 +63,15 @@ type ItemKind = Parameters<typeof itemId>[0];
 /** Collects items; neighbouring texts become one part of one message. */
 class OutputWriter {
   readonly #context: PipeContext;
+  readonly #memory: ConversionMemory;
   readonly #cut: boolean;
   readonly #callIds: CallIds;
   readonly #items: JsonObject[] = [];
   #parts: Part[] = [];
 
-  constructor(context: PipeContext, cut: boolean) {
+  constructor(context: PipeContext, memory: ConversionMemory, cut: boolean) {
     this.#context = context;
+    this.#memory = memory;
     this.#cut = cut;
     this.#callIds = new CallIds(context.requestId, "call_", (id) => id);
   }
@@ -86,11 +93,13 @@ class OutputWriter {
 
   call(block: ToolCallBlock): void {
     const callId = this.#callIds.next(block.id);
-    const { input, name } = block;
+    const { input } = block;
+    const named = nameMembers(block.name, this.#memory.groupedTools);
     const custom = input.kind === "text";
     const text = input.kind === "object" ? JSON.stringify(input.value) : input.text;
     this.add((id) => {
-      const head = { id: id(custom ? "custom_tool_call" : "function_call"), callId, name, custom };
+      const itemId = id(custom ? "custom_tool_call" : "function_call");
+      const head = { id: itemId, callId, ...named, custom };
       return callItem(head, "completed", text === "" && !custom ? "{}" : text);
     });
   }

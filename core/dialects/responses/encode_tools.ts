@@ -22,7 +22,7 @@ export function encodeResponsesTools(
 ): void {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type === "hosted") dropHostedTool(tool, conversation.toolChoice, notes);
+    if (tool.type === "hosted") dropHostedTool(tool, conversation, notes);
     else tools.push(encodeTool(tool, facts, notes));
   }
   if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);

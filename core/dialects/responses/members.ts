@@ -40,13 +40,15 @@ const part = byKind("type", {
 /** Items have ids and a status of their own, which mean something only where they are stored. */
 const stored = { type: read, id: silent, status: silent };
 
+const called = { call_id: read, name: read, namespace: read };
+
 const output = object({ ...stored, call_id: read, output: each(part) });
 
 /** Items of other types are told by the encoders as a whole. */
 const item = byKind("type", {
   message: object({ ...stored, role: read, content: each(part) }),
-  function_call: object({ ...stored, call_id: read, name: read, arguments: read }),
-  custom_tool_call: object({ ...stored, call_id: read, name: read, input: read }),
+  function_call: object({ ...stored, ...called, arguments: read }),
+  custom_tool_call: object({ ...stored, ...called, input: read }),
   function_call_output: output,
   custom_tool_call_output: output,
   reasoning: object({ ...stored, summary: read, content: read, encrypted_content: read }),
@@ -60,16 +62,21 @@ const declaration = {
   defer_loading: silent,
 };
 
-/** Tools of other types are told by the encoders as a whole. */
-const tool = byKind("type", {
+const ownTools = {
   function: object({ ...declaration, parameters: read, strict: read }),
   custom: object({
     ...declaration,
     format: object({ type: read, syntax: read, definition: read }),
   }),
+};
+
+/** Tools of other types are told by the encoders as a whole. */
+const tool = byKind("type", {
+  ...ownTools,
+  namespace: object({ ...declaration, tools: each(byKind("type", ownTools)) }),
 });
 
-const namedTool = object({ type: read, name: read });
+const namedTool = object({ type: read, name: read, namespace: read });
 
 const toolChoice = byKind("type", {
   function: namedTool,
@@ -77,7 +84,9 @@ const toolChoice = byKind("type", {
   allowed_tools: object({
     type: read,
     mode: read,
-    tools: each(byKind("type", { function: namedTool, custom: namedTool })),
+    tools: each(
+      byKind("type", { function: namedTool, custom: namedTool, namespace: namedTool }),
+    ),
   }),
 });
 

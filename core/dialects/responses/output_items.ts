@@ -66,12 +66,15 @@ export interface CallHead {
   readonly id: string;
   readonly callId: string;
   readonly name: string;
+  /** Its group, where the client sent it in one. */
+  readonly namespace?: string;
   readonly custom: boolean;
 }
 
 export function callItem(head: CallHead, status: ItemStatus, text: string): JsonObject {
-  const { id, callId: call_id, name } = head;
+  const { id, callId: call_id, name, namespace } = head;
+  const named = namespace === undefined ? { name } : { name, namespace };
   return head.custom
-    ? { id, type: "custom_tool_call", status, call_id, name, input: text }
-    : { id, type: "function_call", status, call_id, name, arguments: text };
+    ? { id, type: "custom_tool_call", status, call_id, ...named, input: text }
+    : { id, type: "function_call", status, call_id, ...named, arguments: text };
 }

@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { sseEventText } from "../../sse/writer.ts";
 import { CallIds } from "../answer_ids.ts";
-import type { PipeContext } from "../contract.ts";
+import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Citation, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../sequencer.ts";
@@ -14,6 +14,7 @@ import { itemId } from "./output_items.ts";
 import { responseObject } from "./response_object.ts";
 import { failureCode } from "./failure_codes.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
+import { nameMembers } from "./tool_groups.ts";
 
 /**
  * One stream of events. The style repeats the whole output in its last event, so the output is kept until then,
@@ -24,6 +25,7 @@ import { writeResponsesStop } from "./stop_reasons.ts";
  */
 export class ResponsesStreamEncoder implements StreamEncoder {
   readonly #context: PipeContext;
+  readonly #memory: ConversionMemory;
   readonly #callIds: CallIds;
   readonly #sequencer = new BlockSequencer((event) => this.#block(event));
   readonly #output: JsonObject[] = [];
@@ -40,8 +42,9 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   #wroteRefusal = false;
   #started = false;
 
-  constructor(context: PipeContext) {
+  constructor(context: PipeContext, memory: ConversionMemory) {
     this.#context = context;
+    this.#memory = memory;
     this.#callIds = new CallIds(context.requestId, "call_", (id) => id);
   }
 
@@ -158,7 +161,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const head = {
       id: itemId(kind, this.#context, this.#output.length),
       callId: this.#callIds.next(event.id),
-      name: event.name,
+      ...nameMembers(event.name, this.#memory.groupedTools),
       custom,
     };
     this.#open = new OpenCall(head, this.#output.length, this.#write);

@@ -63,10 +63,14 @@ async function receiptsOf(gateway: TestGateway, accountId: AccountId) {
   return (await listReceipts(gateway.kv, accountId, { limit: 100 })).receipts;
 }
 
-const search: Record<Style, object> = {
+const search = {
   messages: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
   chat: { web_search_options: {} },
   responses: { tools: [{ type: "web_search" }] },
+} satisfies Record<Style, object>;
+const own = {
+  messages: { name: "f", input_schema: { type: "object" } },
+  responses: { type: "function", name: "f", parameters: { type: "object" } },
 };
 const place: Record<Style, string> = {
   messages: "tools.0",
@@ -158,7 +162,10 @@ Deno.test("a model without a route in the caller's style drops and names what it
   await using gateway = await open();
   const { key } = await gateway.customer(1_000_000);
   for (const style of ["messages", "responses"] as const) {
-    const body = { ...plain(style, "converted"), ...search[style] };
+    const alone = { ...plain(style, "converted"), ...search[style] };
+    const refused = await ask(gateway, key, paths[style], alone);
+    assert(refused.status === 400 && refused.text.includes("tools.0"), refused.text);
+    const body = { ...alone, tools: [...search[style].tools, own[style]] };
     const { status, headers, text } = await ask(gateway, key, paths[style], body);
     assertEquals([status, headers.get("x-gateway-conversion")], [200, "dropped=tools.0"], text);
   }

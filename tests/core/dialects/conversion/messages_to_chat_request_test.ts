@@ -452,6 +452,23 @@ Deno.test("hosted tools are dropped by name, refused when forced", () => {
   assertEquals(searching.body.web_search_options, {});
 });
 
+Deno.test("a request for nothing but a hosted tool is refused, not answered without it", () => {
+  const search = { type: "web_search_20250305", name: "web_search", max_uses: 8 };
+  const fetching = { type: "web_fetch_20250910", name: "web_fetch" };
+  for (const more of [{}, { tool_choice: { type: "auto" } }, { tool_choice: { type: "any" } }]) {
+    assertRefused({ tools: [search], ...more }, "tools.0");
+    assertRefused({ tools: [search, fetching], ...more }, "tools.0");
+  }
+  assertEquals(toChat({ tools: [search], tool_choice: { type: "none" } }).dropped, ["tools.0"]);
+  const searching = converted("messages", "chat", request({ tools: [search] }), {
+    extra_fields: ["web_search_options"],
+  });
+  assertEquals(searching.body.web_search_options, {});
+  assertEquals(refusal("messages", "responses", request({ tools: [search] })).param, "tools.0");
+  const asItem = { model: "m", input: "Hi", tools: [{ type: "web_search" }] };
+  assertEquals(refusal("responses", "messages", asItem).param, "tools.0");
+});
+
 Deno.test("tool choice has a word for each word", () => {
   const choices: readonly (readonly [JsonObject, Json])[] = [
     [{ type: "auto" }, "auto"],
