@@ -46,7 +46,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   #ending: Promise<void> | undefined;
   readonly #onStop = (): void => {
     if (this.#input.control.stopped === "client_gone" && this.#isWhole) return void this.cancel();
-    this.#input.started.exchange.cancel();
+    if (!(this.#isUnread && this.#isWhole)) this.#input.started.exchange.cancel();
     // A client that does not read pulls nothing: without this its call would stay open, and unpaid, for ever.
     if (!this.#pulling) void this.#break(undefined);
   };
@@ -121,19 +121,22 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     const empty = !reading.sawOutput && reading.usage === undefined;
     const outcome = reading.state === "completed" ? (empty ? "empty" : "completed") : "broken";
     void this.#drain();
-    await this.#end(outcome, tail);
+    await this.#end(outcome, () => tail);
   }
 
   /** The upstream broke or stalled, the call was stopped from outside, or we failed ourselves. */
   async #break(failure: unknown): Promise<void> {
     if (this.#ending !== undefined) return await this.#ending;
-    const { control, started } = this.#input;
-    started.exchange.cancel();
-    const { stopped } = control;
-    await this.#end(
-      stopped === "client_gone" ? "client_gone" : "broken",
-      this.#lastWords(stopped === undefined ? this.#errorOf(failure) : stopError(stopped)),
-    );
+    const { control: { stopped }, started } = this.#input;
+    const hasLeft = stopped === "client_gone" || this.#isUnread;
+    if (!(hasLeft && this.#isWhole)) started.exchange.cancel();
+    const error = stopped === undefined ? this.#errorOf(failure) : stopError(stopped);
+    await this.#end(hasLeft ? "client_gone" : "broken", () => this.#lastWords(error));
+  }
+
+  /** The time is up and nobody waits for bytes: the client stopped reading, which must not be cheaper than to leave. */
+  get #isUnread(): boolean {
+    return this.#input.control.stopped === "call_timeout" && !this.#pulling;
   }
 
   #errorOf(failure: unknown): GatewayError {
@@ -156,17 +159,19 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     }
   }
 
-  #end(outcome: Outcome, tail: Uint8Array | undefined): Promise<void> {
-    this.#ending ??= this.#release(outcome, tail);
+  /** `lastWords` is asked once everything was read that will be. */
+  #end(outcome: Outcome, lastWords: () => Uint8Array | undefined): Promise<void> {
+    this.#ending ??= this.#release(outcome, lastWords);
     return this.#ending;
   }
 
-  async #release(outcome: Outcome, tail: Uint8Array | undefined): Promise<void> {
+  async #release(outcome: Outcome, lastWords: () => Uint8Array | undefined): Promise<void> {
     const controller = this.#controller;
     this.#idle.disarm();
     this.#keepAlive.disarm();
     this.#input.control.detach(this.#onStop);
     if (outcome === "client_gone" && this.#isWhole) await this.#readReport();
+    const tail = lastWords();
     try {
       await this.#input.settle(outcome);
     } catch (cause) {
@@ -236,7 +241,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   /** The client left: stop the upstream, at once while it still produces, then pay for what was produced. */
   async cancel(): Promise<void> {
     if (this.#ending === undefined && !this.#isWhole) this.#input.started.exchange.cancel();
-    await this.#end("client_gone", new Uint8Array(0));
+    await this.#end("client_gone", () => new Uint8Array(0));
   }
 }
 

@@ -55,7 +55,7 @@ export interface Charge {
  */
 export function chargeForChat(end: ChatEnd): Charge {
   const free = end.outcome === "empty" || end.outcome === "failed" ||
-    (end.outcome !== "completed" && end.outputBytes === 0);
+    (end.outcome !== "completed" && !end.produced);
   // A stream that ended early has reported its prompt, but of its output only the first few tokens.
   const early = end.outcome !== "completed" || end.reportIsStale === true;
   const { usage, estimated } = believableUsage(end.reported, { ...end, early });

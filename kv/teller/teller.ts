@@ -65,6 +65,7 @@ export class LiveTeller implements Teller {
   static async open(kv: Deno.Kv, options: TellerOptions): Promise<LiveTeller> {
     const patience = new Patience(options.timer, options.random);
     const fence = await Fence.register(fenceDeps(kv, options, patience));
+    patience.answered();
     return new LiveTeller(kv, options, patience, fence);
   }
 

@@ -29,7 +29,10 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#input.exchange.cancel();
     // A client that does not read pulls nothing: its call must end all the same.
     if (this.#pulling) return;
-    this.#break(stopError(this.#input.control.stopped ?? "shutdown")).catch(() => {});
+    const stopped = this.#input.control.stopped ?? "shutdown";
+    // To stop reading until the time is up must not be cheaper than to leave.
+    const outcome = stopped === "call_timeout" ? "client_gone" : "broken";
+    this.#break(stopError(stopped), outcome).catch(() => {});
   };
 
   constructor(input: RelayedBodyInput) {
@@ -76,11 +79,14 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   /** Binary data has no other way to say that it is not whole than to break the connection. */
-  async #break(error: GatewayError): Promise<void> {
+  async #break(
+    error: GatewayError,
+    outcome: "broken" | "client_gone" = "broken",
+  ): Promise<void> {
     if (this.#ended) return;
     this.#input.exchange.cancel();
     try {
-      await this.#end("broken");
+      await this.#end(outcome);
     } finally {
       this.#controller?.error(error);
     }

@@ -263,7 +263,9 @@ for (const reason of ["call_timeout", "shutdown"] as const) {
       await settled();
       world.control.stop(reason);
       await settled();
-      assertEquals(world.outcomes, ["broken"], "without a read of the client");
+      // Whoever waits for the provider did not leave; whoever reads nothing until the time is up is as good as gone.
+      const isUnread = reason === "call_timeout" && reads < 2;
+      assertEquals(world.outcomes, [isUnread ? "client_gone" : "broken"]);
       assert(world.exchange.wasCancelled);
       // It still gets to know when it reads again.
       let rest = new TextDecoder().decode((await waiting)?.value);
@@ -276,6 +278,29 @@ for (const reason of ["call_timeout", "shutdown"] as const) {
     });
   }
 }
+
+Deno.test("a client that stops reading before the report, until the time is up, pays by the report all the same", async () => {
+  const world = await open(hello);
+  const reader = world.stream.getReader();
+  await reader.read();
+  const word = reader.read();
+  world.exchange.send(chatStream.stop);
+  await word;
+  world.exchange.send(chatStream.usage(3, 900), chatStream.done).end();
+  world.control.stop("call_timeout");
+  await settled();
+  assertEquals(world.outcomes, ["client_gone"]);
+  assert(
+    JSON.stringify(world.reading.usage).includes("900"),
+    "hidden reasoning was had for nothing",
+  );
+  let rest = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    rest += new TextDecoder().decode(piece.value);
+  }
+  assert(rest.includes("15 minutes") && !rest.includes("[DONE]"), rest);
+  assertEquals(world.deadlines.armedCount, 0);
+});
 
 Deno.test("a stop in the very moment in which bytes come: sent, then settled, without another read", async () => {
   const world = await open(hello);

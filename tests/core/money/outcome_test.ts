@@ -102,6 +102,21 @@ const table: readonly [string, Partial<ChatEnd>, Partial<ReturnType<typeof charg
     { priceMicroVnd: 0n },
   ],
   [
+    "client gone after a tool call without arguments: the prompt, and the one token that it is at least",
+    { outcome: "client_gone", produced: true },
+    { usage: usageOf(10, 1), estimated: true, priceMicroVnd: 11n * 8_300n },
+  ],
+  [
+    "broken after a tool call without arguments, with a report: the report",
+    { outcome: "broken", produced: true, reported: usageOf(100, 9) },
+    { usage: usageOf(100, 9), estimated: false, priceMicroVnd: 109n * 8_300n },
+  ],
+  [
+    "per request: a tool call without arguments is something",
+    { outcome: "client_gone", price: perRequest, produced: true },
+    { units: 1, priceMicroVnd: 230_000_000n },
+  ],
+  [
     "per request: once, when anything was produced",
     { outcome: "broken", price: perRequest, outputBytes: 1 },
     { units: 1, priceMicroVnd: 230_000_000n },
