@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { systemClock } from "../../../core/clock.ts";
 import { runAdmin } from "../../../routes/admin/cli.ts";
 import { serve } from "../../../routes/server/serve.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
@@ -8,6 +9,8 @@ async function refusal(env: Record<string, string>): Promise<string> {
   const lines: string[] = [];
   const { signal } = new AbortController();
   const code = await serve(testConfig({ env: { PORT: "0", ...env } }), {
+    clock: systemClock,
+    random: Math.random,
     write: (line) => void lines.push(line),
     signal,
   });
