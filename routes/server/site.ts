@@ -198,6 +198,10 @@ function pagesOf(
     masterKeys,
     control,
     catalog,
+    offers: {
+      bankTransfer: topup.receivingAccounts.length > 0,
+      invoices: topup.vatRates.length > 0,
+    },
     modelStatus(modelId) {
       const model = catalog.find(modelId);
       return model === undefined ? "down" : router.status(model).state;
