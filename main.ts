@@ -1,6 +1,7 @@
 /**
  * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires; see README.
  */
+import { systemClock } from "./core/clock.ts";
 import { readConfig } from "./core/config.ts";
 import { setVariables } from "./core/environment.ts";
 import { runAdmin } from "./routes/admin/cli.ts";
@@ -35,7 +36,12 @@ async function main(args: readonly string[]): Promise<number> {
     Deno.addSignalListener(signal, () => stop.abort());
   }
   try {
-    return await serve(read.config, { write: lines.write, signal: stop.signal });
+    return await serve(read.config, {
+      clock: systemClock,
+      random: Math.random,
+      write: lines.write,
+      signal: stop.signal,
+    });
   } finally {
     lines.flush();
   }

@@ -2,6 +2,7 @@
  * Goal 8: how often a warm call asks the store before its upstream hears of it. The gateway runs inside this process,
  * on a store whose round trips are counted.
  */
+import { systemClock } from "../core/clock.ts";
 import { readConfig } from "../core/config.ts";
 import { newMasterKey, readMasterKeys } from "../core/keys/seal.ts";
 import { fromVnd } from "../core/money/micro_vnd.ts";
@@ -72,7 +73,11 @@ export async function roundTripRows(): Promise<Row[]> {
   );
   const read = readConfig({ BENCH_PROVIDER_KEY: "bench" }, configuration(upstream.addr.port));
   if (!read.ok) throw new Error(read.problems.join("\n"));
-  const assembled = await assemble(read.config, kv, await readMasterKeys(newMasterKey()), () => {});
+  const assembled = await assemble(read.config, kv, await readMasterKeys(newMasterKey()), {
+    clock: systemClock,
+    random: Math.random,
+    write: () => {},
+  });
   const app = createApp(assembled.gateway, { stopping: () => false });
   const seen: number[] = [];
   for (let call = 0; call < calls; call++) {

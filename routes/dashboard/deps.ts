@@ -34,6 +34,8 @@ export interface DashboardDeps extends SignInDeps {
   /** Told after keys were changed, so that it holds at once on this instance. */
   readonly control: Pick<Control, "refresh">;
   readonly catalog: Catalog;
+  /** What the operator has set up: pages promise nothing else. */
+  readonly offers: { readonly bankTransfer: boolean; readonly invoices: boolean };
   /** Absent: every model counts as up. */
   readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
   /** The gateway's own API, for the playground: the same way that a call from outside takes. */

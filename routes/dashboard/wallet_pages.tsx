@@ -18,28 +18,19 @@ import {
   listTopupPayments,
   type TopupOrder,
 } from "../../kv/topups.ts";
-import {
-  AskSupport,
-  Card,
-  Icon,
-  Notice,
-  PostForm,
-  SubmitButton,
-  TextField,
-} from "./components/mod.ts";
+import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";
 import { notFoundPage } from "./error_pages.tsx";
 import { readForm } from "./form_data.ts";
 import { formatMoney } from "./format.ts";
 import { requireAccount } from "./identify.ts";
 import { renderPage } from "./layout.tsx";
-import { layoutTexts } from "./layout_texts.ts";
 import { parseDay } from "../usage_api/days.ts";
 import type { DashboardEnv } from "./visitor.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { statementCsv, StatementTable } from "./wallet_statement.tsx";
 import { walletTexts } from "./wallet_texts.ts";
-import { OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
+import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
 
 /** What the wallet pages need. */
 export interface WalletDeps extends PageDeps {
@@ -81,11 +72,7 @@ async function walletPage(
       {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
       <WalletFigures balance={balance} locale={visitor.locale} />
       {deps.topup.receivingAccounts.length === 0
-        ? (
-          <Notice tone="warning">
-            {t.off} <AskSupport visitor={visitor}>{layoutTexts[visitor.locale].writeTo}</AskSupport>
-          </Notice>
-        )
+        ? <NoTopUp visitor={visitor} email={account.email ?? account.id} />
         : <TopUpCard visitor={visitor} error={message?.amountError} />}
       <Card title={t.orders}>
         <OrderTable orders={orders} nowMs={nowMs} locale={visitor.locale} />

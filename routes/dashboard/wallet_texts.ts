@@ -33,6 +33,8 @@ export const walletTexts = defineTexts({
     otherHint: (least: string, most: string) => `From ${least} to ${most}.`,
     continue: "Continue",
     off: "Top-up by bank transfer is not set up here yet.",
+    playMoney: "Get play money",
+    playMoneyText: "Money is play money here. Whoever runs this gateway gives it on its machine:",
     badAmount: (least: string, most: string) =>
       `The amount must be whole đồng, from ${least} to ${most}.`,
     tooMany: "You have ten open orders. Pay or cancel one of them first.",
@@ -116,6 +118,8 @@ export const walletTexts = defineTexts({
     otherHint: (least, most) => `Từ ${least} đến ${most}.`,
     continue: "Tiếp tục",
     off: "Hệ thống này chưa mở nạp tiền qua ngân hàng.",
+    playMoney: "Nhận tiền thử",
+    playMoneyText: "Tiền ở đây là tiền thử. Người chạy cổng này cấp tiền ngay trên máy chủ:",
     badAmount: (least, most) => `Số tiền phải là số đồng nguyên, từ ${least} đến ${most}.`,
     tooMany: "Bạn đang có mười lệnh chưa thanh toán. Hãy thanh toán hoặc huỷ bớt.",
     tooFast: "Quá nhiều lệnh trong thời gian ngắn. Hãy thử lại sau.",

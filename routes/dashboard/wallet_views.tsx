@@ -4,13 +4,16 @@ import { fromVnd } from "../../core/money/micro_vnd.ts";
 import type { Balance } from "../../kv/teller/mod.ts";
 import { orderStatus, type TopupOrder } from "../../kv/topups.ts";
 import {
+  AskSupport,
   Badge,
   type BadgeTone,
   Card,
+  CodeBlock,
   DataTable,
   Empty,
   FormIdField,
   Money,
+  Notice,
   PostForm,
   Stat,
   Stats,
@@ -20,6 +23,7 @@ import {
 } from "./components/mod.ts";
 import { formatMoney } from "./format.ts";
 import type { Locale } from "./i18n.ts";
+import { layoutTexts } from "./layout_texts.ts";
 import type { Visitor } from "./visitor.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
@@ -71,6 +75,26 @@ export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string 
         <SubmitButton>{t.continue}</SubmitButton>
       </PostForm>
     </Card>
+  );
+}
+
+/** Where no bank account is set: how money comes into a wallet all the same, if there is a way. */
+export function NoTopUp({ visitor, email }: { visitor: Visitor; email: string }) {
+  const { locale } = visitor;
+  const t = walletTexts[locale];
+  if (visitor.sandbox) {
+    const command = `deno task admin credit ${email} 50000 --reason "play money"`;
+    return (
+      <Card title={t.playMoney}>
+        <p>{t.playMoneyText}</p>
+        <CodeBlock code={command} what={t.playMoney} locale={locale} />
+      </Card>
+    );
+  }
+  return (
+    <Notice tone="warning">
+      {t.off} <AskSupport visitor={visitor}>{layoutTexts[locale].writeTo}</AskSupport>
+    </Notice>
   );
 }
 

@@ -1,6 +1,6 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
 import { ByteBudget } from "../../core/byte_budget.ts";
-import { oncePerMillisecond, systemClock } from "../../core/clock.ts";
+import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
@@ -27,6 +27,15 @@ export interface Assembled {
   close(): Promise<void>;
 }
 
+/** What a gateway takes from the world: time, chance, and where its log lines go. */
+export interface Surroundings {
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  /** Gets the log lines. */
+  readonly write: (line: string) => void;
+}
+
 /** Lets running calls end by themselves up to the deadline, then ends them; resolves when all are settled. */
 async function drain(calls: CallsInFlight, drainMs: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,21 +55,21 @@ async function openTelemetryOf({ catalog, telemetry }: Config): Promise<CallObse
   return [openTelemetry({ catalog })];
 }
 
-/** Assembles a gateway on an open store. `write` gets the log lines. */
+/** Assembles a gateway on an open store. */
 export async function assemble(
   config: Config,
   kv: Deno.Kv,
   masterKeys: MasterKeys,
-  write: (line: string) => void,
+  { clock: exactClock, random, write }: Surroundings,
 ): Promise<Assembled> {
-  const clock = oncePerMillisecond(systemClock);
+  const clock = oncePerMillisecond(exactClock);
   // Never early: a deadline counts from the exact moment.
-  const deadlines = new Deadlines({ clock: systemClock });
+  const deadlines = new Deadlines({ clock: exactClock });
   // What dead instances left behind goes back to its wallets before anyone asks for a balance.
   // Whoever holds a local file is alone on it: everything else in it is dead, whatever its time.
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
   const control = await openControl(kv, clock);
-  const teller = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
+  const teller = withKeyLimits(await openTeller(kv, { clock, random }), kv, clock);
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
   const bodies = new ByteBudget();
@@ -75,7 +84,7 @@ export async function assemble(
     providerKeys: config.providerKeys,
     transportOf: transports.of,
     clock,
-    random: Math.random,
+    random,
     region: config.region,
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
@@ -85,6 +94,7 @@ export async function assemble(
   const gateway: Gateway = {
     config,
     clock,
+    random,
     deadlines,
     kv,
     control,

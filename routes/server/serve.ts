@@ -10,16 +10,15 @@ import { createApp } from "../app.ts";
 import { whyNoMail } from "../mail/mailer.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import { registerVideoCron, startVideoWorker } from "../v1/video_worker.ts";
-import { assemble } from "./assemble.ts";
+import { assemble, type Surroundings } from "./assemble.ts";
 import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
 import { startJobs } from "./jobs.ts";
 import { type Answer, answerWith, listen } from "./listen.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 import { openSite, type Site } from "./site.ts";
 
-export interface ServeOptions {
-  /** Gets whole lines: the banner and the log. */
-  readonly write: (line: string) => void;
+/** `write` gets whole lines: the banner and the log. */
+export interface ServeOptions extends Surroundings {
   /** Aborted when the process should stop. */
   readonly signal: AbortSignal;
 }
@@ -136,7 +135,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     return 1;
   }
   const { masterKeys } = loaded;
-  const assembled = await assemble(config, store.kv, masterKeys, write);
+  const assembled = await assemble(config, store.kv, masterKeys, options);
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
   const admin = await openAdmin(gateway, masterKeys);

@@ -137,12 +137,44 @@ function jobsOf(
   return jobs;
 }
 
-/** Puts the customer's side together. */
-export function openSite(gateway: Gateway, options: SiteOptions): Site {
-  const { masterKeys, baseUrl } = options;
-  const { config, kv, clock, deadlines, teller, control, directory, router, log, media } = gateway;
-  const hintMail = () => media.wakeUp.hint(mailQueue.name);
-  const intake = intakeOf(gateway, hintMail);
+/** Sends what waits in the mail queue, until it is stopped. */
+function startMailWorker(gateway: Gateway, options: SiteOptions): { stop(): Promise<void> } {
+  const { config, kv, clock, random, log, media } = gateway;
+  const mailer = mailerOf(gateway, options);
+  const worker = startOutboxWorker(
+    {
+      kv,
+      clock,
+      random,
+      onFailure: ({ queue, id, attempt, fate, error }) =>
+        log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
+    },
+    mailWork({ kv, clock, mailer, baseUrl: options.baseUrl, support: config.support?.text }),
+  );
+  const remove = media.wakeUp.add(mailQueue.name, worker);
+  return {
+    async stop() {
+      remove();
+      await worker.stop();
+    },
+  };
+}
+
+/** What the pages share with the rest of the site. */
+interface PageWorld {
+  readonly intake: BankIntake;
+  readonly poll: (() => Promise<SepayPollResult>) | undefined;
+  readonly hintMail: () => void;
+}
+
+function pagesOf(
+  gateway: Gateway,
+  { masterKeys, baseUrl }: SiteOptions,
+  { intake, poll, hintMail }: PageWorld,
+  dispatch: Dispatch,
+): Hono<DashboardEnv> {
+  const { config, kv, clock, teller, control, router, log } = gateway;
+  const { topup, openId, catalog } = config;
   const page: PageDeps = {
     kv,
     clock,
@@ -151,83 +183,66 @@ export function openSite(gateway: Gateway, options: SiteOptions): Site {
     sandbox: config.mode === "sandbox",
     support: config.support,
   };
-  const { topup, openId } = config;
-  const poll = pollOf(gateway, intake);
-  const hooks = [sepayHook(topup.sepay), cassoHook(topup.cassoWebhookKey)]
-    .filter((hook) => hook !== undefined);
-  return {
-    hooks: createBankHookRoutes({
-      clock,
-      deadlines,
-      hooks,
-      intake,
-      report: ({ provider, what, error }) =>
-        log.event("warn", "bank notice refused", {
-          provider,
-          what,
-          ...(error === undefined ? {} : { error: errorName(error) }),
-        }),
-    }),
-    usageApi: createUsageApi({ kv, clock, directory, teller }),
-    dashboard: (dispatch) =>
-      createDashboard({
-        ...page,
-        passwords: createPasswordHasher(),
-        openId: openId && createOpenIdClient(openId, { fetch, clock }),
-        hintMail,
-        report: (what, error) =>
-          log.event("error", `${what} failed`, {
-            error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-          }),
-        teller,
-        masterKeys,
-        control,
-        catalog: config.catalog,
-        modelStatus(modelId) {
-          const model = config.catalog.find(modelId);
-          return model === undefined ? "down" : router.status(model).state;
-        },
-        dispatch,
-      }, [
-        createWalletPages({ ...page, teller, topup }),
-        createInvoicePages({ ...page, topup }),
-        createOperatorPages({
-          ...page,
-          teller,
-          topup,
-          masterKeys,
-          intake,
-          control,
-          routes: () => router.reports(),
-          poll,
-          hintMail,
-        }),
-      ]),
-    jobs: jobsOf(gateway, intake, hintMail, poll),
-    startWorkers() {
-      const worker = startOutboxWorker(
-        {
-          kv,
-          clock,
-          random: Math.random,
-          onFailure: ({ queue, id, attempt, fate, error }) =>
-            log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
-        },
-        mailWork({
-          kv,
-          clock,
-          mailer: mailerOf(gateway, options),
-          baseUrl,
-          support: config.support?.text,
-        }),
-      );
-      const remove = media.wakeUp.add(mailQueue.name, worker);
-      return {
-        async stop() {
-          remove();
-          await worker.stop();
-        },
-      };
+  const routes = () => router.reports();
+  const operator = { teller, topup, masterKeys, intake, control, routes, poll, hintMail };
+  return createDashboard({
+    ...page,
+    passwords: createPasswordHasher(),
+    openId: openId && createOpenIdClient(openId, { fetch, clock }),
+    hintMail,
+    report: (what, error) =>
+      log.event("error", `${what} failed`, {
+        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
+      }),
+    teller,
+    masterKeys,
+    control,
+    catalog,
+    offers: {
+      bankTransfer: topup.receivingAccounts.length > 0,
+      invoices: topup.vatRates.length > 0,
     },
+    modelStatus(modelId) {
+      const model = catalog.find(modelId);
+      return model === undefined ? "down" : router.status(model).state;
+    },
+    dispatch,
+  }, [
+    createWalletPages({ ...page, teller, topup }),
+    createInvoicePages({ ...page, topup }),
+    createOperatorPages({ ...page, ...operator }),
+  ]);
+}
+
+function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {
+  const { config: { topup }, clock, deadlines, log } = gateway;
+  return createBankHookRoutes({
+    clock,
+    deadlines,
+    hooks: [sepayHook(topup.sepay), cassoHook(topup.cassoWebhookKey)]
+      .filter((hook) => hook !== undefined),
+    intake,
+    report: ({ provider, what, error }) =>
+      log.event("warn", "bank notice refused", {
+        provider,
+        what,
+        ...(error === undefined ? {} : { error: errorName(error) }),
+      }),
+  });
+}
+
+/** Puts the customer's side together. */
+export function openSite(gateway: Gateway, options: SiteOptions): Site {
+  const { kv, clock, directory, teller, media } = gateway;
+  const hintMail = () => media.wakeUp.hint(mailQueue.name);
+  const intake = intakeOf(gateway, hintMail);
+  const poll = pollOf(gateway, intake);
+  const world: PageWorld = { intake, poll, hintMail };
+  return {
+    hooks: bankHooksOf(gateway, intake),
+    usageApi: createUsageApi({ kv, clock, directory, teller }),
+    dashboard: (dispatch) => pagesOf(gateway, options, world, dispatch),
+    jobs: jobsOf(gateway, intake, hintMail, poll),
+    startWorkers: () => startMailWorker(gateway, options),
   };
 }

@@ -17,6 +17,8 @@ import type { MediaServices } from "./media_services.ts";
 export interface Gateway {
   readonly config: Config;
   readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
   readonly deadlines: Deadlines;
   readonly kv: Deno.Kv;
   readonly control: Control;

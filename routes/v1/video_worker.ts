@@ -14,7 +14,7 @@ function pollWorld(gateway: Gateway, stop?: AbortSignal): VideoPollWorld {
   return {
     kv: gateway.kv,
     clock: gateway.clock,
-    random: Math.random,
+    random: gateway.random,
     ask: askProviderOf(gateway, stop),
     onFailure: ({ id, attempt, fate, error }) =>
       gateway.log.event("warn", "video poll failed", {

@@ -47,6 +47,8 @@ export interface DashboardWorldOptions {
   readonly operators?: readonly string[];
   readonly clientAddress?: string;
   readonly support?: DashboardDeps["support"];
+  readonly offers?: DashboardDeps["offers"];
+  readonly sandbox?: boolean;
   /** Pages of others. */
   readonly more?: (deps: DashboardDeps) => Hono<DashboardEnv>[];
 }
@@ -78,7 +80,8 @@ export async function openDashboardWorld(
     clock: time,
     baseUrl,
     operators: options.operators ?? [],
-    sandbox: false,
+    sandbox: options.sandbox ?? false,
+    offers: options.offers ?? { bankTransfer: true, invoices: true },
     support: options.support,
     passwords,
     openId: options.openId,

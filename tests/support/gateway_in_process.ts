@@ -1,4 +1,5 @@
 /** A whole gateway in this process, on a store in memory: for tests that need no socket. */
+import { systemClock } from "../../core/clock.ts";
 import { buildCatalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import { type Config, readConfig } from "../../core/config.ts";
@@ -48,7 +49,11 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
   const kv = options.kv ?? await Deno.openKv(":memory:");
   const masterKeys = options.masterKeys ?? await readMasterKeys(newMasterKey());
   const log: string[] = [];
-  const assembled = await assemble(testConfig(options), kv, masterKeys, (line) => log.push(line));
+  const assembled = await assemble(testConfig(options), kv, masterKeys, {
+    clock: systemClock,
+    random: Math.random,
+    write: (line) => log.push(line),
+  });
   const app = createApp(assembled.gateway, { stopping: () => false });
   const { clock } = assembled.gateway;
   return {

@@ -1,4 +1,5 @@
 /** A gateway as `deno task start` serves it, but in this process: real sockets, a store in memory. */
+import { systemClock } from "../../core/clock.ts";
 import { serve } from "../../routes/server/serve.ts";
 import { testConfig, type TestGatewayOptions } from "./gateway_in_process.ts";
 import { TestBrowser } from "./test_browser.ts";
@@ -21,6 +22,8 @@ export async function serveGateway(options: TestGatewayOptions = {}): Promise<Se
   const waiting = new Set<() => void>();
   const stop = new AbortController();
   const ended = serve(config, {
+    clock: systemClock,
+    random: Math.random,
     signal: stop.signal,
     write(text) {
       lines.push(text);

@@ -15,27 +15,29 @@ const texts = defineTexts({
     start: "Create an account",
     prices: "See models and prices",
     change: "Change two lines, keep your SDK",
-    points: [
-      {
-        title: "Your SDK stays",
-        text:
-          "Messages style and Chat Completions style, tools and streaming included. Any chat model through either one.",
-      },
-      {
-        title: "Pay by bank transfer",
-        text:
-          "Scan a QR, and your wallet is filled in moments. No card, no monthly fee, and the balance never expires.",
-      },
-      {
-        title: "Every đồng accounted for",
-        text:
-          "Each call has a receipt with tokens, price and latency. Failed calls cost nothing. VAT invoice on request.",
-      },
-      {
-        title: "Your words stay yours",
-        text: "Only metadata is kept. Prompts and answers are never stored and never logged.",
-      },
-    ],
+    sdk: {
+      title: "Your SDK stays",
+      text:
+        "Messages style and Chat Completions style, tools and streaming included. Any chat model through either one.",
+    },
+    transfer: {
+      title: "Pay by bank transfer",
+      text:
+        "Scan a QR, and your wallet is filled in moments. No card, no monthly fee, and the balance never expires.",
+    },
+    prepaid: {
+      title: "Pay by the call",
+      text: "From a prepaid wallet. No card, no monthly fee, and the balance never expires.",
+    },
+    receipts: {
+      title: "Every đồng accounted for",
+      text: "Each call has a receipt with tokens, price and latency. Failed calls cost nothing.",
+    },
+    invoices: "VAT invoice on request.",
+    privacy: {
+      title: "Your words stay yours",
+      text: "Only metadata is kept. Prompts and answers are never stored and never logged.",
+    },
     models: (count: number) => `${count} models`,
   },
   vi: {
@@ -46,28 +48,30 @@ const texts = defineTexts({
     start: "Tạo tài khoản",
     prices: "Xem mô hình và giá",
     change: "Đổi hai dòng, giữ nguyên SDK",
-    points: [
-      {
-        title: "Giữ nguyên SDK",
-        text:
-          "Kiểu Messages và kiểu Chat Completions, gồm cả công cụ và truyền dần. Mô hình hội thoại nào cũng gọi được qua cả hai.",
-      },
-      {
-        title: "Trả bằng chuyển khoản",
-        text:
-          "Quét mã QR, tiền vào ví trong chốc lát. Không cần thẻ, không phí tháng, số dư không hết hạn.",
-      },
-      {
-        title: "Rõ từng đồng",
-        text:
-          "Mỗi lệnh gọi có biên nhận ghi token, đơn giá và độ trễ. Lệnh lỗi không mất tiền. Có hoá đơn GTGT khi yêu cầu.",
-      },
-      {
-        title: "Lời của bạn là của bạn",
-        text:
-          "Chỉ lưu thông tin về lệnh gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
-      },
-    ],
+    sdk: {
+      title: "Giữ nguyên SDK",
+      text:
+        "Kiểu Messages và kiểu Chat Completions, gồm cả công cụ và truyền dần. Mô hình hội thoại nào cũng gọi được qua cả hai.",
+    },
+    transfer: {
+      title: "Trả bằng chuyển khoản",
+      text:
+        "Quét mã QR, tiền vào ví trong chốc lát. Không cần thẻ, không phí tháng, số dư không hết hạn.",
+    },
+    prepaid: {
+      title: "Trả theo lệnh gọi",
+      text: "Từ một ví trả trước. Không cần thẻ, không phí tháng, số dư không hết hạn.",
+    },
+    receipts: {
+      title: "Rõ từng đồng",
+      text: "Mỗi lệnh gọi có biên nhận ghi token, đơn giá và độ trễ. Lệnh lỗi không mất tiền.",
+    },
+    invoices: "Có hoá đơn GTGT khi yêu cầu.",
+    privacy: {
+      title: "Lời của bạn là của bạn",
+      text:
+        "Chỉ lưu thông tin về lệnh gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
+    },
     models: (count) => `${count} mô hình`,
   },
 });
@@ -97,6 +101,13 @@ export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     '    messages=[{"role": "user", "content": "Xin chào!"}],',
     ")",
   ].join("\n");
+  const { bankTransfer, invoices } = deps.offers;
+  const points = [
+    t.sdk,
+    bankTransfer ? t.transfer : t.prepaid,
+    invoices ? { ...t.receipts, text: `${t.receipts.text} ${t.invoices}` } : t.receipts,
+    t.privacy,
+  ];
   return renderPage(
     c,
     { title: t.title, bare: true },
@@ -118,7 +129,7 @@ export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
         </div>
       </div>
       <ul class="points">
-        {t.points.map((point) => (
+        {points.map((point) => (
           <li class="card">
             <h2>{point.title}</h2>
             <p>{point.text}</p>

@@ -38,6 +38,8 @@ const texts = defineTexts({
     steps: {
       topUp: "Fill your wallet",
       topUpText: "Scan a QR code with your banking app. From ₫10,000.",
+      topUpSandbox: "It holds play money here; the wallet page says how to get some.",
+      topUpOff: "The operator fills it: top-up by bank transfer is not set up here yet.",
       key: "Make an API key",
       keyText: "One key per machine or application, so that a lost one can be revoked alone.",
       call: "Make your first call",
@@ -61,6 +63,8 @@ const texts = defineTexts({
     steps: {
       topUp: "Nạp tiền vào ví",
       topUpText: "Quét mã QR bằng ứng dụng ngân hàng. Từ 10.000 ₫.",
+      topUpSandbox: "Ở đây ví giữ tiền thử; trang ví chỉ cách nhận.",
+      topUpOff: "Bên vận hành nạp giúp bạn: ở đây chưa mở nạp tiền qua ngân hàng.",
       key: "Tạo khoá API",
       keyText: "Mỗi máy hay ứng dụng một khoá, để khi lộ chỉ phải thu hồi đúng khoá đó.",
       call: "Thực hiện lệnh gọi đầu tiên",
@@ -133,12 +137,20 @@ function Step({ done, href, title, text, doneText }: {
   );
 }
 
-function FirstSteps({ overview, nowMs, locale }: {
+/** How money comes into a wallet here. */
+function topUpText({ offers, sandbox }: DashboardDeps, locale: Locale): string {
+  const { steps } = texts[locale];
+  if (offers.bankTransfer) return steps.topUpText;
+  return sandbox ? steps.topUpSandbox : steps.topUpOff;
+}
+
+function FirstSteps({ overview, deps, locale }: {
   overview: Overview;
-  nowMs: number;
+  deps: DashboardDeps;
   locale: Locale;
 }) {
   const t = texts[locale];
+  const nowMs = deps.clock.nowMs();
   const called = overview.receipts.length > 0;
   return (
     <Card title={t.start}>
@@ -147,7 +159,7 @@ function FirstSteps({ overview, nowMs, locale }: {
           done={overview.balance.totalMicroVnd > 0n || called}
           href="/wallet"
           title={t.steps.topUp}
-          text={t.steps.topUpText}
+          text={topUpText(deps, locale)}
           doneText={t.done}
         />
         <Step
@@ -198,23 +210,21 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
     { title: t.title, section: "home", ...chartAssets },
     <>
       <Figures overview={overview} locale={locale} />
-      {receipts.length === 0
-        ? <FirstSteps overview={overview} nowMs={deps.clock.nowMs()} locale={locale} />
-        : (
-          <>
-            <Card title={t.perDay}>
-              <DayChart bars={bars} label={t.perDay} locale={locale} />
-            </Card>
-            <Card title={t.latest} actions={<a href="/usage">{t.allCalls}</a>}>
-              <ReceiptTable
-                receipts={receipts}
-                refunds={refunds}
-                keyNames={new Map(keys.map((key) => [key.id, key.name]))}
-                locale={locale}
-              />
-            </Card>
-          </>
-        )}
+      {receipts.length === 0 ? <FirstSteps overview={overview} deps={deps} locale={locale} /> : (
+        <>
+          <Card title={t.perDay}>
+            <DayChart bars={bars} label={t.perDay} locale={locale} />
+          </Card>
+          <Card title={t.latest} actions={<a href="/usage">{t.allCalls}</a>}>
+            <ReceiptTable
+              receipts={receipts}
+              refunds={refunds}
+              keyNames={new Map(keys.map((key) => [key.id, key.name]))}
+              locale={locale}
+            />
+          </Card>
+        </>
+      )}
     </>,
   );
 }

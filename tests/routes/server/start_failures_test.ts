@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { systemClock } from "../../../core/clock.ts";
 import { runAdmin } from "../../../routes/admin/cli.ts";
 import { serve } from "../../../routes/server/serve.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
@@ -9,6 +10,8 @@ async function refusal(env: Record<string, string>): Promise<string> {
   const lines: string[] = [];
   const { signal } = new AbortController();
   const code = await serve(testConfig({ env: { PORT: "0", ...env } }), {
+    clock: systemClock,
+    random: Math.random,
     write: (line) => void lines.push(line),
     signal,
   });

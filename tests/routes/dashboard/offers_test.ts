@@ -1,0 +1,36 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createWalletPages } from "../../../routes/dashboard/wallet_pages.tsx";
+import { openDashboardWorld } from "../../support/dashboard_world.ts";
+import { topupSettings } from "../../support/topup_settings.ts";
+
+const promises = { en: /bank transfer|banking app|VAT/, vi: /chuyển khoản|ngân hàng|GTGT/ };
+
+for (const locale of ["en", "vi"] as const) {
+  Deno.test(`the landing page promises what is set up, and nothing else (${locale})`, async () => {
+    const landing = async (offered: boolean) => {
+      const offers = { bankTransfer: offered, invoices: offered };
+      await using world = await openDashboardWorld({ offers });
+      const browser = world.browser();
+      browser.cookies.set("locale", locale);
+      return (await browser.get("/")).text;
+    };
+    assert(promises[locale].test(await landing(true)));
+    assertEquals(promises[locale].exec(await landing(false))?.[0], undefined);
+  });
+}
+
+Deno.test("in a sandbox a new customer is told how to get play money", async () => {
+  await using world = await openDashboardWorld({
+    sandbox: true,
+    offers: { bankTransfer: false, invoices: false },
+    more: (
+      deps,
+    ) => [createWalletPages({ ...deps, topup: topupSettings({ receivingAccounts: [] }) })],
+  });
+  const { browser } = await world.signIn("ann@example.com");
+  const home = (await browser.get("/")).text;
+  assertStringIncludes(home, "the wallet page says how");
+  assert(!home.includes("banking app"), "a QR code that there is not");
+  const wallet = (await browser.get("/wallet")).text;
+  assertStringIncludes(wallet, "deno task admin credit ann@example.com 50000");
+});
