@@ -18,6 +18,8 @@ export const errorTable = {
   invalid_json: { status: 400, type: "invalid_request_error", retry: false },
   /** `x-gateway-strict: true` and a field that the target style cannot carry. */
   conversion_refused: { status: 400, type: "invalid_request_error", retry: false },
+  /** State that a provider would keep. The Messages SDKs know the refusal and send the whole conversation then. */
+  thread_unsupported: { status: 400, type: "invalid_request_error", retry: false },
   context_length_exceeded: { status: 400, type: "invalid_request_error", retry: false },
   content_policy_violation: { status: 400, type: "invalid_request_error", retry: false },
   unsupported_media_type: { status: 415, type: "invalid_request_error", retry: false },
@@ -115,6 +117,11 @@ export function wireStatus(error: GatewayError, style: ErrorStyle): number {
   return error.status === 529 && style === "chat" ? 503 : error.status;
 }
 
+/** What the Messages SDKs read besides the words, and act upon. */
+const messagesDetails: Partial<Record<ErrorCode, JsonObject>> = {
+  thread_unsupported: { error_code: "thread_unsupported_request" },
+};
+
 /**
  * The body of an error answer (design: same envelope everywhere, extra keys per style).
  *
@@ -127,9 +134,14 @@ export function wireStatus(error: GatewayError, style: ErrorStyle): number {
  */
 export function errorBody(error: GatewayError, style: ErrorStyle, requestId: string): JsonObject {
   if (style === "messages") {
+    const details = messagesDetails[error.code];
     return {
       type: "error",
-      error: { type: error.type, message: error.message },
+      error: {
+        type: error.type,
+        message: error.message,
+        ...(details === undefined ? {} : { details }),
+      },
       request_id: requestId,
     };
   }

@@ -3,7 +3,7 @@
  * provider knows its own fields best, and unknown ones are not ours to refuse.
  */
 import type { Style } from "../dialects/contract.ts";
-import { GatewayError } from "../errors.ts";
+import { type ErrorCode, GatewayError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
@@ -93,10 +93,16 @@ function checkMessages(body: JsonObject, contentRequired: boolean): void {
  * Refuses what lies at the provider, under the one account that all our customers share there: whoever knows its id
  * could read what another customer said, and it makes a prompt of any length out of a few bytes.
  */
-function refuseStoredState(body: JsonObject, fields: readonly string[], instead: string): void {
-  for (const field of fields) {
-    if (body[field] !== undefined && body[field] !== null) {
-      throw invalid(field, `is not supported; send the whole conversation as ${instead}`);
+function refuseStoredState(
+  body: JsonObject,
+  fields: readonly string[],
+  instead: string,
+  code: ErrorCode = "invalid_request",
+): void {
+  for (const param of fields) {
+    if (body[param] !== undefined && body[param] !== null) {
+      const problem = `is not supported; send the whole conversation as ${instead}`;
+      throw new GatewayError(code, `${param}: ${problem}`, { param });
     }
   }
 }
@@ -112,7 +118,7 @@ const tokenBounds = { min: 1, max: limits.maxTokens };
 
 function readMessages(body: JsonObject, counting: boolean): ChatRequest {
   checkMessages(body, true);
-  refuseStoredState(body, ["thread"], "messages");
+  refuseStoredState(body, ["thread"], "messages", "thread_unsupported");
   const maxTokens = optionalInteger(body, "max_tokens", { ...tokenBounds, min: 0 });
   if (maxTokens === undefined && !counting) throw invalid("max_tokens", "is required");
   return {
@@ -147,6 +153,9 @@ function readChat(body: JsonObject): ChatRequest {
   };
 }
 
+const storedItem =
+  "is a reference, which is not supported; send the item itself (in the AI SDK: store: false)";
+
 function readResponses(body: JsonObject): ChatRequest {
   const { input } = body;
   refuseStoredState(body, ["previous_response_id", "conversation", "prompt"], "input");
@@ -159,7 +168,7 @@ function readResponses(body: JsonObject): ChatRequest {
     for (const [i, item] of input.entries()) {
       if (!isJsonObject(item)) throw invalid(`input.${i}`, "must be an object");
       if (item["type"] === "item_reference") {
-        throw invalid(`input.${i}`, "is a reference, which is not supported; send the item itself");
+        throw invalid(`input.${i}`, storedItem);
       }
     }
   }

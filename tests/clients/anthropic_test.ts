@@ -60,6 +60,28 @@ Deno.test("the official Anthropic SDK against a started gateway", {
     assertEquals(call?.name, "get_weather");
   });
 
+  await t.step("the tool runner, which wants a thread first, goes on without", async () => {
+    const asked: unknown[] = [];
+    const runner = anthropic.beta.messages.toolRunner({
+      model: "premium-1",
+      max_tokens: 200,
+      tools: [{
+        name: "get_weather",
+        input_schema: { type: "object", properties: { city: { type: "string" } } },
+        run: (input: unknown) => {
+          asked.push(input);
+          return "sunny";
+        },
+        parse: (input: unknown) => input,
+      }],
+      messages: [{ role: "user", content: "call get_weather" }],
+      max_iterations: 3,
+    });
+    const message = await runner;
+    assert(asked.length > 0);
+    assertEquals(message.stop_reason, "end_turn");
+  });
+
   await t.step("the beta namespace, with its query string, reaches the same endpoint", async () => {
     const message = await anthropic.beta.messages.create({
       model: "premium-1",
