@@ -7,10 +7,11 @@ import type { StreamPipe } from "../dialects/contract.ts";
 import { newStreamReading } from "../dialects/reading.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { mediaErrorEvent } from "../media/events.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../sse/json_cursor.ts";
 import { findPictures, type PicturePlace } from "./answer.ts";
 import type { ImageRequest } from "./request.ts";
-import { imageErrorEvent, type ImagePipe } from "./stream.ts";
+import type { ImagePipe } from "./stream.ts";
 
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
@@ -111,7 +112,7 @@ class WrittenPipe implements StreamPipe {
   }
 
   fail(error: GatewayError): Uint8Array {
-    return imageErrorEvent(error, this.#requestId);
+    return mediaErrorEvent(error, this.#requestId);
   }
 }
 

@@ -3,13 +3,10 @@ import { BytePipe } from "../dialects/byte_pipe.ts";
 import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
-import { errorBody, type GatewayError } from "../errors.ts";
+import { mediaErrorEvent, MediaEventReader } from "../media/events.ts";
 import type { SseFrame } from "../sse/frame.ts";
-import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
 
 const nothing = new Uint8Array(0);
-const typeKey = jsonKey("type");
-const errorKey = jsonKey("error");
 
 interface ImageStreamCounts {
   /** Images that came whole. */
@@ -29,7 +26,7 @@ class ImageMeter implements StreamMeter {
   readonly cut = { start: 0, end: 0 };
   readonly replacement = nothing;
   readonly #expected: number;
-  readonly #cursor = new JsonCursor();
+  readonly #events = new MediaEventReader();
   finished = 0;
   #previewOpen = false;
 
@@ -43,8 +40,8 @@ class ImageMeter implements StreamMeter {
 
   read(frame: SseFrame): FrameFate {
     if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
-    const type = frame.event || this.#typeOf(frame);
-    if (type === "error" || this.#hasError(frame)) {
+    const type = this.#events.typeOf(frame);
+    if (type === "error" || this.#events.hasError(frame)) {
       this.reading.state = "error";
       this.reading.error = readProviderError(JSON.parse(frame.data));
       return "drop";
@@ -63,33 +60,6 @@ class ImageMeter implements StreamMeter {
     }
     return "pass";
   }
-
-  #typeOf(frame: SseFrame): string {
-    const type = this.#member(frame, typeKey);
-    return typeof type === "string" ? type : "";
-  }
-
-  #hasError(frame: SseFrame): boolean {
-    const error = this.#member(frame, errorKey);
-    return error !== undefined && error !== null;
-  }
-
-  #member(frame: SseFrame, key: Uint8Array): unknown {
-    const cursor = this.#cursor;
-    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
-    if (!cursor.enterObject()) return undefined;
-    while (cursor.nextMember()) {
-      if (cursor.keyIs(key)) return cursor.takeValue();
-      cursor.skip();
-    }
-    return undefined;
-  }
-}
-
-/** How a stream of images tells an error. */
-export function imageErrorEvent(error: GatewayError, requestId: string): Uint8Array {
-  const data = JSON.stringify(errorBody(error, "chat", requestId));
-  return new TextEncoder().encode(`event: error\ndata: ${data}\n\n`);
 }
 
 /**
@@ -103,7 +73,7 @@ export function imageErrorEvent(error: GatewayError, requestId: string): Uint8Ar
 export function createImagePipe(expected: number, requestId: string): ImagePipe {
   const meter = new ImageMeter(expected);
   const pipe = new BytePipe(meter, {
-    errorEvent: (error) => imageErrorEvent(error, requestId),
+    errorEvent: (error) => mediaErrorEvent(error, requestId),
     missingEnd: () => meter.finished > 0 ? nothing : undefined,
   });
   return { pipe, counts: () => ({ finished: meter.finished, begun: meter.begun }) };

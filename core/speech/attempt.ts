@@ -1,4 +1,5 @@
 /** One try of a speech route, up to the first bytes of audio. */
+import { isEventStream, type StartedStream, startStream } from "../call/attempt.ts";
 import { withFields } from "../call/changed_body.ts";
 import { providerRequest } from "../call/provider_request.ts";
 import { readWhole } from "../call/read_whole.ts";
@@ -7,11 +8,17 @@ import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
-import type { ByteReader, UpstreamExchange } from "../upstream/transport.ts";
+import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
+import { AudioAsEvents, createSpeechPipe } from "./events.ts";
 import type { SpeechRequest } from "./request.ts";
 
-/** Audio has begun: the route is committed. */
-export interface StartedSpeech {
+/** Speech has begun: the route is committed. */
+export type SpeechResult =
+  | StartedAudio
+  | { readonly kind: "events"; readonly started: StartedStream };
+
+interface StartedAudio {
+  readonly kind: "audio";
   readonly exchange: UpstreamExchange;
   readonly body: ByteReader;
   readonly firstChunk: Uint8Array;
@@ -23,7 +30,7 @@ const audioTypes =
   /^(?:audio\/[a-z0-9.+-]+|(?:application|binary)\/octet-stream|application\/ogg|text\/event-stream)\s*(?:;|$)/i;
 
 /** What a speech call asks of its routes. */
-export function speechWork(request: SpeechRequest): MediaWork<StartedSpeech> {
+export function speechWork(request: SpeechRequest, requestId: string): MediaWork<SpeechResult> {
   return {
     prepare(route) {
       const changes = route.upstreamModel === request.model ? {} : { model: route.upstreamModel };
@@ -41,24 +48,41 @@ export function speechWork(request: SpeechRequest): MediaWork<StartedSpeech> {
         return { ...outgoing, headers: [...headers, ["accept", "*/*"]] };
       });
     },
-    receive: receiveAudio,
+    receive: (asked) => request.events ? receiveEvents(asked, requestId) : receiveAudio(asked),
   };
 }
 
-async function receiveAudio({ exchange, answered }: MediaExchange): Promise<StartedSpeech> {
-  const response = await answered();
+/** Success is binary, so JSON in a 200 is an error in truth. */
+async function audioTypeOf(response: UpstreamResponse): Promise<string> {
   const contentType = response.header("content-type")?.trim() || "audio/mpeg";
-  if (!audioTypes.test(contentType)) {
-    // Success is binary, so JSON in a 200 is an error in truth.
-    const bytes = await readWhole(response.body, limits.errorBodyBytes);
-    throw readProviderError(parseJson(bytes));
+  if (audioTypes.test(contentType)) return contentType;
+  const bytes = await readWhole(response.body, limits.errorBodyBytes);
+  throw readProviderError(parseJson(bytes));
+}
+
+async function receiveEvents(
+  { exchange, answered }: MediaExchange,
+  requestId: string,
+): Promise<SpeechResult> {
+  const response = await answered();
+  if (isEventStream(response)) {
+    const started = await startStream(exchange, response, createSpeechPipe(requestId));
+    return { kind: "events", started };
   }
+  await audioTypeOf(response);
+  const started = await startStream(exchange, response, new AudioAsEvents(requestId));
+  return { kind: "events", started };
+}
+
+async function receiveAudio({ exchange, answered }: MediaExchange): Promise<StartedAudio> {
+  const response = await answered();
+  const contentType = await audioTypeOf(response);
   for (;;) {
     const chunk = await response.body.read();
     if (chunk === null) {
       throw new GatewayError("upstream_unreachable", "The provider of this model sent no audio");
     }
     if (chunk.length === 0) continue;
-    return { exchange, body: response.body, firstChunk: chunk.slice(), contentType };
+    return { kind: "audio", exchange, body: response.body, firstChunk: chunk.slice(), contentType };
   }
 }

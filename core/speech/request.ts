@@ -7,7 +7,7 @@ import { fieldsOfJson, modelField, textField } from "../media/fields.ts";
 
 export interface SpeechRequest {
   readonly model: string;
-  /** The client asked for events instead of audio; they pass like any other bytes. */
+  /** The client asked for events instead of audio. */
   readonly events: boolean;
   readonly body: JsonBody;
 }

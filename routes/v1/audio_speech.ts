@@ -1,14 +1,31 @@
 /** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
+import { isLate } from "../../core/call/early_stream.ts";
+import type { MediaWork } from "../../core/media/exchange.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { speechWork } from "../../core/speech/attempt.ts";
+import { type SpeechResult, speechWork } from "../../core/speech/attempt.ts";
 import { readSpeechRequest } from "../../core/speech/request.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "./incoming.ts";
-import { beginMediaCall, failedCall, tryRoutes } from "./media_call.ts";
+import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "./media_call.ts";
 import { startCall } from "./media_settlement.ts";
-import { relayedBody } from "./relayed_body.ts";
+import { deliverSpeech, deliverSpeechEarly, type FoundSpeech } from "./speech_delivery.ts";
+
+/**
+ * Tries the routes.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when none gave any speech; the call is settled then
+ */
+async function find(
+  call: MediaCall,
+  work: MediaWork<SpeechResult>,
+  statusSent: () => number | undefined,
+): Promise<FoundSpeech> {
+  const found = await tryRoutes(call, work);
+  if (!found.ok) throw await failedCall(call, found, statusSent());
+  return found;
+}
 
 /**
  * Serves one speech call. Audio that breaks off upstream is free, since half a file is no speech; a client that leaves
@@ -23,7 +40,6 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
   const request = readSpeechRequest(body);
   const chosen = chooseModel(gateway.config.catalog, request.model, "speech", principal);
   const price = applyPrice(chosen.model.price);
-  const priceMicroVnd = costOfUnits(price, 1);
   const call = await beginMediaCall(gateway, {
     incoming,
     principal,
@@ -32,31 +48,18 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     operation: "speech",
     stream: request.events,
     price,
-    worstCaseMicroVnd: priceMicroVnd,
+    worstCaseMicroVnd: costOfUnits(price, 1),
     dropped: [],
     start,
   });
   try {
-    const found = await tryRoutes(call, speechWork(request));
-    if (!found.ok) throw await failedCall(call, found);
-    call.settlement.firstOutput();
-    const { route, attempts, result: started } = found;
-    const stream = relayedBody({
-      ...started,
-      control: call.control,
-      onEnd: async (outcome) => {
-        const charged = outcome === "broken"
-          ? { units: 0, priceMicroVnd: 0n }
-          : { units: 1, priceMicroVnd };
-        await call.settlement.settle({ outcome, status: 200, ...charged, route, attempts });
-      },
-    });
-    const cost: [string, string][] = request.events
-      ? []
-      : [["x-gateway-cost-vnd", formatVnd(priceMicroVnd)]];
-    return new Response(stream, {
-      headers: [["content-type", started.contentType], ...call.headers, ...cost],
-    });
+    let statusSent: number | undefined;
+    const finding = find(call, speechWork(request, incoming.requestId), () => statusSent);
+    if (request.events && await isLate(gateway.deadlines, finding)) {
+      statusSent = 200;
+      return deliverSpeechEarly(call, finding);
+    }
+    return deliverSpeech(call, await finding);
   } catch (error) {
     call.settlement.abandon();
     throw error;

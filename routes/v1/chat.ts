@@ -18,6 +18,7 @@ import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
+import { refusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
@@ -65,7 +66,21 @@ export async function serveChat(
     hostedTools: hostedTools.length,
   });
   const worstCase = worstCaseCost(price, { inputTokens, outputTokens });
-  const reservation = await reserve(gateway.teller, principal, worstCase);
+  const call: ChatCall = {
+    request,
+    body,
+    model,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(startedAtMs / 1000),
+    clientHeader: (name) => headers.get(name) ?? undefined,
+    strict: headers.get("x-gateway-strict") === "true",
+  };
+  let reservation;
+  try {
+    reservation = await reserve(gateway.teller, principal, worstCase);
+  } catch (unpaid) {
+    throw wrongInItself(gateway, call, unpaid) ?? unpaid;
+  }
   const control = gateway.calls.begin();
   let stopWatching: (() => void) | undefined;
   const settlement = new ChatSettlement(gateway, {
@@ -91,15 +106,6 @@ export async function serveChat(
     },
   });
   try {
-    const call: ChatCall = {
-      request,
-      body,
-      model,
-      requestId: incoming.requestId,
-      nowSeconds: Math.floor(startedAtMs / 1000),
-      clientHeader: (name) => headers.get(name) ?? undefined,
-      strict: headers.get("x-gateway-strict") === "true",
-    };
     // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
     // Asking for the signal makes the server watch the connection, which costs as much as parsing the body: it is done
     // while the provider works.
@@ -112,6 +118,19 @@ export async function serveChat(
     settlement.abandon();
     throw error;
   }
+}
+
+/** Why a request that cannot be paid would not have gone out with all the money there is. */
+function wrongInItself(
+  { router, config: { catalog } }: Gateway,
+  call: ChatCall,
+  unpaid: unknown,
+): GatewayError | undefined {
+  if (!(unpaid instanceof GatewayError) || unpaid.status !== 402) return undefined;
+  const { style, stream } = call.request;
+  const operation = stream ? "chat_stream" : "chat";
+  const candidates = router.candidates(call.model, { style, operation });
+  return refusalUnasked(call, candidates, ({ provider }) => catalog.providers[provider]);
 }
 
 /** Stops the call when the client leaves. Returns how to stop watching. */

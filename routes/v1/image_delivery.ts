@@ -5,7 +5,7 @@ import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_
 import { GatewayError } from "../../core/errors.ts";
 import type { ImageResult } from "../../core/images/attempt.ts";
 import { chargeForImages } from "../../core/images/charge.ts";
-import { imageErrorEvent } from "../../core/images/stream.ts";
+import { mediaErrorEvent } from "../../core/media/events.ts";
 import type { MediaExchange } from "../../core/media/exchange.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
@@ -89,7 +89,7 @@ export function deliverImagesEarly(
   const { gateway, control, settlement, headers } = call;
   const failed = (error: GatewayError): Arrival => ({
     kind: "error",
-    bytes: imageErrorEvent(error, settlement.input.requestId),
+    bytes: mediaErrorEvent(error, settlement.input.requestId),
   });
   const arrival = finding.then(
     (found): Arrival => {

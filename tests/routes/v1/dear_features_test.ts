@@ -198,3 +198,26 @@ Deno.test("counting is no harder than before: the same request has its tokens co
     assert(JSON.parse(text).input_tokens > 0);
   }
 });
+
+Deno.test("who cannot pay learns first what is wrong with the request, and only then of the money", async () => {
+  await using gateway = await open();
+  const { key, accountId } = await gateway.customer(0);
+  for (const style of styles) {
+    const post = (model: string, more: object, headers = {}) =>
+      ask(gateway, key, paths[style], { ...plain(style, model), ...more }, headers);
+    const refused = await post("thrifty", search[style]);
+    assertEquals(refused.status, 400, refused.text);
+    assert(/web_search_options|tools\.0/.test(refused.text), refused.text);
+    assertEquals((await post("thrifty", {})).status, 402);
+    assertEquals((await post("generous", search[style])).status, 402);
+    assertEquals((await post("both", search[style])).status, 402, "its second route would do");
+    assertEquals((await post("thrifty", { stream: true, ...search[style] })).status, 400);
+  }
+  const strict = await ask(gateway, key, paths.messages, {
+    ...plain("messages", "converted"),
+    top_k: 4,
+  }, { "x-gateway-strict": "true" });
+  assertEquals(strict.status, 400, strict.text);
+  assert(strict.text.includes("top_k"), strict.text);
+  assertEquals(await receiptsOf(gateway, accountId), []);
+});

@@ -1,5 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Deadlines } from "../../../../core/deadlines.ts";
+import { limits } from "../../../../core/limits.ts";
 import { chimeMp3Base64 } from "../../../../core/upstream/sandbox/assets/chime_mp3.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";
 
 const audio = new Uint8Array(70_000).map((_, i) => (i * 7) % 256);
@@ -167,17 +170,143 @@ Deno.test("what is wrong with a request is told by field; the wallet is untouche
   assertEquals(await world.balanceVnd(), 1_000_000);
 });
 
-Deno.test("events instead of audio pass like any other bytes, without a cost header", async () => {
-  const events =
-    'data: {"type":"speech.audio.delta","audio":"AA=="}\n\ndata: {"type":"speech.audio.done"}\n\n';
-  await using provider = mockProvider(() => audioResponse("text/event-stream", events));
+const delta = 'data: {"type":"speech.audio.delta","audio":"AA=="}\n\n';
+const done = 'data: {"type":"speech.audio.done","usage":{"total_tokens":7}}\n\n';
+const asEvents = { ...request, stream_format: "sse" };
+const eventStream = (body: BodyInit) => audioResponse("text/event-stream", body);
+
+Deno.test("events instead of audio pass as they came, without a cost header", async () => {
+  await using provider = mockProvider(() => eventStream(delta + delta + done));
   await using world = await openMediaWorld({
     providers: { p1: provider.port },
     models: models("p1"),
   });
-  const response = await world.post("/v1/audio/speech", { ...request, stream_format: "sse" });
-  assertEquals(await response.text(), events);
-  assertEquals(response.headers.get("content-type"), "text/event-stream");
+  const response = await world.post("/v1/audio/speech", asEvents);
+  assertEquals(await response.text(), delta + delta + done);
+  assertEquals(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
   assertEquals(response.headers.get("x-gateway-cost-vnd"), null);
   assertEquals(await world.balanceVnd(), 1_000_000 - 1_350);
+  const receipt = await world.receiptOf(response);
+  assertEquals([receipt?.stream, receipt?.units, receipt?.outcome], [true, 1, "completed"]);
+});
+
+Deno.test("events: an error before any speech moves on, one after it is told and free, as is a cut", async () => {
+  const failure = 'data: {"type":"error","error":{"message":"no voice today"}}\n\n';
+  const answers = [failure, "", ": hello\n\n", delta + failure];
+  await using first = mockProvider(() => {
+    const next = answers.shift();
+    return eventStream(next ?? brokenAfter(0));
+  });
+  await using second = mockProvider(() => eventStream(delta + done));
+  const providers = { p1: first.port, p2: second.port };
+  await using world = await openMediaWorld({ providers, models: models("p1", "p2") });
+  for (let moved = 1; moved <= 3; moved++) {
+    const response = await world.post("/v1/audio/speech", asEvents);
+    assertEquals(await response.text(), delta + done);
+    assertEquals([second.seen.length, await world.balanceVnd()], [moved, 1_000_000 - moved * 1350]);
+  }
+  // In one piece with its first audio the error is still in time.
+  const late = await world.post("/v1/audio/speech", asEvents);
+  assertEquals(await late.text(), delta + done);
+  assertEquals(world.gateway.calls.count, 0);
+});
+
+Deno.test("events that break off after some speech end with an error, and are free", async () => {
+  const parts = [delta];
+  const cut = () =>
+    new ReadableStream<Uint8Array<ArrayBuffer>>({
+      async pull(controller) {
+        const part = parts.shift();
+        if (part !== undefined) return controller.enqueue(new TextEncoder().encode(part));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        controller.error(new Error("cut"));
+      },
+    }, { highWaterMark: 0 });
+  await using provider = mockProvider(() => eventStream(cut()));
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("p1"),
+  });
+  const response = await world.post("/v1/audio/speech", asEvents);
+  assert((await response.text()).startsWith(`${delta}event: error\ndata: `));
+  const receipt = await world.receiptOf(response);
+  assertEquals([receipt?.outcome, receipt?.costMicroVnd], ["broken", 0n]);
+});
+
+/** The audio that a client hears in events. */
+function heard(text: string): Uint8Array {
+  const events = text.split("\n\n").filter((event) => event !== "")
+    .map((event) => JSON.parse(event.replace(/^data: /, "")));
+  assertEquals(events.pop(), { type: "speech.audio.done" });
+  const pieces = events.map(({ type, audio }) => {
+    assertEquals(type, "speech.audio.delta");
+    return [...Uint8Array.fromBase64(audio)];
+  });
+  return Uint8Array.from(pieces.flat());
+}
+
+Deno.test("a provider that ignores the wish for events has its audio passed on as events", async () => {
+  await using provider = mockProvider(() => audioResponse());
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("p1"),
+  });
+  const response = await world.post("/v1/audio/speech", asEvents);
+  assertEquals(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
+  assertEquals(heard(await response.text()), audio);
+  assertEquals(await world.balanceVnd(), 1_000_000 - 1_350);
+});
+
+Deno.test("after 15 s without speech a client that waits for events has a sign of life", async () => {
+  const time = new ManualTime();
+  let reached = Promise.withResolvers<void>();
+  let release = Promise.withResolvers<Response>();
+  await using provider = mockProvider(() => {
+    reached.resolve();
+    return release.promise;
+  });
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("p1"),
+    deadlines: new Deadlines({ clock: time, timer: time }),
+  });
+  const post = async (body: Record<string, unknown>) => {
+    reached = Promise.withResolvers();
+    release = Promise.withResolvers();
+    const answer = world.post("/v1/audio/speech", { ...body, note: "long ".repeat(20_000) });
+    await reached.promise;
+    time.advance(limits.keepAliveMs + 100);
+    return { answer };
+  };
+  const sign = ": keep-alive\n\n";
+  const { bodies } = world.gateway;
+
+  const events = await (await post(asEvents)).answer;
+  assertEquals(events.headers.get("x-gateway-model"), "speech-t");
+  assert(bodies.held > 100_000, "the next route needs the request");
+  release.resolve(eventStream(delta + done));
+  assertEquals(await events.text(), sign + delta + done);
+  assertEquals([await world.balanceVnd(), bodies.held], [1_000_000 - 1_350, 0]);
+
+  const plain = await (await post(asEvents)).answer;
+  release.resolve(audioResponse());
+  assertEquals(heard((await plain.text()).replace(sign, "")), audio);
+  assertEquals(await world.balanceVnd(), 1_000_000 - 2 * 1_350);
+
+  const failed = await (await post(asEvents)).answer;
+  release.resolve(new Response("x", { status: 500 }));
+  assert((await failed.text()).startsWith(`${sign}event: error\ndata: `));
+  const receipt = await world.receiptOf(failed);
+  assertEquals([receipt?.status, receipt?.outcome, receipt?.units], [200, "failed", 0]);
+
+  const left = await (await post(asEvents)).answer;
+  await left.body?.cancel();
+  assertEquals((await world.receiptOf(left))?.outcome, "client_gone");
+  release.resolve(audioResponse());
+
+  const whole = await post(request);
+  release.resolve(new Response("x", { status: 500 }));
+  assertEquals((await errorOf(await whole.answer)).status, 502, "audio: the status stays true");
+  assertEquals(await world.balanceVnd(), 1_000_000 - 2 * 1_350);
+  assertEquals([world.gateway.calls.count, bodies.held], [0, 0]);
 });

@@ -1,0 +1,42 @@
+/** Events of media streams: what pictures and speech have in common. */
+import { errorBody, type GatewayError } from "../errors.ts";
+import type { SseFrame } from "../sse/frame.ts";
+import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
+
+const typeKey = jsonKey("type");
+const errorKey = jsonKey("error");
+
+/** How a stream of media tells an error. */
+export function mediaErrorEvent(error: GatewayError, requestId: string): Uint8Array {
+  const data = JSON.stringify(errorBody(error, "chat", requestId));
+  return new TextEncoder().encode(`event: error\ndata: ${data}\n\n`);
+}
+
+/** Reads the few members of an event that say what it is; what it holds may be a whole picture, and is stepped over. */
+export class MediaEventReader {
+  readonly #cursor = new JsonCursor();
+
+  /** @throws {JsonScanError} when the data is no JSON */
+  typeOf(frame: SseFrame): string {
+    if (frame.event !== "") return frame.event;
+    const type = this.#member(frame, typeKey);
+    return typeof type === "string" ? type : "";
+  }
+
+  /** @throws {JsonScanError} when the data is no JSON */
+  hasError(frame: SseFrame): boolean {
+    const error = this.#member(frame, errorKey);
+    return error !== undefined && error !== null;
+  }
+
+  #member(frame: SseFrame, key: Uint8Array): unknown {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) return undefined;
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(key)) return cursor.takeValue();
+      cursor.skip();
+    }
+    return undefined;
+  }
+}

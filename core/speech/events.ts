@@ -1,0 +1,69 @@
+/** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the wish. */
+import { BytePipe } from "../dialects/byte_pipe.ts";
+import type { StreamPipe } from "../dialects/contract.ts";
+import { readProviderError } from "../dialects/provider_error.ts";
+import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
+import type { GatewayError } from "../errors.ts";
+import { mediaErrorEvent, MediaEventReader } from "../media/events.ts";
+import type { SseFrame } from "../sse/frame.ts";
+
+const encoder = new TextEncoder();
+const nothing = new Uint8Array(0);
+
+class SpeechMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly cut = { start: 0, end: 0 };
+  readonly replacement = nothing;
+  readonly #events = new MediaEventReader();
+
+  read(frame: SseFrame): FrameFate {
+    if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
+    const type = this.#events.typeOf(frame);
+    if (type === "error" || this.#events.hasError(frame)) {
+      this.reading.state = "error";
+      this.reading.error = readProviderError(JSON.parse(frame.data));
+      return "drop";
+    }
+    if (type === "speech.audio.done") {
+      this.reading.state = "completed";
+      return "last";
+    }
+    this.reading.sawOutput = true;
+    return "pass";
+  }
+}
+
+/** A pipe for a stream of `speech.audio.*` events. One that ends cleanly after some audio has finished too. */
+export function createSpeechPipe(requestId: string): StreamPipe {
+  const meter = new SpeechMeter();
+  return new BytePipe(meter, {
+    errorEvent: (error) => mediaErrorEvent(error, requestId),
+    missingEnd: () => meter.reading.sawOutput ? nothing : undefined,
+  });
+}
+
+/** Makes the events that the client waits for out of plain audio. */
+export class AudioAsEvents implements StreamPipe {
+  readonly reading = newStreamReading();
+  readonly #requestId: string;
+
+  constructor(requestId: string) {
+    this.#requestId = requestId;
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (bytes.length === 0) return nothing;
+    this.reading.sawOutput = true;
+    const data = `{"type":"speech.audio.delta","audio":"${bytes.toBase64()}"}`;
+    return encoder.encode(`data: ${data}\n\n`);
+  }
+
+  end(): Uint8Array {
+    this.reading.state = "completed";
+    return encoder.encode('data: {"type":"speech.audio.done"}\n\n');
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    return mediaErrorEvent(error, this.#requestId);
+  }
+}

@@ -1,0 +1,101 @@
+/** From what the attempts found to what the client of a speech call gets; settled before its last byte. */
+import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
+import { type Arrival, earlyStream } from "../../core/call/early_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { mediaErrorEvent } from "../../core/media/events.ts";
+import type { MediaExchange } from "../../core/media/exchange.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { costOfUnits } from "../../core/money/price.ts";
+import type { Outcome } from "../../core/receipt.ts";
+import { idleMs } from "../../core/routing/patience.ts";
+import type { SpeechResult } from "../../core/speech/attempt.ts";
+import type { MediaCall } from "./media_call.ts";
+import { relayedBody } from "./relayed_body.ts";
+import { streamOf } from "./response_headers.ts";
+
+const keepAlive = new TextEncoder().encode(": keep-alive\n\n");
+
+export type FoundSpeech = Extract<
+  AttemptLoopResult<MediaExchange, SpeechResult>,
+  { readonly ok: true }
+>;
+type Events = Extract<SpeechResult, { readonly kind: "events" }>;
+type Audio = Extract<SpeechResult, { readonly kind: "audio" }>;
+
+/** Half a file is no speech; a client that leaves pays, since the provider made it all. */
+const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "client_gone"]);
+
+async function settleSpeech(
+  { settlement, input }: MediaCall,
+  { route, attempts }: FoundSpeech,
+  outcome: Outcome,
+): Promise<void> {
+  const units = chargedOutcomes.has(outcome) ? 1 : 0;
+  const priceMicroVnd = costOfUnits(input.price, units);
+  await settlement.settle({ outcome, status: 200, units, priceMicroVnd, route, attempts });
+}
+
+function meteredInput(call: MediaCall, found: FoundSpeech, { started }: Events) {
+  const { gateway, control, settlement } = call;
+  return {
+    started,
+    keepAlive,
+    deadlines: gateway.deadlines,
+    control,
+    idleMs: idleMs(gateway.config.catalog, found.route),
+    settle: (outcome) => settleSpeech(call, found, outcome),
+    onBug: settlement.onBug,
+  } satisfies MeteredStreamInput;
+}
+
+function deliverAudio(call: MediaCall, found: FoundSpeech, audio: Audio): Response {
+  const body = relayedBody({
+    ...audio,
+    control: call.control,
+    onEnd: (outcome) => settleSpeech(call, found, outcome),
+  });
+  const cost = formatVnd(costOfUnits(call.input.price, 1));
+  return new Response(body, {
+    headers: [
+      ["content-type", audio.contentType],
+      ...call.headers,
+      ["x-gateway-cost-vnd", cost],
+    ],
+  });
+}
+
+/** What a route gave, in time. */
+export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
+  call.settlement.firstOutput();
+  const { result } = found;
+  if (result.kind === "audio") return deliverAudio(call, found, result);
+  return streamOf(meteredStream(meteredInput(call, found, result)), call.headers);
+}
+
+/** A stream that begins before there is any speech; see `deliverEarly` of chat. */
+export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech>): Response {
+  const { gateway, control, settlement, headers } = call;
+  const failed = (error: GatewayError): Arrival => ({
+    kind: "error",
+    bytes: mediaErrorEvent(error, settlement.input.requestId),
+  });
+  const arrival = finding.then(
+    (found): Arrival => {
+      settlement.firstOutput();
+      if (found.result.kind === "events") {
+        return { kind: "stream", input: meteredInput(call, found, found.result) };
+      }
+      settlement.abandon();
+      return failed(new GatewayError("internal_error", "A stream was asked for"));
+    },
+    (failure): Arrival => {
+      settlement.abandon(); // does nothing where the failure was settled
+      if (!(failure instanceof GatewayError)) throw failure;
+      return failed(failure);
+    },
+  );
+  call.input.incoming.held?.keepUntil(finding);
+  const { deadlines } = gateway;
+  return streamOf(earlyStream({ arrival, keepAlive, deadlines, control }), headers);
+}
