@@ -14,6 +14,22 @@ export function formatCount(count: number | bigint, locale: Locale): string {
   return formatDecimal(count.toString(), locale);
 }
 
+/**
+ * A count with its English noun. Vietnamese nouns have one form.
+ *
+ * @param count as {@linkcode formatCount} wrote it
+ *
+ * @example
+ * ```ts
+ * import { englishCount } from "./format.ts";
+ * if (englishCount("1", "route", "routes") !== "1 route") throw new Error("many of one");
+ * if (englishCount("1,000", "route", "routes") !== "1,000 routes") throw new Error("one of many");
+ * ```
+ */
+export function englishCount(count: string, one: string, many: string): string {
+  return `${count} ${count === "1" ? one : many}`;
+}
+
 /** `1.2 s` from a second up, `340 ms` below. */
 export function formatDuration(ms: number, locale: Locale): string {
   if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;

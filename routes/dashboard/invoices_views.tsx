@@ -125,7 +125,7 @@ export function Requests({ invoices, locale }: { invoices: readonly Invoice[]; l
           ),
         },
         { head: t.code, cell: basisText },
-        buyer,
+        { ...buyer, wideOnly: true },
         total,
         state,
       ]}

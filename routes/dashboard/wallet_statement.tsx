@@ -3,7 +3,7 @@ import { csvFile } from "../../core/topup/csv.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { vietnamDateTime } from "../../core/vietnam_time.ts";
 import type { Statement, StatementLine } from "../../kv/statement.ts";
-import { Empty, Money, Notice, TableFrame } from "./components/mod.ts";
+import { Empty, Money, Notice, TableFrame, Time } from "./components/mod.ts";
 import { formatCount } from "./format.ts";
 import type { Locale } from "./i18n.ts";
 import { walletTexts } from "./wallet_texts.ts";
@@ -36,7 +36,7 @@ export function StatementTable({ statement, locale }: { statement: Statement; lo
           <thead>
             <tr>
               <th scope="col">{t.day}</th>
-              <th scope="col">{t.kind}</th>
+              <th scope="col" class="wide-only">{t.kind}</th>
               <th scope="col">{t.detail}</th>
               <th scope="col" class="number">{t.change}</th>
               <th scope="col" class="number">{t.after}</th>
@@ -51,8 +51,10 @@ export function StatementTable({ statement, locale }: { statement: Statement; lo
             />
             {statement.lines.toReversed().map((line) => (
               <tr>
-                <td class="nowrap">{line.day}</td>
-                <td>{t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"]}</td>
+                <DayCell day={line.day} locale={locale} />
+                <td class="wide-only">
+                  {t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"]}
+                </td>
                 <td>{detailOf(line, locale)}</td>
                 <td class="number">
                   <Money microVnd={changeOf(line)} locale={locale} />
@@ -75,6 +77,15 @@ export function StatementTable({ statement, locale }: { statement: Statement; lo
   );
 }
 
+/** A day in Vietnam, which is where its sums begin and end. */
+function DayCell({ day, locale }: { day: string; locale: Locale }) {
+  return (
+    <td class="nowrap">
+      <Time atMs={Date.parse(`${day}T00:00:00+07:00`)} locale={locale} dateOnly />
+    </td>
+  );
+}
+
 function EdgeRow({ day, name, microVnd, locale }: {
   day: string;
   name: string;
@@ -83,8 +94,10 @@ function EdgeRow({ day, name, microVnd, locale }: {
 }) {
   return (
     <tr>
-      <td class="nowrap">{day}</td>
-      <th scope="row" colspan={3}>{name}</th>
+      <DayCell day={day} locale={locale} />
+      <th scope="row">{name}</th>
+      <td class="wide-only"></td>
+      <td></td>
       <td class="number">
         <strong>
           <Money microVnd={microVnd} locale={locale} />

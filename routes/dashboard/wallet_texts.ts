@@ -1,5 +1,6 @@
 /** Words of the wallet pages. */
 import type { LedgerKind } from "../../kv/ledger.ts";
+import { englishCount } from "./format.ts";
 import { defineTexts } from "./i18n.ts";
 
 type Kinds = Readonly<Record<LedgerKind | "usage", string>>;
@@ -93,7 +94,7 @@ export const walletTexts = defineTexts({
     after: "Balance",
     opening: "Opening balance",
     closing: "Closing balance",
-    callsOf: (count: string) => `${count} calls`,
+    callsOf: (count: string) => englishCount(count, "call", "calls"),
     noMoves: "No movements in this period",
     noMovesText: "Choose another period.",
     moving: "Calls are running right now: the balance and the last lines may differ for a moment.",

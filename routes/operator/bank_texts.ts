@@ -1,5 +1,6 @@
 /** Words of the pages about bank notices. */
 import type { BankEventState, ReviewReason } from "../../kv/bank_events.ts";
+import { englishCount } from "../dashboard/format.ts";
 import { defineTexts } from "../dashboard/i18n.ts";
 
 const reasonsEn: Readonly<Record<ReviewReason, string>> = {
@@ -99,11 +100,14 @@ export const bankTexts = defineTexts({
     unreadable: "Notices that could not be read",
     unreadableText:
       "They were genuine, but their form was not understood, or they contradict one of the same id. Each may stand for money: compare it with the statement, credit by hand what is missing, then set it aside.",
-    unreadableCount: (count: string) => `${count} notices could not be read.`,
+    unreadableCount: (count: string) =>
+      `${englishCount(count, "notice", "notices")} could not be read.`,
     noUnreadable: "All notices could be read.",
-    moreUnreadable: (count: string) => `${count} more follow when these are set aside.`,
+    moreUnreadable: (count: string) => `${count} more will follow when these are set aside.`,
     stillUnreadable: (count: string) =>
-      `${count} notices could not be read: the sums here know nothing of them.`,
+      `${
+        englishCount(count, "notice", "notices")
+      } could not be read: the sums here know nothing of that.`,
     bankLead: "The journal of everything the bank told us, and second sources.",
     journal: "Journal",
     import: "Import a statement",
@@ -123,7 +127,7 @@ export const bankTexts = defineTexts({
     checkText: "Reads everything and proves that every movement is accounted for once.",
     checkButton: "Check now",
     checked: "Everything agrees.",
-    found: (count: number) => `${count} problems`,
+    found: (count: number) => englishCount(String(count), "problem", "problems"),
     totals: {
       received: "Received",
       credited: "Credited",

@@ -1,31 +1,42 @@
 /** Words of the overview and of the page about routes and maintenance. */
+import { englishCount } from "../dashboard/format.ts";
 import { defineTexts } from "../dashboard/i18n.ts";
 
 export const serviceTexts = defineTexts({
   en: {
     liability: "Owed to customers",
-    liabilityNote: (count: string) => `in ${count} wallets`,
+    liabilityNote: (count: string) => `in ${englishCount(count, "wallet", "wallets")}`,
     revenueToday: "Revenue today",
     revenueMonth: "Revenue, 30 days",
     creditedMonth: "Topped up, 30 days",
     partial: "The store holds more than the overview reads: these sums are too low.",
     todo: "To do",
-    reviews: (count: string) => `${count} bank notices wait for a decision`,
-    unreadable: (count: string) => `${count} bank notices could not be read`,
-    unmatched: (count: string) => `${count} bank notices could not be matched for five minutes`,
-    approvals: (count: string) => `${count} acts wait for a second operator`,
-    invoices: (count: string) => `${count} invoice requests wait`,
-    routesDown: (count: string) => `${count} routes are out of service`,
+    reviews: (count: string) =>
+      `${englishCount(count, "bank notice waits", "bank notices wait")} for a decision`,
+    unreadable: (count: string) =>
+      `${englishCount(count, "bank notice", "bank notices")} could not be read`,
+    unmatched: (count: string) =>
+      `${englishCount(count, "bank notice", "bank notices")} could not be matched for five minutes`,
+    approvals: (count: string) =>
+      `${englishCount(count, "act waits", "acts wait")} for a second operator`,
+    invoices: (count: string) =>
+      englishCount(count, "invoice request waits", "invoice requests wait"),
+    routesDown: (count: string) =>
+      `${englishCount(count, "route is", "routes are")} out of service`,
     nothing: "Nothing waits for you.",
     verify: "Proof of the ledger",
     verifyText:
       "Reads the whole store and proves that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree.",
     verifyButton: "Prove now",
     proven: (accounts: string, receipts: string) =>
-      `Proven: ${accounts} accounts, ${receipts} receipts.`,
-    problems: (count: string) => `${count} problems`,
+      `Proven: ${englishCount(accounts, "account", "accounts")}, ${
+        englishCount(receipts, "receipt", "receipts")
+      }.`,
+    problems: (count: string) => englishCount(count, "problem", "problems"),
     moving: (count: string) =>
-      `${count} accounts were in use all the time: nothing is proven for them.`,
+      `${
+        englishCount(count, "account was", "accounts were")
+      } in use all the time: nothing is proven there.`,
     maintenance: "Maintenance",
     maintenanceOn: (since: string) => `On since ${since}. Every API call is answered with 503.`,
     maintenanceOff: "Off. The service answers calls.",
