@@ -7,24 +7,22 @@ import {
   type WholeAnswer,
 } from "../../core/call/attempt.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
+import { chatBounds } from "../../core/call/chat_bounds.ts";
 import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import {
   type ChatCall,
   type ChatExchange,
   startChatExchange,
 } from "../../core/call/chat_exchange.ts";
-import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
 import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
-import { inputTokensBound } from "../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
 import { refusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
-import { applyPrice, worstCaseCost } from "../../core/money/price.ts";
+import { applyPrice } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
-import { estimateOutputTokens, roughInputTokens } from "../../core/tokens/rough_estimate.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
@@ -56,16 +54,7 @@ export async function serveChat(
   refuseUnseenImages(model, body.value);
   refuseFreeChoices(model, request, body.value);
   const price = applyPrice(model.price);
-  const outputTokens = Math.min(request.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens) *
-    request.choices;
-  const hostedTools = hostedToolsAskedFor({ style, body: body.value });
-  const inputTokens = inputTokensBound({
-    body: body.value,
-    bodyBytes: bytes.length,
-    contextWindow: model.contextWindow,
-    hostedTools: hostedTools.length,
-  });
-  const worstCase = worstCaseCost(price, { inputTokens, outputTokens });
+  const bounds = chatBounds(request, body, model, price);
   const call: ChatCall = {
     request,
     body,
@@ -77,7 +66,7 @@ export async function serveChat(
   };
   let reservation;
   try {
-    reservation = await reserve(gateway.teller, principal, worstCase);
+    reservation = await reserve(gateway.teller, principal, bounds.costMicroVnd);
   } catch (unpaid) {
     throw wrongInItself(gateway, call, unpaid) ?? unpaid;
   }
@@ -90,12 +79,7 @@ export async function serveChat(
     mappedFrom,
     request,
     price,
-    // A picture is not billed by its base64. Counted now: a stream must not keep its prompt in memory for this.
-    estimatedInputTokens: body.mentionsBase64
-      ? roughInputTokens(body.value)
-      : estimateOutputTokens(bytes.length),
-    reservedOutputTokens: outputTokens,
-    hostedTools,
+    bounds,
     reservation,
     startedAtMs,
     startedMonotonicMs,

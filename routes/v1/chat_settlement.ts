@@ -1,9 +1,9 @@
 /** The end of a chat call: priced by the outcome table, debited and written down exactly once. */
+import type { ChatBounds } from "../../core/call/chat_bounds.ts";
 import type { ChatRequest } from "../../core/call/chat_request.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import type { RequestId } from "../../core/ids.ts";
-import type { DearFeature } from "../../core/dialects/dear/features.ts";
 import { type Charge, chargeForChat } from "../../core/money/outcome.ts";
 import { tokenBounds } from "../../core/money/token_bounds.ts";
 import type { ReportedUsage } from "../../core/money/token_usage.ts";
@@ -21,12 +21,7 @@ export interface ChatSettlementInput {
   readonly mappedFrom: string | undefined;
   readonly request: ChatRequest;
   readonly price: AppliedPrice;
-  /** Our own count of the prompt, for a provider that reports none. */
-  readonly estimatedInputTokens: number;
-  /** Output tokens that were reserved, those of all answers. */
-  readonly reservedOutputTokens: number;
-  /** Tools of the provider that were asked for; where the route allows one, the call may read its prompt often. */
-  readonly hostedTools: readonly DearFeature[];
+  readonly bounds: ChatBounds;
   readonly reservation: Reservation;
   readonly startedAtMs: number;
   readonly startedMonotonicMs: number;
@@ -117,14 +112,16 @@ export class ChatSettlement {
   }
 
   #price(end: CallEnd): Charge {
-    const { model, request, price, estimatedInputTokens, reservedOutputTokens } = this.#input;
+    const { model, request, price } = this.#input;
+    const { estimatedInputTokens, outputTokens, hostedTools } = this.#input.bounds;
     const bounds = tokenBounds({
       contextWindow: model.contextWindow,
       maxOutputTokens: model.maxOutputTokens,
       choices: request.choices,
-      reservedOutputTokens,
+      reservedOutputTokens: outputTokens,
       estimatedInputTokens,
-      hostedTools: this.#input.hostedTools.some((tool) => end.route?.allow.has(tool) === true),
+      // Where the route allows one, the call may read its prompt often.
+      hostedTools: hostedTools.some((tool) => end.route?.allow.has(tool) === true),
     });
     const { reading } = end;
     const outputBytes = reading?.outputBytes ?? 0;

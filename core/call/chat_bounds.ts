@@ -1,0 +1,50 @@
+/** What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked. */
+import type { Model } from "../catalog/catalog.ts";
+import type { DearFeature } from "../dialects/dear/features.ts";
+import { worstCaseCost } from "../money/price.ts";
+import type { AppliedPrice } from "../receipt.ts";
+import { estimateOutputTokens, roughInputTokens } from "../tokens/rough_estimate.ts";
+import type { ChatRequest } from "./chat_request.ts";
+import { hostedToolsAskedFor } from "./dear_features.ts";
+import { inputTokensBound } from "./input_bound.ts";
+import type { JsonBody } from "./json_body.ts";
+
+export interface ChatBounds {
+  /** Output tokens of all answers together. */
+  readonly outputTokens: number;
+  /** Our own count of the prompt, for a provider that reports none. A bound it is not. */
+  readonly estimatedInputTokens: number;
+  /** Tools of the provider that are asked for: they may bring more into the prompt than is in the request. */
+  readonly hostedTools: readonly DearFeature[];
+  /** The most that the call can cost: what is reserved for it. */
+  readonly costMicroVnd: bigint;
+}
+
+/** Everything that needs the prompt is counted here: a stream must not keep it in memory for its settlement. */
+export function chatBounds(
+  request: ChatRequest,
+  body: JsonBody,
+  model: Model,
+  price: AppliedPrice,
+): ChatBounds {
+  const { value, bytes } = body;
+  const { maxOutputTokens, contextWindow } = model;
+  const outputTokens = Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) *
+    request.choices;
+  const hostedTools = hostedToolsAskedFor({ style: request.style, body: value });
+  const inputTokens = inputTokensBound({
+    body: value,
+    bodyBytes: bytes.length,
+    contextWindow,
+    hostedTools: hostedTools.length,
+  });
+  return {
+    outputTokens,
+    // A picture is not billed by its base64.
+    estimatedInputTokens: body.mentionsBase64
+      ? roughInputTokens(value)
+      : estimateOutputTokens(bytes.length),
+    hostedTools,
+    costMicroVnd: worstCaseCost(price, { inputTokens, outputTokens }),
+  };
+}
