@@ -150,6 +150,47 @@ Deno.test("a reservation is settled or released once", async () => {
   assertEquals((await w.teller.balance(account)).totalMicroVnd, 90n);
 });
 
+/** A store that writes at once and says so only when `told` resolves. */
+function slowAnswers(kv: Deno.Kv, told: () => Promise<void>): Deno.Kv {
+  return new Proxy(kv, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      if (property !== "atomic") return value.bind(target);
+      return () => {
+        const operation = target.atomic();
+        const commit = operation.commit.bind(operation);
+        operation.commit = async () => {
+          const result = await commit();
+          await told();
+          return result;
+        };
+        return operation;
+      };
+    },
+  });
+}
+
+Deno.test("a balance read while a draw has landed, but is not known yet, misses nothing", async () => {
+  let told = Promise.resolve();
+  using w = await world((kv) => slowAnswers(kv, () => told));
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  const open = await mustReserve(w.teller, account, 10n);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  told = promise;
+  const drawing = reserve(w.teller, account, 500n);
+  await settleDown(w.kv);
+  assert((await readWallet(w.kv, account)).availableMicroVnd < 500n, "the draw has landed");
+  const reading = w.teller.balance(account);
+  // The store answers in order: by now wallet and leases were read, some times over.
+  for (let reads = 0; reads < 10; reads++) await w.kv.get(["nothing"]);
+  resolve();
+  assertEquals((await reading).totalMicroVnd, 1_000n);
+  assert((await drawing).ok);
+  w.teller.release(open);
+});
+
 Deno.test("a request id is charged once, and the reservation of the second try can be released", async () => {
   using w = await world();
   const account = newAccount();
