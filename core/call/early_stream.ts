@@ -3,6 +3,7 @@
  * keep-alives, while routes are still tried behind it. What comes in the end is the stream, or an error event.
  */
 import type { Deadline, Deadlines } from "../deadlines.ts";
+import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { CallControl } from "./call_control.ts";
 import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
@@ -22,6 +23,36 @@ export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): P
 export type Arrival =
   | { readonly kind: "stream"; readonly input: MeteredStreamInput }
   | { readonly kind: "error"; readonly bytes: Uint8Array };
+
+export interface ArrivalHandlers<Found> {
+  /** `undefined` if what was found is no stream, which would be a bug: streams only are waited for like this. */
+  readonly streamOf: (found: Found) => MeteredStreamInput | undefined;
+  readonly errorEvent: (error: GatewayError) => Uint8Array;
+  /** Gives back what is held for the call; does nothing where it was settled. */
+  readonly abandon: () => void;
+}
+
+/** What becomes of the wait for `finding`, which resolves with what was found or rejects with the settled failure. */
+export function arrivalOf<Found>(
+  finding: Promise<Found>,
+  { streamOf, errorEvent, abandon }: ArrivalHandlers<Found>,
+): Promise<Arrival> {
+  return finding.then(
+    (found): Arrival => {
+      const input = streamOf(found);
+      if (input !== undefined) return { kind: "stream", input };
+      abandon();
+      const error = new GatewayError("internal_error", "A stream was asked for");
+      return { kind: "error", bytes: errorEvent(error) };
+    },
+    (failure): Arrival => {
+      abandon();
+      // What is none of our errors is a receipt that could not be written: break off.
+      if (!(failure instanceof GatewayError)) throw failure;
+      return { kind: "error", bytes: errorEvent(failure) };
+    },
+  );
+}
 
 export interface EarlyStreamInput {
   /** Rejects when a receipt could not be written: the connection is broken off then. */

@@ -1,7 +1,6 @@
 /** Streamed images: bytes pass as they came; previews and finished images are counted on the way. */
 import { BytePipe } from "../dialects/byte_pipe.ts";
 import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
-import { readProviderError } from "../dialects/provider_error.ts";
 import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
 import { mediaErrorEvent, MediaEventReader } from "../media/events.ts";
 import type { SseFrame } from "../sse/frame.ts";
@@ -41,9 +40,10 @@ class ImageMeter implements StreamMeter {
   read(frame: SseFrame): FrameFate {
     if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
     const type = this.#events.typeOf(frame);
-    if (type === "error" || this.#events.hasError(frame)) {
+    const error = this.#events.errorOf(frame, type);
+    if (error !== undefined) {
       this.reading.state = "error";
-      this.reading.error = readProviderError(JSON.parse(frame.data));
+      this.reading.error = error;
       return "drop";
     }
     if (type.endsWith(".partial_image")) {

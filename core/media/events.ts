@@ -1,4 +1,5 @@
 /** Events of media streams: what pictures and speech have in common. */
+import { readProviderError } from "../dialects/provider_error.ts";
 import { errorBody, type GatewayError } from "../errors.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
@@ -23,10 +24,15 @@ export class MediaEventReader {
     return typeof type === "string" ? type : "";
   }
 
-  /** @throws {JsonScanError} when the data is no JSON */
-  hasError(frame: SseFrame): boolean {
+  /**
+   * The error that an event tells, if it tells one.
+   *
+   * @throws {JsonScanError | SyntaxError} when the data is no JSON
+   */
+  errorOf(frame: SseFrame, type: string): GatewayError | undefined {
     const error = this.#member(frame, errorKey);
-    return error !== undefined && error !== null;
+    const isError = type === "error" || (error !== undefined && error !== null);
+    return isError ? readProviderError(JSON.parse(frame.data)) : undefined;
   }
 
   #member(frame: SseFrame, key: Uint8Array): unknown {

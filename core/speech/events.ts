@@ -1,7 +1,6 @@
 /** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the wish. */
 import { BytePipe } from "../dialects/byte_pipe.ts";
 import type { StreamPipe } from "../dialects/contract.ts";
-import { readProviderError } from "../dialects/provider_error.ts";
 import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
 import type { GatewayError } from "../errors.ts";
 import { mediaErrorEvent, MediaEventReader } from "../media/events.ts";
@@ -19,9 +18,10 @@ class SpeechMeter implements StreamMeter {
   read(frame: SseFrame): FrameFate {
     if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
     const type = this.#events.typeOf(frame);
-    if (type === "error" || this.#events.hasError(frame)) {
+    const error = this.#events.errorOf(frame, type);
+    if (error !== undefined) {
       this.reading.state = "error";
-      this.reading.error = readProviderError(JSON.parse(frame.data));
+      this.reading.error = error;
       return "drop";
     }
     if (type === "speech.audio.done") {

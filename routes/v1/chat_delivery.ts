@@ -4,11 +4,11 @@ import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
 import type { ChatCall, ChatExchange } from "../../core/call/chat_exchange.ts";
-import { type Arrival, earlyStream } from "../../core/call/early_stream.ts";
+import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { createNativePipe } from "../../core/dialects/native_pipe.ts";
-import { GatewayError } from "../../core/errors.ts";
+import type { GatewayError } from "../../core/errors.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
@@ -126,22 +126,12 @@ function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
  */
 export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Response {
   const { gateway, call, settlement, control } = delivery;
-  const arrival = finding.then(
-    (found): Arrival => {
-      if (found.result.kind === "stream") {
-        return { kind: "stream", input: meteredInput(delivery, found, found.result) };
-      }
-      settlement.abandon();
-      const error = new GatewayError("internal_error", "A stream was asked for");
-      return { kind: "error", bytes: errorEvent(delivery, error) };
-    },
-    (failure): Arrival => {
-      settlement.abandon(); // does nothing where the failure was settled
-      // What is none of our errors is a receipt that could not be written: break off.
-      if (!(failure instanceof GatewayError)) throw failure;
-      return { kind: "error", bytes: errorEvent(delivery, failure) };
-    },
-  );
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) =>
+      found.result.kind === "stream" ? meteredInput(delivery, found, found.result) : undefined,
+    errorEvent: (error) => errorEvent(delivery, error),
+    abandon: () => settlement.abandon(),
+  });
   delivery.held?.keepUntil(finding);
   const stream = earlyStream({
     arrival,

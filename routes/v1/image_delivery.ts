@@ -1,8 +1,7 @@
 /** From what the attempts found to what the client of an image call gets; settled before its last byte. */
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
-import { type Arrival, earlyStream } from "../../core/call/early_stream.ts";
+import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
-import { GatewayError } from "../../core/errors.ts";
 import type { ImageResult } from "../../core/images/attempt.ts";
 import { chargeForImages } from "../../core/images/charge.ts";
 import { mediaErrorEvent } from "../../core/media/events.ts";
@@ -87,25 +86,15 @@ export function deliverImagesEarly(
 ): Response {
   const { call } = delivery;
   const { gateway, control, settlement, headers } = call;
-  const failed = (error: GatewayError): Arrival => ({
-    kind: "error",
-    bytes: mediaErrorEvent(error, settlement.input.requestId),
-  });
-  const arrival = finding.then(
-    (found): Arrival => {
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) => {
       settlement.firstOutput();
-      if (found.result.kind === "stream") {
-        return { kind: "stream", input: meteredInput(delivery, found, found.result) };
-      }
-      settlement.abandon();
-      return failed(new GatewayError("internal_error", "A stream was asked for"));
+      const { result } = found;
+      return result.kind === "stream" ? meteredInput(delivery, found, result) : undefined;
     },
-    (failure): Arrival => {
-      settlement.abandon(); // does nothing where the failure was settled
-      if (!(failure instanceof GatewayError)) throw failure;
-      return failed(failure);
-    },
-  );
+    errorEvent: (error) => mediaErrorEvent(error, settlement.input.requestId),
+    abandon: () => settlement.abandon(),
+  });
   const { deadlines } = gateway;
   call.input.incoming.held?.keepUntil(finding);
   return streamOf(earlyStream({ arrival, keepAlive, deadlines, control }), headers);

@@ -1,8 +1,7 @@
 /** From what the attempts found to what the client of a speech call gets; settled before its last byte. */
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
-import { type Arrival, earlyStream } from "../../core/call/early_stream.ts";
+import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { mediaErrorEvent } from "../../core/media/events.ts";
 import type { MediaExchange } from "../../core/media/exchange.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
@@ -76,25 +75,14 @@ export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
 /** A stream that begins before there is any speech; see `deliverEarly` of chat. */
 export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech>): Response {
   const { gateway, control, settlement, headers } = call;
-  const failed = (error: GatewayError): Arrival => ({
-    kind: "error",
-    bytes: mediaErrorEvent(error, settlement.input.requestId),
-  });
-  const arrival = finding.then(
-    (found): Arrival => {
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) => {
       settlement.firstOutput();
-      if (found.result.kind === "events") {
-        return { kind: "stream", input: meteredInput(call, found, found.result) };
-      }
-      settlement.abandon();
-      return failed(new GatewayError("internal_error", "A stream was asked for"));
+      return found.result.kind === "events" ? meteredInput(call, found, found.result) : undefined;
     },
-    (failure): Arrival => {
-      settlement.abandon(); // does nothing where the failure was settled
-      if (!(failure instanceof GatewayError)) throw failure;
-      return failed(failure);
-    },
-  );
+    errorEvent: (error) => mediaErrorEvent(error, settlement.input.requestId),
+    abandon: () => settlement.abandon(),
+  });
   call.input.incoming.held?.keepUntil(finding);
   const { deadlines } = gateway;
   return streamOf(earlyStream({ arrival, keepAlive, deadlines, control }), headers);
