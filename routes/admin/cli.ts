@@ -102,7 +102,24 @@ export async function runAdmin(
     output.error(`${sent.problem}\n`);
     return 1;
   }
-  const { response } = sent;
+  try {
+    return await tell(command, sent.response, output);
+  } catch {
+    output.error("The answer broke off before its end: what was written is not all of it\n");
+    return 1;
+  }
+}
+
+/**
+ * Writes the answer down and returns the exit code.
+ *
+ * @throws when the server ends before its answer does, or nobody takes what is written
+ */
+async function tell(
+  command: AdminRequest,
+  response: Response,
+  output: CommandOutput,
+): Promise<number> {
   if (command.path === "/export" && response.ok) {
     await response.body?.pipeTo(Deno.stdout.writable, { preventClose: true });
     return 0;
