@@ -7,12 +7,13 @@ export const limits = {
   /** Bodies declared up to this size are read in one go. */
   bodyAtOnceBytes: 1024 * 1024,
   /**
-   * Bodies of requests, and pictures fetched for them, that the process holds at once: 25 of the largest. Their values
-   * and what goes out make that four times as much (measured), so a machine of 4 GB stays alive.
+   * Bodies of requests, and pictures fetched for them, that the process holds at once: 19 of the largest. With their
+   * values, what goes out, and what the engine has not collected yet that is four to seven times as much (measured), so
+   * a machine of 4 GB stays alive.
    */
-  heldBytes: 512 * 1024 * 1024,
+  heldBytes: 384 * 1024 * 1024,
   /** Of these one account may hold so much: its rush must not shut the others out. */
-  heldBytesPerAccount: 256 * 1024 * 1024,
+  heldBytesPerAccount: 192 * 1024 * 1024,
   /** Bodies up to this size are not counted: a connection costs as much. */
   uncountedBodyBytes: 64 * 1024,
   /** When that is taken: a large call has sent its body on, or ended, within seconds. */

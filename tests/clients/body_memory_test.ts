@@ -88,6 +88,7 @@ Deno.test("a rush of large bodies keeps within memory, and small calls are serve
   assert(admitted >= 2 * atOnce, report);
   assert(admitted < 2 * calls, report);
   assert(served > 0, report);
-  // Each is held as bytes, as text and value, and as the body that goes out.
-  assert(Math.max(peak, again) - idle < 5 * atOnce * bodyMegabytes + 200, report);
+  // Each is held as bytes, as text and value, and as the body that goes out; those of the first rush may not be
+  // collected yet when the second comes.
+  assert(Math.max(peak, again) - idle < 9 * atOnce * bodyMegabytes + 200, report);
 });

@@ -1,6 +1,6 @@
 /**
  * Memory of the real process while many clients download and upload. Small by default, so that it can run with the
- * rest; `GATEWAY_MEMORY_TEST=full` runs 200 downloads of 50 MB and 13 uploads of 19 MB.
+ * rest; `GATEWAY_MEMORY_TEST=full` runs 200 downloads of 50 MB and 9 uploads of 19 MB.
  */
 import { assert, assertEquals } from "@std/assert";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
@@ -8,7 +8,7 @@ import { type StartedGateway, startGateway } from "../support/started_gateway.ts
 
 const full = Deno.env.get("GATEWAY_MEMORY_TEST") === "full";
 const size = full
-  ? { downloads: 200, downloadMegabytes: 50, uploads: 13, uploadMegabytes: 19 }
+  ? { downloads: 200, downloadMegabytes: 50, uploads: 9, uploadMegabytes: 19 }
   : { downloads: 24, downloadMegabytes: 30, uploads: 8, uploadMegabytes: 19 };
 const megabyte = 1024 * 1024;
 
