@@ -3,14 +3,14 @@ import { readProviderError } from "../dialects/provider_error.ts";
 import { errorBody, type GatewayError } from "../errors.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
+import { encodeSseEvent } from "../sse/writer.ts";
 
 const typeKey = jsonKey("type");
 const errorKey = jsonKey("error");
 
 /** How a stream of media tells an error. */
 export function mediaErrorEvent(error: GatewayError, requestId: string): Uint8Array {
-  const data = JSON.stringify(errorBody(error, "chat", requestId));
-  return new TextEncoder().encode(`event: error\ndata: ${data}\n\n`);
+  return encodeSseEvent(JSON.stringify(errorBody(error, "chat", requestId)), "error");
 }
 
 /** Reads the few members of an event that say what it is; what it holds may be a whole picture, and is stepped over. */

@@ -5,8 +5,8 @@ import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/
 import type { GatewayError } from "../errors.ts";
 import { mediaErrorEvent, MediaEventReader } from "../media/events.ts";
 import type { SseFrame } from "../sse/frame.ts";
+import { encodeSseEvent } from "../sse/writer.ts";
 
-const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
 
 class SpeechMeter implements StreamMeter {
@@ -54,13 +54,12 @@ export class AudioAsEvents implements StreamPipe {
   push(bytes: Uint8Array): Uint8Array {
     if (bytes.length === 0) return nothing;
     this.reading.sawOutput = true;
-    const data = `{"type":"speech.audio.delta","audio":"${bytes.toBase64()}"}`;
-    return encoder.encode(`data: ${data}\n\n`);
+    return encodeSseEvent(`{"type":"speech.audio.delta","audio":"${bytes.toBase64()}"}`);
   }
 
   end(): Uint8Array {
     this.reading.state = "completed";
-    return encoder.encode('data: {"type":"speech.audio.done"}\n\n');
+    return encodeSseEvent('{"type":"speech.audio.done"}');
   }
 
   fail(error: GatewayError): Uint8Array {

@@ -31,3 +31,6 @@ export function encodeSseComment(text: string): Uint8Array {
   invariant(!/[\r\n]/.test(text), "a comment is one line");
   return encoder.encode(`: ${text}\n\n`);
 }
+
+/** Sent during silence where a style has no event for that. */
+export const keepAliveComment = encodeSseComment("keep-alive");

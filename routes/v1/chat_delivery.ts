@@ -10,11 +10,10 @@ import type { Style } from "../../core/dialects/contract.ts";
 import { createNativePipe } from "../../core/dialects/native_pipe.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { idleMs } from "../../core/routing/patience.ts";
+import { encodeSseEvent, keepAliveComment } from "../../core/sse/writer.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
 import { answerOf, callHeaders, costHeaders, streamOf } from "./response_headers.ts";
-
-const encoder = new TextEncoder();
 
 /**
  * Sent during silence: a ping event where the style has one, a comment where not (wire notes 10). The `keepalive` event
@@ -22,9 +21,9 @@ const encoder = new TextEncoder();
  * releases of the official library do not know it at all.
  */
 const keepAlives: Record<Style, Uint8Array> = {
-  messages: encoder.encode('event: ping\ndata: {"type": "ping"}\n\n'),
-  chat: encoder.encode(": keep-alive\n\n"),
-  responses: encoder.encode(": keep-alive\n\n"),
+  messages: encodeSseEvent('{"type": "ping"}', "ping"),
+  chat: keepAliveComment,
+  responses: keepAliveComment,
 };
 
 export interface Delivery {

@@ -8,10 +8,9 @@ import { mediaErrorEvent } from "../../core/media/events.ts";
 import type { MediaExchange } from "../../core/media/exchange.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
+import { keepAliveComment } from "../../core/sse/writer.ts";
 import type { MediaCall } from "./media_call.ts";
 import { answerOf, costHeaders, streamOf } from "./response_headers.ts";
-
-const keepAlive = new TextEncoder().encode(": keep-alive\n\n");
 
 export interface ImageDelivery {
   readonly call: MediaCall;
@@ -56,7 +55,7 @@ function meteredInput(
   const { gateway, control, settlement } = delivery.call;
   return {
     started,
-    keepAlive,
+    keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
     idleMs: idleMs(gateway.config.catalog, found.route),
@@ -97,5 +96,8 @@ export function deliverImagesEarly(
   });
   const { deadlines } = gateway;
   call.input.incoming.held?.keepUntil(finding);
-  return streamOf(earlyStream({ arrival, keepAlive, deadlines, control }), headers);
+  return streamOf(
+    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
+    headers,
+  );
 }

@@ -8,12 +8,11 @@ import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { costOfUnits } from "../../core/money/price.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
+import { keepAliveComment } from "../../core/sse/writer.ts";
 import type { SpeechResult } from "../../core/speech/attempt.ts";
 import type { MediaCall } from "./media_call.ts";
 import { relayedBody } from "./relayed_body.ts";
 import { streamOf } from "./response_headers.ts";
-
-const keepAlive = new TextEncoder().encode(": keep-alive\n\n");
 
 export type FoundSpeech = Extract<
   AttemptLoopResult<MediaExchange, SpeechResult>,
@@ -39,7 +38,7 @@ function meteredInput(call: MediaCall, found: FoundSpeech, { started }: Events) 
   const { gateway, control, settlement } = call;
   return {
     started,
-    keepAlive,
+    keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
     idleMs: idleMs(gateway.config.catalog, found.route),
@@ -85,5 +84,8 @@ export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech
   });
   call.input.incoming.held?.keepUntil(finding);
   const { deadlines } = gateway;
-  return streamOf(earlyStream({ arrival, keepAlive, deadlines, control }), headers);
+  return streamOf(
+    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
+    headers,
+  );
 }

@@ -1,5 +1,4 @@
-/** What providers charge for beyond tokens, or at dearer token rates: the closed set that `routes[].allow` takes. */
-export const dearFeatures = [
+const hostedTools = [
   "web_search",
   "web_fetch",
   "code_execution",
@@ -8,6 +7,11 @@ export const dearFeatures = [
   "mcp",
   "other_tools",
   "plugins",
+] as const;
+
+/** What providers charge for beyond tokens, or at dearer token rates: the closed set that `routes[].allow` takes. */
+export const dearFeatures = [
+  ...hostedTools,
   "other_models",
   "fallbacks",
   "service_tier",
@@ -20,16 +24,7 @@ export const dearFeatures = [
 export type DearFeature = typeof dearFeatures[number];
 
 /** Tools that the provider runs: it reads the prompt anew after each round, so one call may fill its context often. */
-export const hostedToolFeatures: ReadonlySet<DearFeature> = new Set<DearFeature>([
-  "web_search",
-  "web_fetch",
-  "code_execution",
-  "file_search",
-  "image_generation",
-  "mcp",
-  "other_tools",
-  "plugins",
-]);
+export const hostedToolFeatures: ReadonlySet<DearFeature> = new Set(hostedTools);
 
 /** How a refusal speaks of it: the subject of "costs extra at the provider". */
 export const dearFeatureWords: Readonly<Record<DearFeature, string>> = {
