@@ -1,5 +1,6 @@
 /** Goals 1, 2 and 9: calls that are answered whole. */
 import { type Effort, inTurns, type JobShape, type Measured } from "./measure.ts";
+import { reference } from "./reference.ts";
 import type { Row } from "./report.ts";
 import type { Setting } from "./setting.ts";
 
@@ -76,5 +77,6 @@ async function promptRow(setting: Setting, effort: Effort): Promise<Row> {
     seen: `${show(gateway)}; raw ${show(raw)}`,
     value: gateway.seen("callsPerSecond"),
     bar: { firstStep: 3_000, goal: 5_000, better: "more", unit: "/s" },
+    floor: { name: "raw pipe", here: raw.seen("callsPerSecond"), there: reference.largePerSecond },
   };
 }

@@ -16,11 +16,27 @@ export interface Effort {
   readonly warmSeconds: number;
   /** How many slow streams are held open. */
   readonly heldStreams: number;
+  /** How often: each time on a fresh process. */
+  readonly heldRounds: number;
 }
 
 export const efforts = {
-  quick: { settleSeconds: 6, rounds: 3, seconds: 1.5, warmSeconds: 0.3, heldStreams: 300 },
-  full: { settleSeconds: 20, rounds: 9, seconds: 2, warmSeconds: 0.5, heldStreams: 1_000 },
+  quick: {
+    settleSeconds: 6,
+    rounds: 3,
+    seconds: 1.5,
+    warmSeconds: 0.3,
+    heldStreams: 300,
+    heldRounds: 1,
+  },
+  full: {
+    settleSeconds: 20,
+    rounds: 9,
+    seconds: 2,
+    warmSeconds: 0.5,
+    heldStreams: 1_000,
+    heldRounds: 3,
+  },
 } as const satisfies Record<string, Effort>;
 
 export type JobShape = Omit<LoadJob, "target" | "seconds" | "warmSeconds">;

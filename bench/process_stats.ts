@@ -1,4 +1,4 @@
-/** What the kernel knows of a process: CPU time and memory. Linux only, like the rest of the benchmark. */
+/** What the kernel knows of a process, its CPU time and memory, and of the processors. Linux only, like the rest of the benchmark. */
 
 /** Kernel ticks per second; 100 on every Linux that Deno runs on. */
 const ticksPerSecond = 100;
@@ -14,4 +14,12 @@ export function cpuMicros(pid: number): number {
 export function residentBytes(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(Deno.readTextFileSync(`/proc/${pid}/status`));
   return Number(line?.[1] ?? 0) * 1024;
+}
+
+/** Of all processors, since the start of the machine: ticks that its host gave to others, and all ticks. */
+export function stolenTicks(): { readonly stolen: number; readonly all: number } {
+  // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; what guests used is in user and nice already.
+  const line = Deno.readTextFileSync("/proc/stat").split("\n", 1)[0] ?? "";
+  const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number);
+  return { stolen: ticks[7] ?? 0, all: ticks.reduce((sum, count) => sum + count, 0) };
 }

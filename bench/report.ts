@@ -1,6 +1,16 @@
 /** The table of goals, and the same as JSON. */
 import { print } from "./print.ts";
 
+/**
+ * What the least thing of its kind does on this machine and did on the one that the bars were set on. A bar in absolute
+ * units says something about both the gateway and the machine; scaled by its floor, about the gateway.
+ */
+export interface Floor {
+  readonly name: string;
+  readonly here: number;
+  readonly there: number;
+}
+
 export interface Bar {
   readonly firstStep: number | undefined;
   readonly goal: number;
@@ -17,10 +27,13 @@ export interface Row {
   /** The number that is held against the bar; undefined = not measured, and `seen` says why. */
   readonly value: number | undefined;
   readonly bar: Bar;
+  /** For bars in absolute units. */
+  readonly floor?: Floor;
 }
 
 export type Verdict = "goal" | "first step" | "missed" | "not measured";
 
+/** Against the bar as it stands. */
 export function verdictOf({ value, bar }: Row): Verdict {
   if (value === undefined || Number.isNaN(value)) return "not measured";
   const passes = (limit: number) => bar.better === "less" ? value <= limit : value >= limit;
@@ -28,19 +41,48 @@ export function verdictOf({ value, bar }: Row): Verdict {
   return bar.firstStep !== undefined && passes(bar.firstStep) ? "first step" : "missed";
 }
 
+/** Against the bar as it would stand if it had been set on this machine; undefined where the bar is a ratio already. */
+export function scaledVerdictOf(row: Row): Verdict | undefined {
+  const scaled = scaledBarOf(row);
+  return scaled === undefined ? undefined : verdictOf({ ...row, bar: scaled });
+}
+
+function scaledBarOf({ bar, floor }: Row): Bar | undefined {
+  if (floor === undefined) return undefined;
+  const scale = floor.here / floor.there;
+  const firstStep = bar.firstStep === undefined ? undefined : bar.firstStep * scale;
+  return { ...bar, firstStep, goal: bar.goal * scale };
+}
+
+/** Missed, and not by the machine's fault alone. */
+export function isMissed(row: Row): boolean {
+  return (scaledVerdictOf(row) ?? verdictOf(row)) === "missed";
+}
+
+function showScaled(row: Row): string {
+  const scaled = scaledBarOf(row);
+  if (row.floor === undefined || scaled === undefined) return "–";
+  const limit = show(scaled.firstStep, scaled.unit);
+  return `${scaledVerdictOf(row)}: ${bound(scaled)} ${limit} (${row.floor.name} ${
+    show(row.floor.here, scaled.unit)
+  }, there ${show(row.floor.there, scaled.unit)})`;
+}
+
+const bound = ({ better }: Bar) => better === "less" ? "≤" : "≥";
+
 function show(value: number | undefined, unit: string): string {
   if (value === undefined || Number.isNaN(value)) return "–";
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return `${value.toFixed(digits)}${unit}`;
 }
 
-function showBar(limit: number | undefined, { better, unit }: Bar): string {
-  return limit === undefined ? "–" : `${better === "less" ? "≤" : "≥"} ${limit}${unit}`;
+function showBar(limit: number | undefined, bar: Bar): string {
+  return limit === undefined ? "–" : `${bound(bar)} ${limit}${bar.unit}`;
 }
 
 export function printReport(rows: readonly Row[]): void {
   const lines = [
-    ["#", "measure", "measured", "value", "first step", "goal", "verdict"],
+    ["#", "measure", "measured", "value", "first step", "goal", "verdict", "first step to scale"],
     ...rows.map((row) => [
       String(row.goal),
       row.measure,
@@ -49,6 +91,7 @@ export function printReport(rows: readonly Row[]): void {
       showBar(row.bar.firstStep, row.bar),
       showBar(row.bar.goal, row.bar),
       verdictOf(row),
+      showScaled(row),
     ]),
   ];
   const widths = lines[0]?.map((_, column) => {

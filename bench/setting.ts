@@ -6,6 +6,8 @@ import { startPortkey } from "./portkey.ts";
 
 export interface Setting extends AsyncDisposable {
   readonly mock: Server;
+  /** The mock upstream with nothing before it: what the machine itself adds. */
+  readonly direct: Target;
   readonly raw: Target;
   readonly gateway: BenchGateway;
   readonly portkey: Target | undefined;
@@ -33,6 +35,7 @@ export async function openSetting(): Promise<Setting> {
   const all = stack.move();
   return {
     mock,
+    direct: targetOf(mock),
     raw: targetOf(raw),
     gateway,
     portkey: portkey?.target,

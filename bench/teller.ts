@@ -1,5 +1,6 @@
 /**
  * Durable debits per second: reserve, settle, receipt on disk, index and day sums included. Goal 7 of the benchmark page.
+ * Before that, what the store does on this disk when every row is a commit of its own: the floor of the goal.
  *
  * `deno run --allow-all bench/teller.ts [seconds]`
  */
@@ -8,6 +9,7 @@ import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
 import { credit } from "../kv/ledger.ts";
 import { openTeller, type ReceiptDraft, type Teller } from "../kv/teller/mod.ts";
 import { print } from "./print.ts";
+import { median } from "./statistics.ts";
 
 const seconds = Number(Deno.args[0] ?? "5");
 const settleMs = 1_500;
@@ -118,6 +120,29 @@ async function bench(run: Run): Promise<void> {
   report(run, { latenciesMs, settledMs, closedMs, cpu });
 }
 
+const floorInFlight = 64;
+
+async function benchFloor(): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  const kv = await Deno.openKv(`${directory}/bench.sqlite3`);
+  const latenciesMs: number[] = [];
+  const startedMs = performance.now();
+  await Promise.all(Array.from({ length: floorInFlight }, async (_, lane) => {
+    while (performance.now() < startedMs + seconds * 1_000) {
+      const sentMs = performance.now();
+      await kv.atomic().set(["floor", lane, latenciesMs.length], lane).commit();
+      latenciesMs.push(performance.now() - sentMs);
+    }
+  }));
+  const spentSeconds = (performance.now() - startedMs) / 1_000;
+  kv.close();
+  await Deno.remove(directory, { recursive: true });
+  print(JSON.stringify({
+    commitsPerSecond: Math.round(latenciesMs.length / spentSeconds),
+    p50Ms: Number(median(latenciesMs).toFixed(2)),
+  }));
+}
+
 function report(
   { wallets, inFlight }: Run,
   { latenciesMs, settledMs, closedMs, cpu }: {
@@ -143,6 +168,7 @@ function report(
 }
 
 if (import.meta.main) {
+  await benchFloor();
   for (const inFlight of [1, 64, 256]) {
     for (const wallets of [1, 1000]) await bench({ wallets, inFlight });
   }

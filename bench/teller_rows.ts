@@ -2,7 +2,14 @@
 import { cores, denoCommand, output } from "./child.ts";
 import type { Effort } from "./measure.ts";
 import { print } from "./print.ts";
+import { reference } from "./reference.ts";
 import type { Row } from "./report.ts";
+
+/** What `teller.ts` prints: first the floor, then a line per run. */
+interface FloorLine {
+  readonly commitsPerSecond: number;
+  readonly p50Ms: number;
+}
 
 interface TellerLine {
   readonly wallets: number;
@@ -16,7 +23,10 @@ export async function tellerRows(effort: Effort): Promise<Row[]> {
     command: denoCommand("teller.ts", String(2 * effort.seconds)),
     core: cores.measured,
   });
-  const lines: TellerLine[] = text.trim().split("\n").map((line) => JSON.parse(line));
+  const [floorText = "{}", ...texts] = text.trim().split("\n");
+  const floor: FloorLine = JSON.parse(floorText);
+  const lines: TellerLine[] = texts.map((line) => JSON.parse(line));
+  print(`  commits of one row, 64 in flight: ${floor.commitsPerSecond}/s, p50 ${floor.p50Ms} ms`);
   const rows: Row[] = [];
   for (const { wallets, inFlight, debitsPerSecond, p99Ms } of lines) {
     print(
@@ -32,12 +42,18 @@ export async function tellerRows(effort: Effort): Promise<Row[]> {
       seen: `${debitsPerSecond}/s`,
       value: debitsPerSecond,
       bar: { firstStep: 20_000, goal: 50_000, better: "more", unit: "/s" },
+      floor: {
+        name: "commits of one row",
+        here: floor.commitsPerSecond,
+        there: reference.commitsPerSecond,
+      },
     }, {
       goal: 7,
       measure: `${measure}: p99`,
       seen: `${p99Ms} ms`,
       value: p99Ms,
       bar: { firstStep: 10, goal: 3, better: "less", unit: " ms" },
+      floor: { name: "their median", here: floor.p50Ms, there: reference.commitP50Ms },
     });
   }
   return rows;
