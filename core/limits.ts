@@ -534,8 +534,13 @@ export const limits = {
   adminAccountsListed: 1_000,
   /** Dead letters that `admin outbox list` shows of each queue; what was revived or forgotten makes room for the rest. */
   deadLettersListed: 1_000,
-  /** Rows that a reading of a whole kind fetches at a time: larger ones save nothing, smaller ones cost round trips. */
-  listBatchRows: 500,
+  /**
+   * Rows that a reading of a whole kind fetches at a time, which are unpacked in one go: 500 rows with a dozen receipts
+   * on each would keep calls waiting for a tenth of a second.
+   */
+  listBatchRows: 100,
+  /** Verifying or exporting beside calls keeps the thread for this long at a time: a call takes some ten turns of it. */
+  workSliceMs: 5,
   /** Keys of one `getMany`: the store's own bound. */
   keysPerRead: 10,
   /** Name of a key made by the command line: a line of a list. */

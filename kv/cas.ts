@@ -1,5 +1,6 @@
 /** Compare-and-set in a bounded loop. Losing every try is an expected outcome, so it is a value. */
 import { limits } from "../core/limits.ts";
+import { sleep } from "../core/sleep.ts";
 
 /** One try: `"again"` when a check failed and the rows must be read anew, or the final answer. */
 export type CasStep<Result> = { readonly done: Result } | "again";
@@ -11,10 +12,6 @@ export interface CasOptions {
   readonly pause?: (delayMs: number) => Promise<void>;
   /** 0 ≤ x < 1. */
   readonly random?: () => number;
-}
-
-function sleep(delayMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
 /**

@@ -5,11 +5,12 @@
  * Each kind of row is decided on here, so that none is forgotten: it leaves, or it is named with the reason why not. No
  * secret leaves: who reads the file can neither sign in, nor call, nor open what is sealed.
  */
-import { limits } from "../core/limits.ts";
+import type { TimeSlices } from "../core/time_slices.ts";
 import { decodeBatch } from "./batches.ts";
 import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./keys.ts";
 import { withoutSignUpSecrets } from "./mail.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
+import { wholeKind } from "./whole_kind.ts";
 
 interface ExportedRecord {
   readonly key: Deno.KvKey;
@@ -119,7 +120,7 @@ function plain(_field: string, value: unknown): unknown {
 
 /**
  * Streams the records, each a line `{"key":[…],"value":…}` with its newline, in key order. Memory stays bounded; beside a
- * live service each record is right, but they are not all of the same moment.
+ * live service each record is right, but they are not all of the same moment; `slices` let calls pass.
  *
  * @example
  * ```ts
@@ -133,15 +134,14 @@ function plain(_field: string, value: unknown): unknown {
  * }
  * ```
  */
-export async function* exportRecords(kv: Deno.Kv): AsyncGenerator<string> {
+export async function* exportRecords(
+  kv: Deno.Kv,
+  slices?: TimeSlices,
+): AsyncGenerator<string> {
   for (const kind of rowKinds) {
     const recordsOf = decisions[kind];
     if (typeof recordsOf === "string") continue;
-    for await (
-      const entry of kv.list<unknown>({ prefix: rowsOfKindPrefix(kind) }, {
-        batchSize: limits.listBatchRows,
-      })
-    ) {
+    for await (const entry of wholeKind<unknown>(kv, rowsOfKindPrefix(kind), slices)) {
       for (const { key, value } of recordsOf(entry)) {
         yield `${JSON.stringify({ key, value }, plain)}\n`;
       }

@@ -15,12 +15,15 @@
  */
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import { sleep } from "../core/sleep.ts";
+import type { TimeSlices } from "../core/time_slices.ts";
 import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
 import type { Problem } from "./verify_account.ts";
 import { isRefund } from "./verify_refunds.ts";
 import { hash, Scan } from "./verify_scan.ts";
 import { checkUntilRest } from "./verify_suspects.ts";
 import { verifyVideos } from "./videos/verify.ts";
+import { wholeKind } from "./whole_kind.ts";
 
 export type { Problem } from "./verify_account.ts";
 
@@ -44,21 +47,22 @@ export interface VerifyReport {
 export interface VerifyOptions {
   /** Accounts, day sums and refunds kept in memory at once; more means more passes over the store. */
   readonly rowsPerPass?: number;
+  /** Lets calls pass, where the service runs on this thread. */
+  readonly slices?: TimeSlices | undefined;
   /** Waits before accounts that were in use are looked at again. */
   readonly pause?: (durationMs: number) => Promise<void>;
 }
 
-const pauseFor = (durationMs: number) =>
-  new Promise<void>((resolve) => setTimeout(resolve, durationMs));
-
-async function countPasses(kv: Deno.Kv, rowsPerPass: number): Promise<number> {
+async function countPasses(
+  kv: Deno.Kv,
+  rowsPerPass: number,
+  slices: TimeSlices | undefined,
+): Promise<number> {
   let rows = 0;
   for (const prefix of [walletsPrefix(), rollupsPrefix()]) {
-    for await (const _ of kv.list({ prefix }, { batchSize: limits.listBatchRows })) rows++;
+    for await (const _ of wholeKind(kv, prefix, slices)) rows++;
   }
-  for await (
-    const { value } of kv.list({ prefix: ledgersPrefix() }, { batchSize: limits.listBatchRows })
-  ) {
+  for await (const { value } of wholeKind(kv, ledgersPrefix(), slices)) {
     if (isRefund(value)) rows++;
   }
   return Math.max(1, Math.ceil(rows / rowsPerPass));
@@ -81,7 +85,8 @@ export async function verifyStore(
   options: VerifyOptions = {},
 ): Promise<VerifyReport> {
   const rowsPerPass = options.rowsPerPass ?? limits.verifyRowsPerPass;
-  const passes = await countPasses(kv, rowsPerPass);
+  const { slices, pause = sleep } = options;
+  const passes = await countPasses(kv, rowsPerPass, slices);
   const totals = { accounts: 0, receipts: 0, available: 0n, leased: 0n, ledger: 0n, charged: 0n };
   const problems: Problem[] = [];
   const moving: AccountId[] = [];
@@ -91,7 +96,7 @@ export async function verifyStore(
     problems.push(...some.slice(0, limits.verifyProblems - problems.length));
   };
   for (let pass = 0; pass < passes; pass++) {
-    const scan = new Scan(kv, (accountId) => hash(accountId) % passes === pass);
+    const scan = new Scan(kv, (accountId) => hash(accountId) % passes === pass, slices);
     await scan.run();
     totals.accounts += scan.tallies.size;
     totals.receipts += scan.receipts;
@@ -106,7 +111,7 @@ export async function verifyStore(
     const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
     const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));
     const tallies = new Map(suspects.map((accountId) => [accountId, scan.tally(accountId)]));
-    const second = await checkUntilRest(kv, tallies, options.pause ?? pauseFor);
+    const second = await checkUntilRest(kv, tallies, { pause, slices });
     report(second.problems);
     moving.push(...second.moving.keys());
   }

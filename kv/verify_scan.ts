@@ -3,8 +3,8 @@
  * rows move under it. `verify.ts` looks at suspects again.
  */
 import type { AccountId, RequestId } from "../core/ids.ts";
-import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
+import type { TimeSlices } from "../core/time_slices.ts";
 import { decodeBatch } from "./batches.ts";
 import {
   accountOfKey,
@@ -36,6 +36,7 @@ import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_ac
 import { ledgerFingerprint } from "./verify_ledger.ts";
 import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { walletRow } from "./wallets.ts";
+import { wholeKind } from "./whole_kind.ts";
 
 /** What a scan adds up for one account. */
 export interface Tally {
@@ -69,6 +70,7 @@ export class Scan {
   receipts = 0;
   readonly #kv: Deno.Kv;
   readonly #isOurs: (accountId: AccountId) => boolean;
+  readonly #slices: TimeSlices | undefined;
   readonly #charges = new Map<AccountId, PendingCharge[]>();
   /** Calls of batches, until they are seen in the index. */
   readonly #tail = new Map<RequestId, AccountId>();
@@ -81,9 +83,14 @@ export class Scan {
   #bucket = "";
   readonly #bucketIds = new Set<RequestId>();
 
-  constructor(kv: Deno.Kv, isOurs: (accountId: AccountId) => boolean) {
+  constructor(
+    kv: Deno.Kv,
+    isOurs: (accountId: AccountId) => boolean,
+    slices: TimeSlices | undefined,
+  ) {
     this.#kv = kv;
     this.#isOurs = isOurs;
+    this.#slices = slices;
   }
 
   tally(accountId: AccountId): Tally {
@@ -109,9 +116,7 @@ export class Scan {
     accountOf: (key: Deno.KvKey) => AccountId | undefined,
     read: (entry: Deno.KvEntry<unknown>) => void,
   ): Promise<void> {
-    for await (
-      const entry of this.#kv.list<unknown>({ prefix }, { batchSize: limits.listBatchRows })
-    ) {
+    for await (const entry of wholeKind<unknown>(this.#kv, prefix, this.#slices)) {
       const accountId = accountOf(entry.key);
       if (accountId !== undefined && !this.#isOurs(accountId)) continue;
       try {

@@ -2,6 +2,7 @@
 import { InvariantError } from "../core/assert.ts";
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import type { TimeSlices } from "../core/time_slices.ts";
 import { type Problem, verifyAccount } from "./verify_account.ts";
 import { Scan, type Tally } from "./verify_scan.ts";
 
@@ -18,12 +19,17 @@ interface SecondLook {
  * Checks accounts one by one, where a reading counts only if nothing moved. Receipts that no index row and no batch
  * names are seen by a scan alone: those accounts share one more.
  */
-async function checkSuspects(kv: Deno.Kv, suspects: Suspects): Promise<SecondLook> {
+async function checkSuspects(
+  kv: Deno.Kv,
+  suspects: Suspects,
+  slices: TimeSlices | undefined,
+): Promise<SecondLook> {
   const problems: Problem[] = [];
   const moving = new Map<AccountId, Tally>();
   const doubtful = new Map<AccountId, Tally>();
   for (const [accountId, seen] of suspects) {
     const found = await exactProblems(kv, accountId);
+    await slices?.rest();
     if (found === "moving") {
       moving.set(accountId, seen);
       continue;
@@ -32,7 +38,7 @@ async function checkSuspects(kv: Deno.Kv, suspects: Suspects): Promise<SecondLoo
     if (seen.receiptsPrint !== seen.indexPrint) doubtful.set(accountId, seen);
   }
   if (doubtful.size === 0) return { problems, moving };
-  const scan = new Scan(kv, (accountId) => doubtful.has(accountId));
+  const scan = new Scan(kv, (accountId) => doubtful.has(accountId), slices);
   await scan.run();
   for (const [accountId, seen] of doubtful) {
     const now = scan.tally(accountId);
@@ -56,13 +62,16 @@ async function exactProblems(kv: Deno.Kv, accountId: AccountId): Promise<Problem
 export async function checkUntilRest(
   kv: Deno.Kv,
   suspects: Suspects,
-  pause: (durationMs: number) => Promise<void>,
+  { pause, slices }: {
+    readonly pause: (durationMs: number) => Promise<void>;
+    readonly slices: TimeSlices | undefined;
+  },
 ): Promise<SecondLook> {
-  let { problems, moving } = await checkSuspects(kv, suspects);
+  let { problems, moving } = await checkSuspects(kv, suspects, slices);
   for (const durationMs of limits.verifyRestPausesMs) {
     if (moving.size === 0) break;
     await pause(durationMs);
-    const again = await checkSuspects(kv, moving);
+    const again = await checkSuspects(kv, moving, slices);
     problems = [...problems, ...again.problems];
     moving = again.moving;
   }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { TimeSlices } from "../../core/time_slices.ts";
 import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
 import type { Control } from "../../kv/control.ts";
 import { commandLine } from "../../kv/operator_audit.ts";
@@ -26,6 +27,8 @@ export interface AdminDeps {
   readonly control: Control;
   readonly teller: Teller;
   readonly receivingAccounts: readonly ReceivingAccount[];
+  /** Where the service runs on the same thread: whole readings of the store let its calls pass. */
+  readonly slices?: TimeSlices;
 }
 
 /** Builds the app. It has no authentication of its own: whoever reaches its socket owns the store. */

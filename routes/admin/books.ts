@@ -12,9 +12,12 @@ import type { AdminDeps } from "./app.ts";
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
 /** Adds `/verify`, `/export` and `/sums/rebuild`. */
-export function addBookRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "clock">): void {
+export function addBookRoutes(
+  app: Hono,
+  { kv, clock, slices }: Pick<AdminDeps, "kv" | "clock" | "slices">,
+): void {
   app.get("/verify", async () => {
-    const wallets = await verifyStore(kv);
+    const wallets = await verifyStore(kv, { slices });
     const topups = await checkTopups(kv, clock.nowMs());
     const ok = wallets.ok && topups.problems.length === 0;
     return Response.json(inVnd({ ...wallets, ok, topups }));
@@ -22,7 +25,10 @@ export function addBookRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "
 
   app.get(
     "/export",
-    () => new Response(ReadableStream.from(exportRecords(kv)).pipeThrough(new TextEncoderStream())),
+    () => {
+      const records = ReadableStream.from(exportRecords(kv, slices));
+      return new Response(records.pipeThrough(new TextEncoderStream()));
+    },
   );
 
   app.post("/sums/rebuild", async (context) => {

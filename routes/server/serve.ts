@@ -3,6 +3,8 @@ import type { Config } from "../../core/config.ts";
 import { errorLine } from "../../core/error_line.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { localAddress } from "../../core/local_address.ts";
+import { sleep } from "../../core/sleep.ts";
+import { TimeSlices } from "../../core/time_slices.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
@@ -62,7 +64,12 @@ async function openAdmin(gateway: Gateway, masterKeys: MasterKeys): Promise<Admi
   const path = adminSocketPath(gateway.config);
   try {
     const { receivingAccounts } = gateway.config.topup;
-    const app = createAdminApp({ ...gateway, masterKeys, receivingAccounts });
+    const app = createAdminApp({
+      ...gateway,
+      masterKeys,
+      receivingAccounts,
+      slices: new TimeSlices({ clock: gateway.clock, pause: sleep }),
+    });
     const socket = await serveAdminSocket(path, app.fetch);
     return { ok: true, stop: socket.stop };
   } catch (error) {

@@ -1,5 +1,7 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type AccountId, newId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { TimeSlices } from "../../core/time_slices.ts";
 import { exportRecords } from "../../kv/export.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
@@ -36,6 +38,28 @@ Deno.test("a live store is right while leases and batches are open", async () =>
   assertEquals([report.ledgerMicroVnd, report.chargedMicroVnd], [2_000n, 70n]);
   assertEquals(report.availableMicroVnd + report.leasedMicroVnd, 1_930n);
 });
+
+Deno.test("beside calls, verifying and exporting give the thread away between slices of work", async () => {
+  using store = await usedStore();
+  for (const read of [verifyStore, exportAll]) {
+    let nowMs = 0;
+    let calls = 0;
+    const slices = new TimeSlices({
+      // Each look at the clock is a piece of work that took a whole slice.
+      clock: { monotonicMs: () => nowMs += limits.workSliceMs },
+      pause: (durationMs) => {
+        calls += durationMs >= limits.workSliceMs ? 1 : 0;
+        return Promise.resolve();
+      },
+    });
+    await read(store.kv, { slices });
+    assert(calls > 5, `${calls} rests`);
+  }
+});
+
+async function exportAll(kv: Deno.Kv, { slices }: { readonly slices: TimeSlices }): Promise<void> {
+  await Array.fromAsync(exportRecords(kv, slices));
+}
 
 const damages: readonly (readonly [
   name: string,

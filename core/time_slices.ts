@@ -1,0 +1,52 @@
+/** Long work on the thread that also answers calls: it takes turns with them. */
+import type { Clock } from "./clock.ts";
+import { limits } from "./limits.ts";
+
+export interface TimeSlicesOptions {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** Waits; the thread is free meanwhile. */
+  readonly pause: (durationMs: number) => Promise<void>;
+}
+
+/**
+ * Cuts long work into slices of `limits.workSliceMs` and rests after each for as long as it took: it has half of the
+ * thread at most, and a call never waits much longer than a slice.
+ *
+ * @example
+ * ```ts
+ * import { TimeSlices } from "./time_slices.ts";
+ * let nowMs = 0;
+ * const rests: number[] = [];
+ * const slices = new TimeSlices({
+ *   clock: { monotonicMs: () => nowMs },
+ *   pause: (durationMs) => Promise.resolve(void rests.push(durationMs)),
+ * });
+ * for (let piece = 0; piece < 10; piece++) {
+ *   nowMs += 1; // the work
+ *   await slices.rest();
+ * }
+ * if (rests.join() !== "5,5") throw new Error(rests.join());
+ * ```
+ */
+export class TimeSlices {
+  readonly #options: TimeSlicesOptions;
+  #startedMs: number;
+
+  constructor(options: TimeSlicesOptions) {
+    this.#options = options;
+    this.#startedMs = options.clock.monotonicMs();
+  }
+
+  /** To be called after each small piece of work, and waited for where it returns a promise. */
+  rest(): Promise<void> | undefined {
+    const { clock } = this.#options;
+    const workedMs = clock.monotonicMs() - this.#startedMs;
+    return workedMs < limits.workSliceMs ? undefined : this.#pause(workedMs);
+  }
+
+  async #pause(durationMs: number): Promise<void> {
+    const { clock, pause } = this.#options;
+    await pause(durationMs);
+    this.#startedMs = clock.monotonicMs();
+  }
+}
