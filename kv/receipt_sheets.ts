@@ -59,17 +59,28 @@ export class SheetLayout {
   }
 }
 
-/** @throws {InvariantError} if the row is not a sheet */
-export function decodeSheet({ key, value }: Deno.KvEntry<unknown>): Receipt[] {
+/**
+ * The receipts of a sheet, or those of them that are `wanted`: a full one has a hundred, each of which costs more to
+ * unpack than to skip.
+ *
+ * @throws {InvariantError} if the row is not a sheet
+ */
+export function decodeSheet(
+  { key, value }: Deno.KvEntry<unknown>,
+  wanted?: ReadonlySet<RequestId>,
+): Receipt[] {
   invariant(typeof value === "string", "not a sheet of receipts");
   const rows: unknown = JSON.parse(value);
   invariant(Array.isArray(rows), "not a sheet of receipts");
   const newest = newestOnSheet(key);
   // The first form of the row: one receipt, bare, its id in the key.
-  if (typeof rows[0] === "number") return [decodeReceipt(newest, rows)];
-  return rows.map((row) => {
+  if (typeof rows[0] === "number") {
+    return wanted?.has(newest) === false ? [] : [decodeReceipt(newest, rows)];
+  }
+  return rows.flatMap((row) => {
     invariant(Array.isArray(row) && typeof row[0] === "string", "not a sheet of receipts");
     const requestId = row[0] as RequestId;
+    if (wanted?.has(requestId) === false) return [];
     const isFound = requestId <= newest && sheetBucketOf(requestId) === sheetBucketOf(newest);
     invariant(isFound, `receipt ${requestId} lies on a sheet on which nobody looks for it`);
     return decodeReceipt(requestId, row[1]);
@@ -95,9 +106,7 @@ export async function readSheets(
   const wanted = new Set(requestIds);
   const found = new Map<RequestId, Receipt>();
   const take = (entry: Deno.KvEntry<unknown>) => {
-    for (const receipt of decodeSheet(entry)) {
-      if (wanted.has(receipt.requestId)) found.set(receipt.requestId, receipt);
-    }
+    for (const receipt of decodeSheet(entry, wanted)) found.set(receipt.requestId, receipt);
   };
   for (let at = 0; at < requestIds.length; at += limits.keysPerRead) {
     const some = requestIds.slice(at, at + limits.keysPerRead).filter((id) => !found.has(id));
@@ -109,7 +118,8 @@ export async function readSheets(
   // The oldest of a bucket first: its reading passes the sheets of all the others.
   for (const requestId of [...wanted].sort()) {
     if (found.has(requestId)) continue;
-    for await (const entry of kv.list<unknown>(sheetsFrom(requestId))) {
+    // It lies on the first nearly always; a sheet is up to 50 KB.
+    for await (const entry of kv.list<unknown>(sheetsFrom(requestId), { batchSize: 2 })) {
       take(entry);
       if (found.has(requestId)) break;
     }
