@@ -95,9 +95,27 @@ export function newId<Kind extends keyof IdTypes>(kind: Kind, nowMs: number): Id
       counter = 0;
     }
   }
-  const time = lastMs.toString(36).padStart(timeLength, "0");
+  const time = timeText(lastMs);
   const order = counter.toString(36).padStart(counterLength, "0");
   return `${prefixes[kind]}${time}${order}${randomTail()}` as IdTypes[Kind];
+}
+
+/**
+ * Sorts before the ids of its kind that are made at this time or later.
+ *
+ * @example
+ * ```ts
+ * import { beforeIdsOf, newId } from "./ids.ts";
+ * const atMs = Date.now();
+ * if (!(beforeIdsOf("request", atMs) < newId("request", atMs))) throw new Error("sorts behind");
+ * ```
+ */
+export function beforeIdsOf(kind: keyof IdTypes, atMs: number): string {
+  return prefixes[kind] + timeText(atMs);
+}
+
+function timeText(atMs: number): string {
+  return atMs.toString(36).padStart(timeLength, "0");
 }
 
 /**

@@ -30,6 +30,15 @@ export function vietnamDay(atMs: number): string {
   return lastDay;
 }
 
+/**
+ * When a day begins in Vietnam.
+ *
+ * @param day as {@linkcode vietnamDay} writes it
+ */
+export function vietnamDayStartMs(day: string): number {
+  return Date.parse(`${day}T00:00:00+07:00`);
+}
+
 /** Date and time in Vietnam, as `2026-11-20 14:02:37`. */
 export function vietnamDateTime(atMs: number): string {
   return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 19).replace("T", " ");

@@ -10,7 +10,8 @@
  * 7. no call has two receipts.
  *
  * May run beside a live service. One fast scan adds everything up; accounts that look wrong, or were in use meanwhile,
- * are then checked one by one, where a reading counts only if nothing moved, and again after a pause. Accounts that
+ * are then checked one by one, where a reading counts only if nothing moved, and again after a pause. Receipts of days
+ * that the scan proved are not read again. Accounts that
  * never stand still are reported as `moving`: for them nothing is proved or disproved. The overall totals are those of the scan and exact at rest only.
  */
 import type { AccountId } from "../core/ids.ts";
@@ -111,7 +112,11 @@ export async function verifyStore(
     const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
     const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));
     const tallies = new Map(suspects.map((accountId) => [accountId, scan.tally(accountId)]));
-    const second = await checkUntilRest(kv, tallies, { pause, slices });
+    const second = await checkUntilRest(kv, tallies, {
+      pause,
+      slices,
+      known: scan.provedSums,
+    });
     report(second.problems);
     moving.push(...second.moving.keys());
   }

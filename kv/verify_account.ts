@@ -1,23 +1,21 @@
 /** The exact check of one account, also while it is being used: a reading counts only if nothing moved meanwhile. */
 import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import type { TimeSlices } from "../core/time_slices.ts";
 import { listBatches } from "./batches.ts";
-import { ledgerPrefix, receiptPagesPrefix, rollupsOfPrefix } from "./keys.ts";
+import { ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { type LeaseRow, readLeasesOf } from "./leases.ts";
-import { pageIds } from "./receipt_index.ts";
-import { readReceipts } from "./receipts.ts";
-import {
-  addReceipts,
-  noUsage,
-  rollupCell,
-  rollupCellKey,
-  sameUsage,
-  type UsageSum,
-  usageSum,
-} from "./rollups.ts";
+import { indexedAmong } from "./receipt_index.ts";
 import { ledgerDisagreements } from "./verify_ledger.ts";
 import { refundDisagreements } from "./verify_refunds.ts";
+import {
+  checkIndexedCalls,
+  type ProvedSums,
+  readDaySums,
+  sumReceipts,
+  versionOf,
+} from "./verify_sums.ts";
 import { readWallet } from "./wallets.ts";
 
 /** Something that must not be. */
@@ -76,58 +74,36 @@ async function readHoldings(kv: Deno.Kv, accountId: AccountId): Promise<Holdings
   };
 }
 
-async function readSums(kv: Deno.Kv, accountId: AccountId) {
-  const sums = new Map<string, UsageSum>();
-  let version = "";
-  for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
-    sums.set(entry.key.join(" "), usageSum(entry.value));
-    version += entry.versionstamp;
-  }
-  return { sums, version };
-}
-
-async function sumReceipts(kv: Deno.Kv, ids: readonly RequestId[]) {
-  const sums = new Map<string, UsageSum>();
-  let costMicroVnd = 0n;
-  let found = 0;
-  for (let at = 0; at < ids.length; at += limits.verifyReceiptsAtOnce) {
-    for (const receipt of await readReceipts(kv, ids.slice(at, at + limits.verifyReceiptsAtOnce))) {
-      const id = rollupCellKey(rollupCell(receipt)).join(" ");
-      sums.set(id, addReceipts(sums.get(id) ?? noUsage, [receipt]));
-      costMicroVnd += receipt.costMicroVnd;
-      found++;
-    }
-  }
-  return { sums, costMicroVnd, found };
+/** What is known before an account is checked, and how to be kind to calls meanwhile. */
+export interface AccountCheckOptions {
+  readonly known: ProvedSums;
+  readonly slices: TimeSlices | undefined;
 }
 
 /** Checks one account. `moving`: it was in use all the time; ask again when it is quieter. */
 export async function verifyAccount(
   kv: Deno.Kv,
   accountId: AccountId,
+  { known, slices }: AccountCheckOptions,
 ): Promise<Problem[] | "moving"> {
   for (let attempt = 0; attempt < limits.verifyAccountAttempts; attempt++) {
     const before = await readHoldings(kv, accountId);
-    const sumsBefore = await readSums(kv, accountId);
+    const stored = await readDaySums(kv, accountId);
     let movedMicroVnd = 0n;
     for await (const { value } of kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) })) {
       movedMicroVnd += value.amountMicroVnd;
     }
     const disagreements = await ledgerDisagreements(kv, accountId);
     const refunds = await refundDisagreements(kv, accountId);
-    const ids: RequestId[] = [];
-    for await (const page of kv.list<unknown>({ prefix: receiptPagesPrefix(accountId) })) {
-      ids.push(...pageIds(page));
-    }
-    const known = new Set(ids);
-    const open = before.tail.filter((requestId) => !known.has(requestId));
-    const indexed = await sumReceipts(kv, ids);
-    const unindexed = await sumReceipts(kv, open);
-    const sums = await readSums(kv, accountId);
+    const indexed = await checkIndexedCalls(kv, accountId, { stored, known, slices });
+    const inIndex = await indexedAmong(kv, accountId, before.tail);
+    const unindexedIds = before.tail.filter((requestId) => !inIndex.has(requestId));
+    const unindexed = await sumReceipts(kv, unindexedIds, { slices });
+    const sums = await readDaySums(kv, accountId);
     const after = await readHoldings(kv, accountId);
-    if (before.version !== after.version || sumsBefore.version !== sums.version) continue;
+    if (before.version !== after.version || versionOf(stored) !== versionOf(sums)) continue;
     const chargedMicroVnd = indexed.costMicroVnd + unindexed.costMicroVnd;
-    const missing = ids.length + open.length - indexed.found - unindexed.found;
+    const missing = indexed.missing + unindexed.missing;
     return [
       ...balanceProblems(accountId, after, movedMicroVnd, chargedMicroVnd),
       ...disagreements.map((detail) => ({ accountId, kind: "ledger" as const, detail })),
@@ -135,7 +111,9 @@ export async function verifyAccount(
       ...(missing > 0
         ? [{ accountId, kind: "index" as const, detail: `${missing} receipts are missing` }]
         : []),
-      ...sumProblems(accountId, sums.sums, indexed.sums),
+      ...indexed.wrongSums.map((id) => {
+        return { accountId, kind: "rollup" as const, detail: `the day sum ${id} is wrong` };
+      }),
     ];
   }
   return "moving";
@@ -160,20 +138,6 @@ function balanceProblems(
         `${worth - movedMicroVnd + chargedMicroVnd} µVND off from ledger ${movedMicroVnd} − ` +
         `charges ${chargedMicroVnd}`,
     });
-  }
-  return problems;
-}
-
-function sumProblems(
-  accountId: AccountId,
-  stored: ReadonlyMap<string, UsageSum>,
-  right: ReadonlyMap<string, UsageSum>,
-): Problem[] {
-  const problems: Problem[] = [];
-  for (const id of new Set([...stored.keys(), ...right.keys()])) {
-    if (!sameUsage(stored.get(id) ?? noUsage, right.get(id) ?? noUsage)) {
-      problems.push({ accountId, kind: "rollup", detail: `the day sum ${id} is wrong` });
-    }
   }
   return problems;
 }

@@ -9,11 +9,12 @@ import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { readReceipts } from "./receipts.ts";
 import { refundOperationId, refundSum } from "./refunds.ts";
-import { rollupCell, rollupCellKey } from "./rollups.ts";
+import { rollupCell } from "./rollups.ts";
+import { sumId } from "./verify_sums.ts";
 
 /** The cell of a sum of refunds, in the words of the day sum that its receipts are in. */
 export function refundCellId(key: Deno.KvKey): string {
-  return rollupCellKey(daySumCellOf(key)).join(" ");
+  return sumId(daySumCellOf(key));
 }
 
 /** Whether a row of the ledger is money back for a call. */
@@ -61,7 +62,7 @@ async function sumLines(
         const [back, paid] = [amountMicroVnd, receipt.costMicroVnd].map(formatVnd);
         found.push(`${back} VND went back of ${paid} for ${receipt.requestId}`);
       }
-      const cell = rollupCellKey(rollupCell(receipt)).join(" ");
+      const cell = sumId(rollupCell(receipt));
       sums.set(cell, (sums.get(cell) ?? 0n) + amountMicroVnd);
     }
   }

@@ -10,6 +10,7 @@ import {
   accountOfKey,
   allReceiptPagesPrefix,
   batchesPrefix,
+  daySumCellOf,
   leasesPrefix,
   ledgerOperationsPrefix,
   ledgersPrefix,
@@ -26,8 +27,8 @@ import { refundSum } from "./refunds.ts";
 import {
   addReceipts,
   noUsage,
+  type RollupCell,
   rollupCell,
-  rollupCellKey,
   sameUsage,
   type UsageSum,
   usageSum,
@@ -35,6 +36,7 @@ import {
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
 import { isRefund, refundCellId } from "./verify_refunds.ts";
+import { type ProvedSums, sumId } from "./verify_sums.ts";
 import { walletRow } from "./wallets.ts";
 import { wholeKind } from "./whole_kind.ts";
 
@@ -64,13 +66,16 @@ export function hash(text: string): number {
 /** One reading of the whole store, for the accounts that are ours to check in it. */
 export class Scan {
   readonly tallies = new Map<AccountId, Tally>();
-  readonly sums = new Map<string, UsageSum>();
   readonly suspects = new Set<AccountId>();
   readonly problems: Problem[] = [];
   receipts = 0;
   readonly #kv: Deno.Kv;
   readonly #isOurs: (accountId: AccountId) => boolean;
   readonly #slices: TimeSlices | undefined;
+  /** Sums of receipts by cell, until their row is seen … */
+  readonly #sums = new Map<string, { readonly cell: RollupCell; readonly sum: UsageSum }>();
+  /** … and then the version of the row, if it says the same. */
+  readonly #proved = new Map<string, string>();
   readonly #charges = new Map<AccountId, PendingCharge[]>();
   /** Calls of batches, until they are seen in the index. */
   readonly #tail = new Map<RequestId, AccountId>();
@@ -156,12 +161,12 @@ export class Scan {
     await this.#each(receiptsPrefix(), none, (entry) => {
       for (const receipt of decodeSheet(entry)) this.#addReceipt(receipt);
     });
-    await this.#each(rollupsPrefix(), accountOfKey, ({ key, value }) => {
-      const id = key.join(" ");
-      if (!sameUsage(usageSum(value), this.sums.get(id) ?? noUsage)) {
-        this.suspects.add(accountOfKey(key));
-      }
-      this.sums.delete(id);
+    await this.#each(rollupsPrefix(), accountOfKey, ({ key, value, versionstamp }) => {
+      const id = sumId(daySumCellOf(key));
+      if (sameUsage(usageSum(value), this.#sums.get(id)?.sum ?? noUsage)) {
+        this.#proved.set(id, versionstamp);
+      } else this.suspects.add(accountOfKey(key));
+      this.#sums.delete(id);
     });
     await this.#each(refundSumsPrefix(), accountOfKey, (entry) => {
       const cell = refundCellId(entry.key);
@@ -214,8 +219,10 @@ export class Scan {
     tally.receiptsPrint = (tally.receiptsPrint + hash(requestId)) >>> 0;
     this.#addRefundOf(receipt);
     if (this.#tail.has(requestId) && !this.#indexedTail.has(requestId)) return;
-    const id = rollupCellKey(rollupCell(receipt)).join(" ");
-    this.sums.set(id, addReceipts(this.sums.get(id) ?? noUsage, [receipt]));
+    const cell = rollupCell(receipt);
+    const id = sumId(cell);
+    const sum = addReceipts(this.#sums.get(id)?.sum ?? noUsage, [receipt]);
+    this.#sums.set(id, { cell, sum });
   }
 
   #addRefundOf(receipt: Receipt): void {
@@ -223,7 +230,7 @@ export class Scan {
     if (line?.accountId !== receipt.accountId) return;
     this.#refunds.delete(receipt.requestId);
     if (line.amountMicroVnd > receipt.costMicroVnd) this.suspects.add(receipt.accountId);
-    const cell = rollupCellKey(rollupCell(receipt)).join(" ");
+    const cell = sumId(rollupCell(receipt));
     this.#refundSums.set(cell, (this.#refundSums.get(cell) ?? 0n) + line.amountMicroVnd);
   }
 
@@ -238,6 +245,12 @@ export class Scan {
     this.#bucketIds.add(requestId);
   }
 
+  /** What the day sums turned out to be, once it has run. */
+  get provedSums(): ProvedSums {
+    const unwritten = new Map([...this.#sums].map(([id, { cell }]) => [id, cell]));
+    return { versions: this.#proved, unwritten };
+  }
+
   #conclude(): void {
     for (const [requestId, accountId] of this.#tail) {
       if (this.#indexedTail.has(requestId)) continue;
@@ -245,9 +258,8 @@ export class Scan {
       tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
     }
     // Sums that no row claimed.
-    for (const id of [...this.sums.keys(), ...this.#refundSums.keys()]) {
-      this.suspects.add(id.split(" ")[1] as AccountId);
-    }
+    for (const { cell } of this.#sums.values()) this.suspects.add(cell.accountId);
+    for (const id of this.#refundSums.keys()) this.suspects.add(id.split(" ")[1] as AccountId);
     for (const { accountId } of this.#refunds.values()) this.suspects.add(accountId);
     for (const [accountId, tally] of this.tallies) {
       const worth = tally.availableMicroVnd + tally.leasedMicroVnd;

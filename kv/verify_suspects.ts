@@ -2,8 +2,7 @@
 import { InvariantError } from "../core/assert.ts";
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
-import type { TimeSlices } from "../core/time_slices.ts";
-import { type Problem, verifyAccount } from "./verify_account.ts";
+import { type AccountCheckOptions, type Problem, verifyAccount } from "./verify_account.ts";
 import { Scan, type Tally } from "./verify_scan.ts";
 
 /** Accounts by what the last scan saw of them. */
@@ -22,14 +21,14 @@ interface SecondLook {
 async function checkSuspects(
   kv: Deno.Kv,
   suspects: Suspects,
-  slices: TimeSlices | undefined,
+  check: AccountCheckOptions,
 ): Promise<SecondLook> {
   const problems: Problem[] = [];
   const moving = new Map<AccountId, Tally>();
   const doubtful = new Map<AccountId, Tally>();
   for (const [accountId, seen] of suspects) {
-    const found = await exactProblems(kv, accountId);
-    await slices?.rest();
+    const found = await exactProblems(kv, accountId, check);
+    await check.slices?.rest();
     if (found === "moving") {
       moving.set(accountId, seen);
       continue;
@@ -38,7 +37,7 @@ async function checkSuspects(
     if (seen.receiptsPrint !== seen.indexPrint) doubtful.set(accountId, seen);
   }
   if (doubtful.size === 0) return { problems, moving };
-  const scan = new Scan(kv, (accountId) => doubtful.has(accountId), slices);
+  const scan = new Scan(kv, (accountId) => doubtful.has(accountId), check.slices);
   await scan.run();
   for (const [accountId, seen] of doubtful) {
     const now = scan.tally(accountId);
@@ -49,9 +48,13 @@ async function checkSuspects(
   return { problems, moving };
 }
 
-async function exactProblems(kv: Deno.Kv, accountId: AccountId): Promise<Problem[] | "moving"> {
+async function exactProblems(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  check: AccountCheckOptions,
+): Promise<Problem[] | "moving"> {
   try {
-    return await verifyAccount(kv, accountId);
+    return await verifyAccount(kv, accountId, check);
   } catch (error) {
     if (!(error instanceof InvariantError)) throw error;
     return [{ accountId, kind: "row", detail: error.message }];
@@ -62,16 +65,15 @@ async function exactProblems(kv: Deno.Kv, accountId: AccountId): Promise<Problem
 export async function checkUntilRest(
   kv: Deno.Kv,
   suspects: Suspects,
-  { pause, slices }: {
+  { pause, ...check }: AccountCheckOptions & {
     readonly pause: (durationMs: number) => Promise<void>;
-    readonly slices: TimeSlices | undefined;
   },
 ): Promise<SecondLook> {
-  let { problems, moving } = await checkSuspects(kv, suspects, slices);
+  let { problems, moving } = await checkSuspects(kv, suspects, check);
   for (const durationMs of limits.verifyRestPausesMs) {
     if (moving.size === 0) break;
     await pause(durationMs);
-    const again = await checkSuspects(kv, moving, slices);
+    const again = await checkSuspects(kv, moving, check);
     problems = [...problems, ...again.problems];
     moving = again.moving;
   }

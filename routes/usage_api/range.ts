@@ -1,5 +1,6 @@
 /** Ranges of days in queries. */
 import { limits } from "../../core/limits.ts";
+import { vietnamDayStartMs } from "../../core/vietnam_time.ts";
 import type { DayRange } from "../../kv/rollups.ts";
 import { wrongParameter } from "../http/query.ts";
 import { parseDay, shiftDay } from "./days.ts";
@@ -21,8 +22,8 @@ export function dayRange(
 /** The moments that a range covers, Vietnam time. */
 export function rangeMs({ fromDay, toDay }: DayRange): { fromMs: number; untilMs: number } {
   return {
-    fromMs: Date.parse(`${fromDay}T00:00:00+07:00`),
-    untilMs: Date.parse(`${shiftDay(toDay, 1)}T00:00:00+07:00`),
+    fromMs: vietnamDayStartMs(fromDay),
+    untilMs: vietnamDayStartMs(shiftDay(toDay, 1)),
   };
 }
 

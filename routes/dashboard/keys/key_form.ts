@@ -2,7 +2,7 @@
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../core/keys/address_ranges.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
-import { vietnamDay } from "../../../core/vietnam_time.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../core/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../kv/api_keys.ts";
 import type { PostedForm } from "../form_data.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";
@@ -44,7 +44,7 @@ function wholeVnd(microVnd: bigint | undefined): string {
 
 /** The last moment of a day in Vietnam (UTC+7). */
 function endOfDayMs(day: string): number {
-  return Date.parse(`${shiftDay(day, 1)}T00:00:00+07:00`);
+  return vietnamDayStartMs(shiftDay(day, 1));
 }
 
 /** The fields that say what a key may do. */

@@ -1,0 +1,94 @@
+import { assertEquals } from "@std/assert";
+import { newId } from "../../core/ids.ts";
+import { openTeller } from "../../kv/teller/mod.ts";
+import { verifyStore } from "../../kv/verify.ts";
+import {
+  checkIndexedCalls,
+  type DaySums,
+  nothingProved,
+  type ProvedSums,
+  readDaySums,
+} from "../../kv/verify_sums.ts";
+import { ManualTime } from "../support/manual_time.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
+
+const dayMs = 86_400_000;
+const startMs = Date.UTC(2026, 10, 20);
+
+/** Calls of two days, a week apart, all of them indexed. */
+async function weekOfCalls() {
+  const kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const teller = await openTeller(kv, { clock: time, timer: time });
+  const account = newAccount();
+  await topUp(kv, account, 1_000n);
+  for (
+    const [startedAtMs, costs] of [[startMs, [40n, 30n]], [startMs + 7 * dayMs, [20n]]] as const
+  ) {
+    for (const cost of costs) {
+      const requestId = newId("request", startedAtMs);
+      const reservation = await mustReserve(teller, account, 50n);
+      await teller.settle(reservation, draftOf(cost, { requestId, startedAtMs }));
+    }
+    await teller.indexOnce();
+  }
+  const stored = await readDaySums(kv, account);
+  const check = (known: ProvedSums) =>
+    checkIndexedCalls(kv, account, { stored, known, slices: undefined });
+  return { kv, account, stored, check, [Symbol.dispose]: () => kv.close() };
+}
+
+/** The two sums, the earlier day first. */
+function sortedSums(sums: DaySums) {
+  const [first, last] = [...sums].sort(([one], [other]) => one < other ? -1 : 1);
+  if (first === undefined || last === undefined) throw new Error("two days were called on");
+  return [first, last] as const;
+}
+
+const versionsOf = (sums: DaySums) =>
+  new Map([...sums].map(([id, { versionstamp }]) => [id, versionstamp]));
+
+/** Without the receipts of the first day: whoever reads it says so. */
+async function forgetFirstDay(kv: Deno.Kv): Promise<void> {
+  for await (const { key } of kv.list({ prefix: ["receipt"] }, { limit: 2 })) await kv.delete(key);
+}
+
+Deno.test("calls of proved days count by their sums, and are not read again", async () => {
+  using week = await weekOfCalls();
+  const [[first], [last]] = sortedSums(week.stored);
+  const versions = versionsOf(week.stored);
+  assertEquals((await week.check(nothingProved)).costMicroVnd, 90n);
+  await forgetFirstDay(week.kv);
+  const right = { costMicroVnd: 90n, missing: 0, wrongSums: [] };
+  assertEquals(await week.check({ versions, unwritten: new Map() }), right);
+  versions.delete(last);
+  assertEquals(await week.check({ versions, unwritten: new Map() }), right, "the last day is read");
+  versions.set(first, "changed since");
+  assertEquals(await week.check({ versions, unwritten: new Map() }), {
+    costMicroVnd: 20n,
+    missing: 2,
+    wrongSums: [first],
+  });
+});
+
+Deno.test("a day whose sum was never written is read", async () => {
+  using week = await weekOfCalls();
+  const [[first, { cell }], last] = sortedSums(week.stored);
+  const stored = new Map([last]);
+  const known = { versions: versionsOf(stored), unwritten: new Map([[first, cell]]) };
+  const seen = await checkIndexedCalls(week.kv, week.account, { stored, known, slices: undefined });
+  assertEquals(seen, { costMicroVnd: 90n, missing: 0, wrongSums: [first] });
+});
+
+Deno.test("damage to the calls of an earlier day is found", async () => {
+  using week = await weekOfCalls();
+  await forgetFirstDay(week.kv);
+  // Its sum is not that of its receipts any more, so the scan proves the last day only.
+  const report = await verifyStore(week.kv, { pause: () => Promise.resolve() });
+  assertEquals(report.problems.map(({ kind }) => kind).sort(), [
+    "balance",
+    "index",
+    "index",
+    "rollup",
+  ]);
+});
