@@ -14,10 +14,10 @@ export const limits = {
   heldBytes: 384 * 1024 * 1024,
   /** Of these one account may hold so much: its rush must not shut the others out. */
   heldBytesPerAccount: 192 * 1024 * 1024,
-  /** Bodies up to this size are not counted: a connection costs as much. */
-  uncountedBodyBytes: 64 * 1024,
   /** When that is taken: a large call has sent its body on, or ended, within seconds. */
   busyRetrySeconds: 5,
+  /** Bodies up to this size are not counted: a connection costs as much. */
+  uncountedBodyBytes: 64 * 1024,
   /** A body must be whole in this time: the largest at 0.7 Mbit/s. The server itself has no such limit. */
   requestBodyMs: 240_000,
   /** Of a refused body this much more is read and thrown away, so that the client gets to read the answer. */
@@ -548,8 +548,6 @@ export const limits = {
   adminOperationIdCharsMin: 8,
   /** … and nobody types a longer one. */
   adminOperationIdChars: 100,
-  /** What callers are told during maintenance: a sentence or two. */
-  maintenanceMessageChars: 500,
   /** Rows of one kind added up for the operator's overview: a second or two of reading. */
   operatorScanRows: 200_000,
   /** Bank notices read one by one for the overview. */

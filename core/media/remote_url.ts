@@ -47,7 +47,7 @@ export function parseRemoteUrl(text: string): URL | RemoteUrlProblem {
 }
 
 /** The host without the brackets of IPv6 and without the dot of a fully qualified name. */
-export function hostOf(url: URL): string {
+function hostOf(url: URL): string {
   const { hostname } = url;
   if (hostname.startsWith("[")) return hostname.slice(1, -1);
   return hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;

@@ -15,7 +15,7 @@ export interface Job {
 }
 
 /** Writes what was counted since the hour began, and the end of the hour before. */
-export async function saveAvailability(gateway: Gateway): Promise<void> {
+async function saveAvailability(gateway: Gateway): Promise<void> {
   const { kv, clock, availability, teller } = gateway;
   const finished = availability.takeFinished();
   if (finished !== undefined) {

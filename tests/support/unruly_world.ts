@@ -19,7 +19,7 @@ import { readResponsesStream } from "./strict_client_responses.ts";
 
 export const styles: readonly Style[] = ["messages", "chat", "responses"];
 
-export const pathOf: Record<Style, string> = {
+const pathOf: Record<Style, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
@@ -28,7 +28,7 @@ export const pathOf: Record<Style, string> = {
 /** What a provider does with each connection; the request has been read. */
 export type Unruly = (conversation: Conversation, request: { head: string }) => Promise<void>;
 
-export const vndPerMtok = 8_300;
+const vndPerMtok = 8_300;
 const creditVnd = 100_000_000;
 
 export interface WorldOptions {
