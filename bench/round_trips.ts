@@ -73,7 +73,7 @@ export async function roundTripRows(): Promise<Row[]> {
   );
   const read = readConfig({ BENCH_PROVIDER_KEY: "bench" }, configuration(upstream.addr.port));
   if (!read.ok) throw new Error(read.problems.join("\n"));
-  const assembled = await assemble(read.config, kv, await readMasterKeys(newMasterKey()), {
+  const assembled = await assemble(read.config, kv, {
     clock: systemClock,
     random: Math.random,
     write: () => {},

@@ -49,7 +49,7 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
   const kv = options.kv ?? await Deno.openKv(":memory:");
   const masterKeys = options.masterKeys ?? await readMasterKeys(newMasterKey());
   const log: string[] = [];
-  const assembled = await assemble(testConfig(options), kv, masterKeys, {
+  const assembled = await assemble(testConfig(options), kv, {
     clock: systemClock,
     random: Math.random,
     write: (line) => log.push(line),
