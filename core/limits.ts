@@ -211,7 +211,7 @@ export const limits = {
   maintenanceRetrySeconds: 60,
   /** Active keys per account (spec section 2). */
   activeKeysPerAccount: 10,
-  /** Keys of an account that lists show, revoked ones included. */
+  /** Keys of an account that lists show, revoked ones included. Those in use are shown in any case. */
   keysPerAccountListed: 1_000,
   /** Callers remembered per instance: about 1 KB each. */
   authCacheEntries: 50_000,

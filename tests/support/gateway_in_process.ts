@@ -7,7 +7,7 @@ import type { AccountId } from "../../core/ids.ts";
 import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
-import { createApiKey } from "../../kv/api_keys.ts";
+import { createApiKey } from "../../kv/api_key_changes.ts";
 import { credit } from "../../kv/ledger.ts";
 import { createApp } from "../../routes/app.ts";
 import { assemble, type Assembled } from "../../routes/server/assemble.ts";
