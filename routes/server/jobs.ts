@@ -2,6 +2,7 @@
  * What runs beside calls: clearing up behind dead instances, availability, and the jobs of the pages. Each bounded, none
  * overlapping itself.
  */
+import { unforeseen } from "../../core/error_line.ts";
 import type { InstanceId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { writeAvailability } from "../../kv/availability.ts";
@@ -96,9 +97,7 @@ export function startJobs(
     try {
       await job.run();
     } catch (error) {
-      log.event("error", `job ${job.name} failed`, {
-        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-      });
+      log.event("error", `job ${job.name} failed`, { ...unforeseen(error) });
     }
   }
 
