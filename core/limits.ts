@@ -439,7 +439,7 @@ export const limits = {
   imageSideMax: 8_192,
   /** A claim on a mail: far above the time that a mail server takes at its worst. */
   mailClaimMs: 2 * 60_000,
-  /** Tries of one mail, with the pauses below over about six hours; a server that is down longer needs a person. */
+  /** Tries of one mail, with the pauses below over nearly seven hours; a server that is down longer needs a person. */
   mailAttempts: 8,
   mailPausesMs: [
     5_000,
@@ -470,7 +470,7 @@ export const limits = {
   openIdMs: 10_000,
   /** Notices matched in one sweep; more wait for the next, a minute later. */
   bankSweepRows: 500,
-  /** Pages of 100 movements read in one poll: two days of a very busy account. */
+  /** Pages of 100 movements read in one poll: three days of a very busy account. */
   bankPollPages: 50,
   /** A notice without an end state after this is a fault that the operator must see. */
   bankMatchLateMs: 5 * 60_000,
