@@ -179,9 +179,13 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
   let gate: Promise<void> | undefined;
+  const reading = Promise.withResolvers<void>();
   const teller = withKeyLimits(
     await openTeller(kv, { clock }),
-    slowLists(kv, () => gate),
+    slowLists(kv, () => {
+      if (gate !== undefined) reading.resolve();
+      return gate;
+    }),
     clock,
   );
   try {
@@ -192,7 +196,7 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
     const opened = Promise.withResolvers<void>();
     gate = opened.promise;
     const second = teller.reserveFor(world.key, fromVnd(100));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await reading.promise;
     await teller.settle(first.reservation, draft(world, 100));
     opened.resolve();
     assertEquals((await second).ok, false);

@@ -16,6 +16,7 @@ import { openTestGateway, type TestGateway } from "./gateway_in_process.ts";
 import { readChatStream } from "./strict_client_chat.ts";
 import { readMessagesStream } from "./strict_client_messages.ts";
 import { readResponsesStream } from "./strict_client_responses.ts";
+import { until } from "./until.ts";
 
 export const styles: readonly Style[] = ["messages", "chat", "responses"];
 
@@ -196,10 +197,7 @@ export class UnrulyWorld implements AsyncDisposable {
   async checkBooks(calls: number): Promise<void> {
     const { gateway } = this.gateway.assembled;
     // A client that has left may be ahead of its own settlement.
-    for (let i = 0; i < 300 && gateway.calls.count > 0; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    assertEquals(gateway.calls.count, 0, "calls are still in flight");
+    await until(() => gateway.calls.count === 0, "no call is in flight");
     const receipts = await this.receipts();
     assertEquals(receipts.length, calls, "one receipt per call");
     let spent = 0n;
