@@ -9,7 +9,6 @@ import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
 
 const encoder = new TextEncoder();
-const write = (text: string) => void Deno.stdout.writeSync(encoder.encode(text));
 const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));
 const lines = createLineWriter((bytes) => Deno.stdout.writeSync(bytes));
 
@@ -29,7 +28,11 @@ async function main(args: readonly string[]): Promise<number> {
     for (const problem of read.problems) error(`  ${problem}\n`);
     return 1;
   }
-  if (args[0] === "admin") return await runAdmin(read.config, args.slice(1), { write, error });
+  if (args[0] === "admin") {
+    const output = Deno.stdout.writable.getWriter();
+    const write = (bytes: Uint8Array) => output.write(bytes);
+    return await runAdmin(read.config, args.slice(1), { clock: systemClock, write, error });
+  }
 
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) {

@@ -7,7 +7,7 @@ import { type AccountId, newId } from "../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../core/keys/seal.ts";
 import { fromVnd } from "../core/money/micro_vnd.ts";
 import { createAccount } from "../kv/accounts.ts";
-import { createApiKey } from "../kv/api_keys.ts";
+import { createApiKey } from "../kv/api_key_changes.ts";
 import { credit } from "../kv/ledger.ts";
 import { openTeller, type Teller } from "../kv/teller/mod.ts";
 import { print } from "./print.ts";

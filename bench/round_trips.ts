@@ -7,7 +7,7 @@ import { readConfig } from "../core/config.ts";
 import { newMasterKey, readMasterKeys } from "../core/keys/seal.ts";
 import { fromVnd } from "../core/money/micro_vnd.ts";
 import { createAccount } from "../kv/accounts.ts";
-import { createApiKey } from "../kv/api_keys.ts";
+import { createApiKey } from "../kv/api_key_changes.ts";
 import { credit } from "../kv/ledger.ts";
 import { createApp } from "../routes/app.ts";
 import { assemble } from "../routes/server/assemble.ts";
@@ -73,7 +73,7 @@ export async function roundTripRows(): Promise<Row[]> {
   );
   const read = readConfig({ BENCH_PROVIDER_KEY: "bench" }, configuration(upstream.addr.port));
   if (!read.ok) throw new Error(read.problems.join("\n"));
-  const assembled = await assemble(read.config, kv, await readMasterKeys(newMasterKey()), {
+  const assembled = await assemble(read.config, kv, {
     clock: systemClock,
     random: Math.random,
     write: () => {},

@@ -12,3 +12,28 @@ export function errorLine(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
   return text.replace(/\s+/g, " ").trim();
 }
+
+/**
+ * What the log says of an error that nobody foresaw. A `SyntaxError` quotes what was parsed, which may be a prompt or an
+ * answer: of it only the kind and the places in the code are told.
+ *
+ * @example
+ * ```ts
+ * import { unforeseen } from "./error_line.ts";
+ * try {
+ *   JSON.parse("my secret");
+ * } catch (error) {
+ *   if (JSON.stringify(unforeseen(error)).includes("secret")) throw new Error("it is in the log");
+ * }
+ * ```
+ */
+export function unforeseen(
+  thrown: unknown,
+): { readonly error: string; readonly stack?: string | undefined } {
+  if (!(thrown instanceof Error)) return { error: "unknown" };
+  if (!(thrown instanceof SyntaxError)) {
+    return { error: `${thrown.name}: ${thrown.message}`, stack: thrown.stack };
+  }
+  const places = thrown.stack?.split("\n").filter((line) => /^ {4}at \S/.test(line)).join("\n");
+  return { error: thrown.name, stack: places };
+}

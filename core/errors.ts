@@ -13,7 +13,7 @@ interface ErrorRow {
   readonly retry: boolean;
 }
 
-export const errorTable = {
+const errorTable = {
   invalid_request: { status: 400, type: "invalid_request_error", retry: false },
   invalid_json: { status: 400, type: "invalid_request_error", retry: false },
   /** `x-gateway-strict: true` and a field that the target style cannot carry. */

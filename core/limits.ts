@@ -14,10 +14,10 @@ export const limits = {
   heldBytes: 384 * 1024 * 1024,
   /** Of these one account may hold so much: its rush must not shut the others out. */
   heldBytesPerAccount: 192 * 1024 * 1024,
-  /** Bodies up to this size are not counted: a connection costs as much. */
-  uncountedBodyBytes: 64 * 1024,
   /** When that is taken: a large call has sent its body on, or ended, within seconds. */
   busyRetrySeconds: 5,
+  /** Bodies up to this size are not counted: a connection costs as much. */
+  uncountedBodyBytes: 64 * 1024,
   /** A body must be whole in this time: the largest at 0.7 Mbit/s. The server itself has no such limit. */
   requestBodyMs: 240_000,
   /** Of a refused body this much more is read and thrown away, so that the client gets to read the answer. */
@@ -211,7 +211,7 @@ export const limits = {
   maintenanceRetrySeconds: 60,
   /** Active keys per account (spec section 2). */
   activeKeysPerAccount: 10,
-  /** Keys of an account that lists show, revoked ones included. */
+  /** Keys of an account that lists show, revoked ones included. Those in use are shown in any case. */
   keysPerAccountListed: 1_000,
   /** Callers remembered per instance: about 1 KB each. */
   authCacheEntries: 50_000,
@@ -439,7 +439,7 @@ export const limits = {
   imageSideMax: 8_192,
   /** A claim on a mail: far above the time that a mail server takes at its worst. */
   mailClaimMs: 2 * 60_000,
-  /** Tries of one mail, with the pauses below over about six hours; a server that is down longer needs a person. */
+  /** Tries of one mail, with the pauses below over nearly seven hours; a server that is down longer needs a person. */
   mailAttempts: 8,
   mailPausesMs: [
     5_000,
@@ -470,7 +470,7 @@ export const limits = {
   openIdMs: 10_000,
   /** Notices matched in one sweep; more wait for the next, a minute later. */
   bankSweepRows: 500,
-  /** Pages of 100 movements read in one poll: two days of a very busy account. */
+  /** Pages of 100 movements read in one poll: three days of a very busy account. */
   bankPollPages: 50,
   /** A notice without an end state after this is a fault that the operator must see. */
   bankMatchLateMs: 5 * 60_000,
@@ -553,8 +553,6 @@ export const limits = {
   adminOperationIdCharsMin: 8,
   /** … and nobody types a longer one. */
   adminOperationIdChars: 100,
-  /** What callers are told during maintenance: a sentence or two. */
-  maintenanceMessageChars: 500,
   /** Rows of one kind added up for the operator's overview: a second or two of reading. */
   operatorScanRows: 200_000,
   /** Bank notices read one by one for the overview. */

@@ -1,22 +1,11 @@
 /**
- * API keys of an account. The secret is stored twice: as SHA-256 (to verify) and sealed (so its owner can see it again).
- *
- * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
+ * API keys of an account, as they lie in the store. The secret is there twice: as SHA-256 (to verify) and sealed (so its
+ * owner can see it again).
  */
-import { GatewayError } from "../core/errors.ts";
-import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
-import { hashApiKey, maskApiKey, newApiKey } from "../core/keys/api_key.ts";
-import { type MasterKeys, open, seal } from "../core/keys/seal.ts";
+import type { AccountId, ApiKeyId } from "../core/ids.ts";
+import { type MasterKeys, open } from "../core/keys/seal.ts";
 import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./cas.ts";
-import { bumpKeysEpoch } from "./control.ts";
-import {
-  activeApiKeysKey,
-  apiKeyByHashKey,
-  apiKeyKey,
-  apiKeyOfFormKey,
-  apiKeysPrefix,
-} from "./keys.ts";
+import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./keys.ts";
 
 /** What the owner may set on a key. */
 export interface ApiKeyOptions {
@@ -44,38 +33,14 @@ export interface ApiKeyRecord extends ApiKeyOptions {
   readonly previous?: { readonly hash: string; readonly untilMs: number };
 }
 
-interface HashIndex {
+/** The row under which a secret is found. */
+export interface HashIndex {
   readonly accountId: AccountId;
   readonly keyId: ApiKeyId;
 }
 
-/** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
-export interface MadeByForm {
-  readonly keyId: ApiKeyId;
-  readonly hash: string;
-  readonly atMs: number;
-}
-
-export interface NewSecret {
-  readonly ok: true;
-  readonly record: ApiKeyRecord;
-  readonly secret: string;
-}
-
-/** The form was sent before: nothing was made this time. */
-export interface SentBefore {
-  readonly ok: false;
-  readonly reason: "sent";
-  readonly made: MadeByForm;
-}
-
-export type CreateApiKeyResult =
-  | NewSecret
-  | SentBefore
-  /** `limit`: all places are taken by active keys. `conflict`: others kept changing the list; try again. */
-  | { readonly ok: false; readonly reason: "limit" | "conflict" };
-
-function owner(accountId: AccountId, keyId: ApiKeyId): string {
+/** What a sealed secret is bound to, so that ciphertexts cannot be swapped. */
+export function sealOwner(accountId: AccountId, keyId: ApiKeyId): string {
   return `${accountId}/${keyId}`;
 }
 
@@ -83,78 +48,6 @@ function owner(accountId: AccountId, keyId: ApiKeyId): string {
 export function isActive(record: ApiKeyRecord, nowMs: number): boolean {
   return record.revokedAtMs === undefined &&
     (record.expiresAtMs === undefined || record.expiresAtMs > nowMs);
-}
-
-/** Lets a form make something once: returns what it has made before, or adds to `operation` that it makes this. */
-async function claimForm(
-  kv: Deno.Kv,
-  operation: Deno.AtomicOperation,
-  form: { readonly accountId: AccountId; readonly formId: string | undefined },
-  made: MadeByForm,
-): Promise<SentBefore | undefined> {
-  if (form.formId === undefined) return undefined;
-  const entry = await kv.get<MadeByForm>(apiKeyOfFormKey(form.accountId, form.formId));
-  if (entry.value !== null) return { ok: false, reason: "sent", made: entry.value };
-  operation.check(entry).set(entry.key, made);
-  return undefined;
-}
-
-/**
- * Creates a key. The secret is returned once here; later only {@linkcode revealApiKey} shows it.
- *
- * @param options.formId the form that was sent: sent twice it makes one key
- */
-export async function createApiKey(
-  kv: Deno.Kv,
-  masterKeys: MasterKeys,
-  accountId: AccountId,
-  options: ApiKeyOptions & { readonly nowMs: number; readonly formId?: string },
-): Promise<CreateApiKeyResult> {
-  const { nowMs, formId, ...rest } = options;
-  const secret = newApiKey();
-  const id = newId("apiKey", nowMs);
-  const record: ApiKeyRecord = {
-    ...rest,
-    id,
-    accountId,
-    createdAtMs: nowMs,
-    masked: maskApiKey(secret),
-    hash: await hashApiKey(secret),
-    sealed: await seal(masterKeys, secret, owner(accountId, id)),
-  };
-  const outcome = await compareAndSet<CreateApiKeyResult>(async () => {
-    const operation = kv.atomic();
-    const made = { keyId: id, hash: record.hash, atMs: nowMs };
-    const sent = await claimForm(kv, operation, { accountId, formId }, made);
-    if (sent !== undefined) return { done: sent };
-    const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
-    const active = await stillActive(kv, accountId, entry.value ?? [], nowMs);
-    if (active.length >= limits.activeKeysPerAccount) {
-      return { done: { ok: false, reason: "limit" } };
-    }
-    operation
-      .check(entry)
-      .check({ key: apiKeyByHashKey(record.hash), versionstamp: null })
-      .set(activeApiKeysKey(accountId), [...active, id])
-      .set(apiKeyKey(accountId, id), record)
-      .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
-    return (await operation.commit()).ok ? { done: { ok: true, record, secret } } : "again";
-  }, { attempts: limits.apiKeyWriteAttempts });
-  return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
-}
-
-async function stillActive(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  ids: readonly ApiKeyId[],
-  nowMs: number,
-): Promise<ApiKeyId[]> {
-  const kept: ApiKeyId[] = [];
-  for (const id of ids) {
-    const record = await getApiKey(kv, accountId, id);
-    if (record !== undefined && isActive(record, nowMs)) kept.push(id);
-  }
-  return kept;
 }
 
 /** One key of an account, revoked ones too. */
@@ -166,13 +59,35 @@ export async function getApiKey(
   return (await kv.get<ApiKeyRecord>(apiKeyKey(accountId, keyId))).value ?? undefined;
 }
 
-/** All keys of an account, oldest first, revoked ones too. Bounded by `limits.keysPerAccountListed`. */
+/**
+ * The keys of an account, oldest first: all that are in use, and of the revoked ones the newest, up to
+ * `limits.keysPerAccountListed`.
+ */
 export async function listApiKeys(kv: Deno.Kv, accountId: AccountId): Promise<ApiKeyRecord[]> {
-  const entries = kv.list<ApiKeyRecord>(
+  const newest = kv.list<ApiKeyRecord>(
     { prefix: apiKeysPrefix(accountId) },
-    { limit: limits.keysPerAccountListed },
+    { limit: limits.keysPerAccountListed, reverse: true },
   );
-  return await Array.fromAsync(entries, (entry) => entry.value);
+  const listed = (await Array.fromAsync(newest, (entry) => entry.value)).reverse();
+  if (listed.length < limits.keysPerAccountListed) return listed;
+  const oldestId = listed[0]?.id ?? "";
+  const inUse = (await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId))).value ?? [];
+  const older = inUse.filter((id) => id < oldestId).sort();
+  return [...await readApiKeys(kv, accountId, older), ...listed];
+}
+
+/** Those of the keys that there are, in the order asked for. */
+export async function readApiKeys(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyIds: readonly ApiKeyId[],
+): Promise<ApiKeyRecord[]> {
+  const records: ApiKeyRecord[] = [];
+  for (const id of keyIds) {
+    const record = await getApiKey(kv, accountId, id);
+    if (record !== undefined) records.push(record);
+  }
+  return records;
 }
 
 /** The key behind a hash, revoked ones too; the caller decides with {@linkcode isUsableSecret}. */
@@ -197,129 +112,5 @@ export async function revealApiKey(
   record: ApiKeyRecord,
 ): Promise<string | undefined> {
   if (record.sealed === undefined) return undefined;
-  return await open(masterKeys, record.sealed, owner(record.accountId, record.id));
-}
-
-/**
- * Shows the secret that a form has made, while it is fresh: to whoever sends the form again, which takes the session it
- * was made in. `undefined`: too late, or the key has another secret or is no longer active.
- */
-export async function revealMadeByForm(
-  kv: Deno.Kv,
-  masterKeys: MasterKeys,
-  accountId: AccountId,
-  made: MadeByForm,
-  nowMs: number,
-): Promise<NewSecret | undefined> {
-  if (nowMs >= made.atMs + limits.madeSecretShownMs) return undefined;
-  const record = await getApiKey(kv, accountId, made.keyId);
-  if (record === undefined || record.hash !== made.hash || !isActive(record, nowMs)) {
-    return undefined;
-  }
-  const secret = await revealApiKey(masterKeys, record);
-  return secret === undefined ? undefined : { ok: true, record, secret };
-}
-
-async function changeApiKey(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  keyId: ApiKeyId,
-  change: (
-    record: ApiKeyRecord,
-    operation: Deno.AtomicOperation,
-  ) => ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined>,
-): Promise<ApiKeyRecord | undefined> {
-  const outcome = await compareAndSet<ApiKeyRecord | undefined>(async () => {
-    const [entry, active] = await kv.getMany<[ApiKeyRecord, ApiKeyId[]]>([
-      apiKeyKey(accountId, keyId),
-      activeApiKeysKey(accountId),
-    ]);
-    if (entry.value === null) return { done: undefined };
-    const operation = kv.atomic().check(entry).check(active);
-    const changed = await change(entry.value, operation);
-    if (changed === undefined) return { done: entry.value };
-    operation.set(entry.key, changed);
-    if (changed.revokedAtMs !== undefined) {
-      operation.set(active.key, (active.value ?? []).filter((id) => id !== keyId));
-    }
-    bumpKeysEpoch(operation);
-    return (await operation.commit()).ok ? { done: changed } : "again";
-  }, { attempts: limits.apiKeyWriteAttempts });
-  if (outcome !== "conflict") return outcome.done;
-  throw new GatewayError("overloaded", "The key is being changed by others; try again");
-}
-
-/** Revokes a key for good. Idempotent; `undefined` if there is no such key. */
-export async function revokeApiKey(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  keyId: ApiKeyId,
-  nowMs: number,
-): Promise<ApiKeyRecord | undefined> {
-  return await changeApiKey(
-    kv,
-    accountId,
-    keyId,
-    (record) => record.revokedAtMs === undefined ? { ...record, revokedAtMs: nowMs } : undefined,
-  );
-}
-
-/** Replaces what the owner may set: name, expiry, models, addresses, limits. */
-export async function updateApiKey(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  keyId: ApiKeyId,
-  options: ApiKeyOptions,
-): Promise<ApiKeyRecord | undefined> {
-  return await changeApiKey(kv, accountId, keyId, (record) => {
-    const { id, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
-    return {
-      id,
-      accountId,
-      createdAtMs,
-      masked,
-      hash,
-      ...(sealed === undefined ? {} : { sealed }),
-      ...(previous === undefined ? {} : { previous }),
-      ...(revokedAtMs === undefined ? {} : { revokedAtMs }),
-      ...options,
-    };
-  });
-}
-
-/**
- * Gives a key a new secret; the former works for `graceMs` more. `undefined` if the key is not there or not active.
- *
- * @param options.formId the form that was sent: sent twice it makes one secret. A second one would end the grace of the
- * secret that programs still use
- */
-export async function rotateApiKey(
-  kv: Deno.Kv,
-  masterKeys: MasterKeys,
-  accountId: AccountId,
-  keyId: ApiKeyId,
-  options: { readonly nowMs: number; readonly graceMs: number; readonly formId?: string },
-): Promise<NewSecret | SentBefore | undefined> {
-  const { nowMs, graceMs, formId } = options;
-  const secret = newApiKey();
-  const hash = await hashApiKey(secret);
-  const sealed = await seal(masterKeys, secret, owner(accountId, keyId));
-  let sent: SentBefore | undefined;
-  const record = await changeApiKey(kv, accountId, keyId, async (record, operation) => {
-    if (!isActive(record, nowMs)) return undefined;
-    const made = { keyId, hash, atMs: nowMs };
-    sent = await claimForm(kv, operation, { accountId, formId }, made);
-    if (sent !== undefined) return undefined;
-    // An older secret still in its grace ends now: at most two secrets open one key.
-    if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
-    operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
-    return {
-      ...record,
-      hash,
-      sealed,
-      masked: maskApiKey(secret),
-      previous: { hash: record.hash, untilMs: nowMs + graceMs },
-    };
-  });
-  return sent ?? (record?.hash === hash ? { ok: true, record, secret } : undefined);
+  return await open(masterKeys, record.sealed, sealOwner(record.accountId, record.id));
 }

@@ -73,7 +73,7 @@ async function ordersOf(
 }
 
 /** Whether an account may be credited by the machine. */
-export function accountRefusal(
+function accountRefusal(
   account: Account | null,
 ): "account_closed" | "account_blocked" | undefined {
   if (account === null || account.deletedAtMs !== undefined) return "account_closed";

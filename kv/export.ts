@@ -24,7 +24,7 @@ type Exported = (entry: Deno.KvEntry<unknown>) => ExportedRecord[];
  * Why a kind of row stays. `secret`: it opens something, or would help to guess what does. `repeated`: an index; other
  * records say the same. `passing`: counters and rights that mean something to the running instances only.
  */
-export type StayingReason = "secret" | "repeated" | "passing";
+type StayingReason = "secret" | "repeated" | "passing";
 
 const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   account: whole,
@@ -89,12 +89,6 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   wallet: whole,
   write_probe: "passing",
 };
-
-/** Why rows of this kind are not in the export; `undefined` if they are. */
-export function stayingReason(kind: RowKind): StayingReason | undefined {
-  const decision = decisions[kind];
-  return typeof decision === "string" ? decision : undefined;
-}
 
 function whole({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
   return [{ key, value }];

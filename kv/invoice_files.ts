@@ -1,6 +1,7 @@
 /** Files of an invoice, cut into parts that fit the store. The bytes come first, the row that names them last. */
 import type { InvoiceId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import { sha256Hex } from "../core/sha256.ts";
 import type { InvoiceFile } from "../core/topup/invoice.ts";
 import { getInvoice, setInvoiceFiles } from "./invoices.ts";
 import { invoiceFileChunkKey, invoiceFilePrefix } from "./keys.ts";
@@ -27,8 +28,7 @@ function tidyName(name: string, type: InvoiceFile["type"]): string {
 
 /** By content, so that a form sent twice attaches its file once. */
 async function fileIdOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  return new Uint8Array(digest).toHex().slice(0, 24);
+  return (await sha256Hex(bytes)).slice(0, 24);
 }
 
 /** Attaches a PDF or XML file to a request. The same file is there once. */

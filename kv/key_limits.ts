@@ -36,7 +36,6 @@ export interface KeyedTeller extends Teller {
 
 /** What one key spent, as far as this instance knows. */
 interface Spending {
-  readonly keyId: ApiKeyId;
   day: string;
   dayMicroVnd: bigint;
   monthMicroVnd: bigint;
@@ -67,7 +66,6 @@ class KeyLimits {
     if (spending === undefined) {
       if (this.#spendings.size >= limits.limitedKeysKept) this.#forgetIdle();
       spending = {
-        keyId,
         day: "",
         dayMicroVnd: 0n,
         monthMicroVnd: 0n,

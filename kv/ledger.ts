@@ -7,7 +7,7 @@ import { invariant, InvariantError } from "../core/assert.ts";
 import { type AccountId, type LedgerId, newId, type RequestId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";
-import { ledgerKey, ledgerOperationKey, ledgerPrefix } from "./keys.ts";
+import { ledgerKey, ledgerOperationKey } from "./keys.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 
 /** Why money moved. */
@@ -19,8 +19,7 @@ export type LedgerKind =
   /** Play money of a sandbox install. */
   | "demo"
   /** Money back for a call that was charged, e.g. a video that failed. */
-  | "refund"
-  | "promo";
+  | "refund";
 
 /** A line of the ledger. */
 export interface LedgerEntry {
@@ -198,28 +197,4 @@ function repeated(earlier: LedgerEntry, entry: LedgerEntry): MovementResult {
     earlier.amountMicroVnd === entry.amountMicroVnd && earlier.kind === entry.kind &&
     earlier.requestId === entry.requestId;
   return { status: same ? "duplicate" : "mismatch", entry: earlier };
-}
-
-export interface LedgerPage {
-  readonly entries: readonly LedgerEntry[];
-  /** Pass as `before` to read on; absent at the end. */
-  readonly next?: LedgerId;
-}
-
-/** The lines of an account, newest first. */
-export async function listLedger(
-  kv: Deno.Kv,
-  accountId: AccountId,
-  page: { readonly limit: number; readonly before?: LedgerId },
-): Promise<LedgerPage> {
-  const limit = Math.min(page.limit, limits.moneyListRows);
-  const prefix = ledgerPrefix(accountId);
-  const selector = page.before === undefined
-    ? { prefix }
-    : { prefix, end: ledgerKey(accountId, page.before) };
-  const entries: LedgerEntry[] = [];
-  const rows = kv.list<LedgerEntry>(selector, { reverse: true, limit: limit + 1 });
-  for await (const { value } of rows) entries.push(value);
-  const last = entries.length > limit ? entries[limit - 1] : undefined;
-  return { entries: entries.slice(0, limit), ...(last ? { next: last.ledgerId } : {}) };
 }

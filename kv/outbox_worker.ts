@@ -111,7 +111,7 @@ export interface OutboxWorker {
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** {@linkcode Sleep} on the timers of the machine. */
-export const timerSleep: Sleep = (ms, signal) =>
+const timerSleep: Sleep = (ms, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const wake = () => {

@@ -56,27 +56,3 @@ export async function countTry(
   }, { attempts: limits.rateLimitWriteAttempts });
   return outcome === "conflict" ? refused : outcome.done;
 }
-
-/**
- * The part of an IP address that one customer holds: the address itself for IPv4, the /64 for IPv6, where every
- * household has 2^64 addresses to rotate through.
- *
- * @example
- * ```ts
- * import { addressBlock } from "./rate_limits.ts";
- * if (addressBlock("203.0.113.9") !== "203.0.113.9") throw new Error();
- * if (addressBlock("2001:db8:1:2:3::9") !== "2001:db8:1:2") throw new Error(addressBlock("2001:db8:1:2:3::9"));
- * if (addressBlock("::ffff:203.0.113.9") !== "203.0.113.9") throw new Error();
- * ```
- */
-export function addressBlock(address: string): string {
-  if (!address.includes(":")) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped !== null) return mapped[1]!;
-  const [head = "", tail] = address.toLowerCase().split("%")[0]!.split("::");
-  const before = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after];
-  return groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "")).join(":");
-}

@@ -4,6 +4,7 @@
  */
 import type { BankSource } from "../core/topup/bank_event.ts";
 import { limits } from "../core/limits.ts";
+import { sha256 } from "../core/sha256.ts";
 import { closedUnreadableNoticeKey, unreadableNoticeKey, unreadableNoticesPrefix } from "./keys.ts";
 import { addAuditLine, type Operator } from "./operator_audit.ts";
 
@@ -18,9 +19,7 @@ export interface UnreadableNotice {
 }
 
 async function contentHashOf(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest).subarray(0, 16))
-    .map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return (await sha256(text)).subarray(0, 16).toHex();
 }
 
 /** Keeps a notice. The same text is kept once, also after it was set aside. */

@@ -2,7 +2,7 @@
 import type { AccountId } from "../ids.ts";
 
 /** Signed out after this long without a click. */
-export const sessionIdleMs = 7 * 24 * 3_600_000;
+const sessionIdleMs = 7 * 24 * 3_600_000;
 /** Signed out after this long whatever happens. */
 export const sessionAbsoluteMs = 30 * 24 * 3_600_000;
 /** The time of the last click is written at most this often: a page view is a read, not a write. */

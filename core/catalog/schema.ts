@@ -35,7 +35,7 @@ const timeouts = z.strictObject({
     .describe("Longest silence within an answer."),
 });
 
-export const routeStyleSchema = z.enum([
+const routeStyleSchema = z.enum([
   "messages",
   "chat",
   "responses",
@@ -89,7 +89,7 @@ const httpProvider = z.strictObject({
 
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
 
-export const priceSchema = z.discriminatedUnion("unit", [
+const priceSchema = z.discriminatedUnion("unit", [
   z.strictObject({
     unit: z.literal("token"),
     vndPerMtok: wholeVnd.describe("Per 1,000,000 tokens, input and output alike."),
@@ -109,7 +109,7 @@ export const priceSchema = z.discriminatedUnion("unit", [
   }),
 ]);
 
-export const routeSchema = z.strictObject({
+const routeSchema = z.strictObject({
   provider: z.string(),
   model: name.optional().describe("The provider's name of the model; default: the id."),
   style: z.union([routeStyleSchema, z.array(routeStyleSchema).min(1)]).optional()

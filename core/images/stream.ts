@@ -1,9 +1,8 @@
 /** Streamed images: bytes pass as they came; previews and finished images are counted on the way. */
 import { BytePipe } from "../dialects/byte_pipe.ts";
-import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
-import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
-import { mediaErrorEvent, MediaEventReader } from "../media/events.ts";
-import type { SseFrame } from "../sse/frame.ts";
+import type { StreamPipe } from "../dialects/contract.ts";
+import type { FrameFate } from "../dialects/reading.ts";
+import { mediaErrorEvent, MediaMeter } from "../media/events.ts";
 
 const nothing = new Uint8Array(0);
 
@@ -20,16 +19,13 @@ export interface ImagePipe {
   readonly counts: () => ImageStreamCounts;
 }
 
-class ImageMeter implements StreamMeter {
-  readonly reading: StreamReading = newStreamReading();
-  readonly cut = { start: 0, end: 0 };
-  readonly replacement = nothing;
+class ImageMeter extends MediaMeter {
   readonly #expected: number;
-  readonly #events = new MediaEventReader();
   finished = 0;
   #previewOpen = false;
 
   constructor(expected: number) {
+    super();
     this.#expected = expected;
   }
 
@@ -37,15 +33,7 @@ class ImageMeter implements StreamMeter {
     return this.finished + (this.#previewOpen ? 1 : 0);
   }
 
-  read(frame: SseFrame): FrameFate {
-    if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
-    const type = this.#events.typeOf(frame);
-    const error = this.#events.errorOf(frame, type);
-    if (error !== undefined) {
-      this.reading.state = "error";
-      this.reading.error = error;
-      return "drop";
-    }
+  protected override readEvent(type: string): FrameFate {
     if (type.endsWith(".partial_image")) {
       this.reading.sawOutput = true;
       this.#previewOpen = true;

@@ -4,6 +4,8 @@
  * The checksum is no secret: it lets us refuse mistyped and invented keys without a look at the store, and lets
  * secret scanners recognise ours.
  */
+import { sha256Hex } from "../sha256.ts";
+
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const secretLength = 43; // 62^43 > 2^256
 const checksumLength = 6; // 62^6 > 2^32
@@ -61,10 +63,7 @@ export function isWellFormedApiKey(text: string): boolean {
  * The index under which a key is found: SHA-256 in hex. A key has 256 random bits, so no slow hash is needed.
  */
 export async function hashApiKey(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
-  let hex = "";
-  for (const byte of new Uint8Array(digest)) hex += byte.toString(16).padStart(2, "0");
-  return hex;
+  return await sha256Hex(key);
 }
 
 /** What lists show instead of the key: enough to tell keys apart. */

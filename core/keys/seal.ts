@@ -4,6 +4,7 @@
  * Text form: `v1.<masterKeyId>.<iv>.<ciphertext>`, base64url. The additional data names the owner, so a ciphertext
  * moved to another record does not open.
  */
+import { sha256 } from "../sha256.ts";
 
 /** The master keys, newest first: the first seals, all open. */
 export interface MasterKeys {
@@ -80,7 +81,7 @@ export async function readMasterKeys(text: string): Promise<MasterKeys> {
   const read = masterKeyBytes(text);
   if (!read.ok) throw new RangeError(`Cannot read master keys: ${read.problem}`);
   const keys = await Promise.all(read.keys.map(async (raw): Promise<MasterKey> => {
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", raw));
+    const digest = await sha256(raw);
     const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
     return { id: toBase64Url(digest.subarray(0, 6)), key };
   }));

@@ -5,6 +5,7 @@
  * carries an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), it is refused whatever it carries: nobody
  * serves pictures there, and each form is a way around a check of the other family.
  */
+import { isInNetwork, parseIpAddress } from "../ip_address.ts";
 
 /** Ranges of IPv4 that are not public unicast, as address and prefix length. */
 const refusedIpv4: readonly (readonly [address: string, prefix: number])[] = [
@@ -38,76 +39,13 @@ const refusedIpv6: readonly (readonly [address: string, prefix: number])[] = [
   ["3fff::", 20], // documentation
 ];
 
-/** Reads dotted IPv4 with four decimal parts and nothing else: the form that URL parsers and resolvers write. */
-function parseIpv4(text: string): Uint8Array | undefined {
-  const parts = text.split(".");
-  if (parts.length !== 4) return undefined;
-  const bytes = new Uint8Array(4);
-  for (const [index, part] of parts.entries()) {
-    if (!/^(?:0|[1-9]\d{0,2})$/.test(part)) return undefined;
-    const value = Number(part);
-    if (value > 255) return undefined;
-    bytes[index] = value;
-  }
-  return bytes;
-}
-
-function parseIpv6(text: string): Uint8Array | undefined {
-  // A zone (fe80::1%eth0) only makes sense on a local link.
-  if (text.includes("%")) return undefined;
-  let source = text;
-  const tail = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text);
-  if (tail !== null) {
-    const v4 = parseIpv4(tail[2]!);
-    if (v4 === undefined) return undefined;
-    const high = (v4[0]! << 8 | v4[1]!).toString(16);
-    const low = (v4[2]! << 8 | v4[3]!).toString(16);
-    source = `${tail[1]}${high}:${low}`;
-  }
-  const halves = source.split("::");
-  if (halves.length > 2) return undefined;
-  const groupsOf = (half: string) => half === "" ? [] : half.split(":");
-  const head = groupsOf(halves[0]!);
-  const rest = halves.length === 2 ? groupsOf(halves[1]!) : [];
-  const missing = 8 - head.length - rest.length;
-  if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
-  const groups = [...head, ...Array.from({ length: missing }, () => "0"), ...rest];
-  const bytes = new Uint8Array(16);
-  for (const [index, group] of groups.entries()) {
-    if (!/^[0-9a-f]{1,4}$/i.test(group)) return undefined;
-    const value = Number.parseInt(group, 16);
-    bytes[index * 2] = value >> 8;
-    bytes[index * 2 + 1] = value & 0xff;
-  }
-  return bytes;
-}
-
-/**
- * Reads an IP address as resolvers and URL parsers write it; IPv6 without brackets. `undefined` for names and for
- * forms such as `0x7f.1` (URL parsers turn those into dotted form before they come here).
- */
-export function parseAddress(text: string): Uint8Array | undefined {
-  return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
-}
-
-function inRange(address: Uint8Array, network: Uint8Array, prefix: number): boolean {
-  const whole = prefix >> 3;
-  for (let i = 0; i < whole; i++) {
-    if (address[i] !== network[i]) return false;
-  }
-  const bits = prefix & 7;
-  if (bits === 0) return true;
-  const mask = 0xff << (8 - bits) & 0xff;
-  return (address[whole]! & mask) === (network[whole]! & mask);
-}
-
 function inAny(
   address: Uint8Array,
   ranges: readonly (readonly [string, number])[],
 ): boolean {
   return ranges.some(([network, prefix]) => {
-    const bytes = parseAddress(network);
-    return bytes !== undefined && inRange(address, bytes, prefix);
+    const bytes = parseIpAddress(network);
+    return bytes !== undefined && isInNetwork(address, bytes, prefix);
   });
 }
 
@@ -130,7 +68,7 @@ function isIsatap(address: Uint8Array): boolean {
  * ```
  */
 export function isPublicAddress(text: string): boolean {
-  const address = parseAddress(text);
+  const address = parseIpAddress(text);
   if (address === undefined) return false;
   if (address.length === 4) return !inAny(address, refusedIpv4);
   const isGlobalUnicast = (address[0]! & 0xe0) === 0x20; // 2000::/3

@@ -1,5 +1,8 @@
 /** Events of media streams: what pictures and speech have in common. */
+import type { StreamReading } from "../dialects/contract.ts";
+import { frameJson } from "../dialects/frame_json.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
+import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
 import { errorBody, type GatewayError } from "../errors.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
@@ -13,26 +16,33 @@ export function mediaErrorEvent(error: GatewayError, requestId: string): Uint8Ar
   return encodeSseEvent(JSON.stringify(errorBody(error, "chat", requestId)), "error");
 }
 
-/** Reads the few members of an event that say what it is; what it holds may be a whole picture, and is stepped over. */
-export class MediaEventReader {
+/**
+ * What meters of media streams have in common: bytes pass as they came, and an error is taken out of the stream. Of an
+ * event only the few members are read that say what it is; what it holds may be a whole picture, and is stepped over.
+ */
+export abstract class MediaMeter implements StreamMeter {
+  readonly reading: StreamReading = newStreamReading();
+  readonly cut = { start: 0, end: 0 };
+  readonly replacement = new Uint8Array(0);
   readonly #cursor = new JsonCursor();
 
-  /** @throws {JsonScanError} when the data is no JSON */
-  typeOf(frame: SseFrame): string {
+  read(frame: SseFrame): FrameFate {
+    if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
+    const type = this.#typeOf(frame);
+    const error = this.#member(frame, errorKey);
+    if (type !== "error" && (error === undefined || error === null)) return this.readEvent(type);
+    this.reading.state = "error";
+    this.reading.error = readProviderError(frameJson(frame));
+    return "drop";
+  }
+
+  /** Reads an event that tells no error. */
+  protected abstract readEvent(type: string): FrameFate;
+
+  #typeOf(frame: SseFrame): string {
     if (frame.event !== "") return frame.event;
     const type = this.#member(frame, typeKey);
     return typeof type === "string" ? type : "";
-  }
-
-  /**
-   * The error that an event tells, if it tells one.
-   *
-   * @throws {JsonScanError | SyntaxError} when the data is no JSON
-   */
-  errorOf(frame: SseFrame, type: string): GatewayError | undefined {
-    const error = this.#member(frame, errorKey);
-    const isError = type === "error" || (error !== undefined && error !== null);
-    return isError ? readProviderError(JSON.parse(frame.data)) : undefined;
   }
 
   #member(frame: SseFrame, key: Uint8Array): unknown {

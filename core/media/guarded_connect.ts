@@ -9,7 +9,8 @@
 import { limits } from "../limits.ts";
 import type { Connect, Connection } from "../upstream/connection.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
-import { isPublicAddress, parseAddress } from "./address.ts";
+import { parseIpAddress } from "../ip_address.ts";
+import { isPublicAddress } from "./address.ts";
 
 /** All addresses of a name, of both families; empty or rejected if there are none. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
@@ -45,7 +46,7 @@ export function createGuardedConnect(
   world: { readonly resolve: Resolve; readonly dial: Dial },
 ): Connect {
   return async (target, signal) => {
-    const literal = parseAddress(target.hostname) !== undefined;
+    const literal = parseIpAddress(target.hostname) !== undefined;
     const addresses = literal
       ? [target.hostname]
       : (await world.resolve(target.hostname, signal)).slice(0, limits.resolvedAddresses);

@@ -1,6 +1,7 @@
 /** What a URL from a client must look like before anybody, we or a provider, is asked to fetch it. */
 import { limits } from "../limits.ts";
-import { isPublicAddress, parseAddress } from "./address.ts";
+import { parseIpAddress } from "../ip_address.ts";
+import { isPublicAddress } from "./address.ts";
 
 /** Why a URL was refused, in words for the client. They name nothing the client did not send. */
 export type RemoteUrlProblem =
@@ -37,7 +38,7 @@ export function parseRemoteUrl(text: string): URL | RemoteUrlProblem {
   if (url.username !== "" || url.password !== "") return "must not carry a user name or password";
   if (!allowedPorts.has(url.port)) return "must use port 80, 443, 8080 or 8443";
   const host = hostOf(url);
-  if (parseAddress(host) !== undefined && !isPublicAddress(host)) {
+  if (parseIpAddress(host) !== undefined && !isPublicAddress(host)) {
     return "must point to a public address";
   }
   if (host === "" || host === "localhost" || host.endsWith(".localhost")) {
@@ -47,7 +48,7 @@ export function parseRemoteUrl(text: string): URL | RemoteUrlProblem {
 }
 
 /** The host without the brackets of IPv6 and without the dot of a fully qualified name. */
-export function hostOf(url: URL): string {
+function hostOf(url: URL): string {
   const { hostname } = url;
   if (hostname.startsWith("[")) return hostname.slice(1, -1);
   return hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;

@@ -1,29 +1,15 @@
 /** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the wish. */
 import { BytePipe } from "../dialects/byte_pipe.ts";
 import type { StreamPipe } from "../dialects/contract.ts";
-import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
+import { type FrameFate, newStreamReading } from "../dialects/reading.ts";
 import type { GatewayError } from "../errors.ts";
-import { mediaErrorEvent, MediaEventReader } from "../media/events.ts";
-import type { SseFrame } from "../sse/frame.ts";
+import { mediaErrorEvent, MediaMeter } from "../media/events.ts";
 import { encodeSseEvent } from "../sse/writer.ts";
 
 const nothing = new Uint8Array(0);
 
-class SpeechMeter implements StreamMeter {
-  readonly reading = newStreamReading();
-  readonly cut = { start: 0, end: 0 };
-  readonly replacement = nothing;
-  readonly #events = new MediaEventReader();
-
-  read(frame: SseFrame): FrameFate {
-    if (frame.dataLines === 0 || frame.payloadIs("[DONE]")) return "pass";
-    const type = this.#events.typeOf(frame);
-    const error = this.#events.errorOf(frame, type);
-    if (error !== undefined) {
-      this.reading.state = "error";
-      this.reading.error = error;
-      return "drop";
-    }
+class SpeechMeter extends MediaMeter {
+  protected override readEvent(type: string): FrameFate {
     if (type === "speech.audio.done") {
       this.reading.state = "completed";
       return "last";

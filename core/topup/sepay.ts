@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { limits } from "../limits.ts";
+import { sameSecret } from "../sha256.ts";
 import { amountOfJson, type BankEvent, isEventId } from "./bank_event.ts";
 import {
   type BankHook,
@@ -14,7 +15,7 @@ import {
   jsonOfBytes,
 } from "./bank_hook.ts";
 import { parseBankTime } from "./bank_time.ts";
-import { prefixed, sameSecret, verifyHmacHex } from "./signature.ts";
+import { prefixed, verifyHmacHex } from "./signature.ts";
 
 /** The secrets set for SePay. With both set either check admits a notice, which allows a change-over. */
 export interface SepaySecrets {

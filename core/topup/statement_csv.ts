@@ -1,6 +1,7 @@
 /** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
 import { limits } from "../limits.ts";
 import { parseVnd } from "../money/micro_vnd.ts";
+import { sha256 } from "../sha256.ts";
 import { vietnamDateTime } from "../vietnam_time.ts";
 import type { BankEvent } from "./bank_event.ts";
 import { parseBankTime } from "./bank_time.ts";
@@ -51,9 +52,7 @@ function rowAmount(cells: Cells, hasCredit: boolean): bigint | undefined {
 }
 
 async function hashOf(parts: readonly string[]): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(parts));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return (await sha256(JSON.stringify(parts))).subarray(0, 16).toHex();
 }
 
 /** Numbers equal things, in the order in which they come: 0 for the first of its kind. */

@@ -86,7 +86,7 @@ export const videoAdapterSchema = z.strictObject({
 export type VideoAdapter = z.infer<typeof videoAdapterSchema>;
 
 /** The `/v1/videos` dialect (notes on wire formats, section 7). */
-export const standardVideoAdapter: VideoAdapter = videoAdapterSchema.parse({
+const standardVideoAdapter: VideoAdapter = videoAdapterSchema.parse({
   submit: {
     path: "{videos}",
     body: "form_if_files",

@@ -2,6 +2,7 @@
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaBody } from "../media/body.ts";
+import { sha256Hex } from "../sha256.ts";
 
 export interface OrderKey {
   /** Stands for the client's key. */
@@ -10,15 +11,11 @@ export interface OrderKey {
   readonly fingerprint: string;
 }
 
-async function sha256(bytes: Uint8Array): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as BufferSource)).toHex();
-}
-
 /** A form that is sent again has another boundary: what counts is its parts. */
 async function contentsOf(body: MediaBody): Promise<readonly string[]> {
-  if (body.kind === "json") return ["json", await sha256(body.json.bytes)];
+  if (body.kind === "json") return ["json", await sha256Hex(body.json.bytes)];
   const contents = ["form"];
-  for (const part of body.parts) contents.push(part.name, await sha256(part.body));
+  for (const part of body.parts) contents.push(part.name, await sha256Hex(part.body));
   return contents;
 }
 
@@ -44,10 +41,9 @@ export async function readOrderKey(key: string, body: MediaBody): Promise<OrderK
       { param: "idempotency-key" },
     );
   }
-  const encoder = new TextEncoder();
   const request = JSON.stringify([key, ...await contentsOf(body)]);
   return {
-    id: await sha256(encoder.encode(key)),
-    fingerprint: await sha256(encoder.encode(request)),
+    id: await sha256Hex(key),
+    fingerprint: await sha256Hex(request),
   };
 }

@@ -21,7 +21,7 @@ const sizeRule = z.strictObject({
 });
 
 /** Rules written out in full. */
-export const ownVideoRulesSchema = z.strictObject({
+const ownVideoRulesSchema = z.strictObject({
   seconds: z.array(secondsRange).min(1).max(32)
     .describe("Whole seconds that may be asked for; both ends belong to a range."),
   defaultSeconds: z.int().min(1).max(limits.videoSeconds).default(5)

@@ -139,13 +139,6 @@ export class LeaseBook {
     assertSound(lease);
   }
 
-  /** Turns owed money back into promised money: its settlement was refused as a whole. */
-  uncharge(lease: OwnLease, amountMicroVnd: bigint): void {
-    lease.chargingMicroVnd -= amountMicroVnd;
-    lease.heldMicroVnd += amountMicroVnd;
-    assertSound(lease);
-  }
-
   /** A settlement that took `amountMicroVnd` was committed; the row does not know yet. */
   settled(lease: OwnLease, amountMicroVnd: bigint, commit: number): void {
     if (amountMicroVnd === 0n) return;

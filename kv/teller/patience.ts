@@ -20,10 +20,6 @@ export class Patience {
     this.#random = random;
   }
 
-  get stopped(): boolean {
-    return this.#stopped;
-  }
-
   /** Repetitions since the store last did what it was asked. */
   get missed(): number {
     return this.#missed;

@@ -1,5 +1,5 @@
 /** `deno task admin …`: commands for the operator, on the store of the configured gateway. */
-import { systemClock } from "../../core/clock.ts";
+import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { openControl } from "../../kv/control.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
@@ -11,123 +11,123 @@ import { readAdminCommand } from "./command.ts";
 import { type AdminRequest, adminUsage } from "./command_forms.ts";
 import { adminSocketPath, callAdminSocket } from "./socket.ts";
 
-/** Where the command writes: the process's own output, or a test's. */
-export interface CommandOutput {
-  write(text: string): void;
+const encoder = new TextEncoder();
+
+/** What a command takes from the world: time, and where it writes; the process's own, or a test's. */
+export interface CommandWorld {
+  readonly clock: Clock;
+  /** Gets what was asked for. Awaited, so that whoever reads slowly is not run over. */
+  write(bytes: Uint8Array): void | Promise<void>;
   error(text: string): void;
-}
-
-type Sent =
-  | { readonly ok: true; readonly response: Response }
-  /** Nobody could run it; one line. */
-  | { readonly ok: false; readonly problem: string };
-
-async function send(config: Config, command: AdminRequest): Promise<Sent> {
-  const init: RequestInit = {
-    method: command.method,
-    ...(command.body === undefined ? {} : {
-      body: JSON.stringify(command.body),
-      headers: { "content-type": "application/json" },
-    }),
-  };
-  const opened = await openStore(config.store);
-  if (opened.ok) {
-    using store = opened.store;
-    return await runOn(store.kv, config, command, init);
-  }
-  if (opened.reason === "unusable") return { ok: false, problem: opened.problem };
-  const path = adminSocketPath(config);
-  try {
-    return { ok: true, response: await callAdminSocket(path, command.path, init) };
-  } catch {
-    const problem = `Another process has the store open and does not answer at ${path}: ` +
-      "it starts or stops at this moment, or is no server";
-    return { ok: false, problem };
-  }
-}
-
-/** Runs the command in this process, which is alone on the store. */
-async function runOn(
-  kv: Deno.Kv,
-  config: Config,
-  command: AdminRequest,
-  init: RequestInit,
-): Promise<Sent> {
-  const loaded = await loadMasterKeys(config);
-  if (!loaded.ok) return loaded;
-  const { masterKeys } = loaded;
-  const control = await openControl(kv, systemClock);
-  await reapExpiredInstances(kv, systemClock.nowMs(), { all: config.store.kind === "file" });
-  const teller = await openTeller(kv, { clock: systemClock });
-  try {
-    const app = createAdminApp({
-      kv,
-      clock: systemClock,
-      masterKeys,
-      control,
-      teller,
-      receivingAccounts: config.topup.receivingAccounts,
-    });
-    const response = await app.request(command.path, init);
-    // The body is read before the store closes under it.
-    if (command.path !== "/export") {
-      return { ok: true, response: new Response(await response.text(), response) };
-    }
-    await response.body?.pipeTo(Deno.stdout.writable, { preventClose: true });
-    return { ok: true, response: new Response(null, response) };
-  } finally {
-    await teller.close();
-    control.close();
-  }
 }
 
 /** Runs one command and returns the exit code of the process. */
 export async function runAdmin(
   config: Config,
   args: readonly string[],
-  output: CommandOutput,
+  world: CommandWorld,
 ): Promise<number> {
   const read = readAdminCommand(args);
   if (read.kind === "help") {
-    output.write(adminUsage());
+    await world.write(encoder.encode(adminUsage()));
     return 0;
   }
   if (read.kind === "refused") {
-    output.error(`${read.problem}\n${read.usage}`);
+    world.error(`${read.problem}\n${read.usage}`);
     return 2;
   }
-  const command = read.request;
-  const sent = await send(config, command);
-  if (!sent.ok) {
-    output.error(`${sent.problem}\n`);
+  const opened = await openStore(config.store);
+  if (opened.ok) {
+    using store = opened.store;
+    return await runHere(store.kv, config, read.request, world);
+  }
+  if (opened.reason === "unusable") {
+    world.error(`${opened.problem}\n`);
     return 1;
   }
+  return await runAtServer(adminSocketPath(config), read.request, world);
+}
+
+function initOf({ method, body }: AdminRequest): RequestInit {
+  if (body === undefined) return { method };
+  return { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+}
+
+/** Asks the server that has the store. */
+async function runAtServer(
+  socketPath: string,
+  command: AdminRequest,
+  world: CommandWorld,
+): Promise<number> {
+  let response: Response;
   try {
-    return await tell(command, sent.response, output);
+    response = await callAdminSocket(socketPath, command.path, initOf(command));
   } catch {
-    output.error("The answer broke off before its end: what was written is not all of it\n");
+    world.error(
+      `Another process has the store open and does not answer at ${socketPath}: ` +
+        "it starts or stops at this moment, or is no server\n",
+    );
+    return 1;
+  }
+  return await tell(command, response, world);
+}
+
+/** Runs the command in this process, which is alone on the store. */
+async function runHere(
+  kv: Deno.Kv,
+  config: Config,
+  command: AdminRequest,
+  world: CommandWorld,
+): Promise<number> {
+  const { clock } = world;
+  const loaded = await loadMasterKeys(config);
+  if (!loaded.ok) {
+    world.error(`${loaded.problem}\n`);
+    return 1;
+  }
+  const control = await openControl(kv, clock);
+  await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
+  const teller = await openTeller(kv, { clock });
+  try {
+    const app = createAdminApp({
+      kv,
+      clock,
+      masterKeys: loaded.masterKeys,
+      control,
+      teller,
+      receivingAccounts: config.topup.receivingAccounts,
+    });
+    // Told to its end before the store closes under it.
+    return await tell(command, await app.request(command.path, initOf(command)), world);
+  } finally {
+    await teller.close();
+    control.close();
+  }
+}
+
+/** Writes the answer down and returns the exit code. */
+async function tell(
+  command: AdminRequest,
+  response: Response,
+  world: CommandWorld,
+): Promise<number> {
+  try {
+    if (command.path !== "/export" || !response.ok) return await tellJson(response, world);
+    for await (const bytes of response.body ?? []) await world.write(bytes);
+    return 0;
+  } catch {
+    // The server ended before its answer did, or nobody takes what is written.
+    world.error("The answer broke off before its end: what was written is not all of it\n");
     return 1;
   }
 }
 
-/**
- * Writes the answer down and returns the exit code.
- *
- * @throws when the server ends before its answer does, or nobody takes what is written
- */
-async function tell(
-  command: AdminRequest,
-  response: Response,
-  output: CommandOutput,
-): Promise<number> {
-  if (command.path === "/export" && response.ok) {
-    await response.body?.pipeTo(Deno.stdout.writable, { preventClose: true });
-    return 0;
-  }
-  const text = await response.text();
-  const body: unknown = JSON.parse(text);
-  output.write(`${JSON.stringify(body, null, 2)}\n`);
+async function tellJson(response: Response, world: CommandWorld): Promise<number> {
+  const body: unknown = await response.json();
+  await world.write(encoder.encode(`${JSON.stringify(body, null, 2)}\n`));
   if (!response.ok) return 1;
-  const clean = typeof body === "object" && body !== null && "ok" in body ? body.ok === true : true;
-  return clean ? 0 : 1;
+  const isClean = typeof body === "object" && body !== null && "ok" in body
+    ? body.ok === true
+    : true;
+  return isClean ? 0 : 1;
 }

@@ -12,7 +12,7 @@ export interface ScryptCost {
 }
 
 /** OWASP's 64 MiB row: as strong as its 128 MiB row (N=2^17, p=1), and two at a time fit a small machine. */
-export const defaultScryptCost: ScryptCost = { logN: 16, r: 8, p: 2 };
+const defaultScryptCost: ScryptCost = { logN: 16, r: 8, p: 2 };
 
 const keyBytes = 32;
 const saltBytes = 16;

@@ -2,7 +2,8 @@
  * How often people may try. Rules by IP address stop one machine; rules by e-mail address stop many machines that try
  * one person, and floods of mails to somebody who never asked.
  */
-import { addressBlock, countTry, type RateRule, type RateVerdict } from "../../kv/rate_limits.ts";
+import { addressBlock } from "../../core/ip_address.ts";
+import { countTry, type RateRule, type RateVerdict } from "../../kv/rate_limits.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -5,7 +5,7 @@ import type { Locale } from "./i18n.ts";
 export { formatDecimal, formatMoney, formatMoneyShort } from "../../core/money/display.ts";
 
 /** All times on pages are shown in this zone; the machine-readable form is beside them. */
-export const displayTimeZone = "Asia/Ho_Chi_Minh";
+const displayTimeZone = "Asia/Ho_Chi_Minh";
 
 const tags: Readonly<Record<Locale, string>> = { vi: "vi-VN", en: "en-GB" };
 

@@ -1,6 +1,7 @@
 /** Middleware of all pages: who is looking, in which language, and whether a form really came from our page. */
 import type { Context, MiddlewareHandler } from "hono";
-import { hashSecret, newSecretToken, sameSecret } from "../../core/accounts/secret_token.ts";
+import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
+import { sameSecret } from "../../core/sha256.ts";
 import { getAccount } from "../../kv/accounts.ts";
 import { closeSession, findSession } from "../../kv/sessions.ts";
 import { type Cookies, createCookies, readPreference } from "./cookies.ts";
@@ -113,7 +114,8 @@ export function guardMutations(
     if (c.req.method === "GET" || c.req.method === "HEAD") return await next();
     if (isCrossSite(c, deps.baseUrl)) return await refuse(c);
     const sent = await sentCsrfToken(c);
-    if (sent === undefined || !sameSecret(sent, c.get("visitor").csrfToken)) return await refuse(c);
+    const { csrfToken } = c.get("visitor");
+    if (sent === undefined || !await sameSecret(sent, csrfToken)) return await refuse(c);
     return await next();
   };
 }

@@ -54,7 +54,7 @@ const pageRoots = [
  * address it must see a 404 (spec section 1). `/models` is both a page and what such a client asks for, so there the
  * caller must say that it reads HTML.
  */
-export function isPageRequest(request: Request): boolean {
+function isPageRequest(request: Request): boolean {
   const { headers } = request;
   if (headers.has("authorization") || headers.has("x-api-key")) return false;
   const [root = ""] = new URL(request.url).pathname.slice(1).split("/");

@@ -10,7 +10,6 @@ const kindsEn: Kinds = {
   admin: "Correction",
   demo: "Play money",
   refund: "Refund",
-  promo: "Gift",
   usage: "Calls",
 };
 const kindsVi: Kinds = {
@@ -18,7 +17,6 @@ const kindsVi: Kinds = {
   admin: "Điều chỉnh",
   demo: "Tiền thử",
   refund: "Hoàn tiền",
-  promo: "Tặng",
   usage: "Lệnh gọi",
 };
 

@@ -10,7 +10,7 @@ import { frameTexts } from "./texts.ts";
 export type OperatorContext = Context<DashboardEnv>;
 
 /** The pages, in the order of their navigation. */
-export const operatorSections = [
+const operatorSections = [
   ["overview", "/operator"],
   ["review", "/operator/review"],
   ["bank", "/operator/bank"],

@@ -7,7 +7,8 @@ import { raw } from "hono/html";
 import { returnPath } from "../../core/accounts/return_path.ts";
 import { open, seal } from "../../core/keys/seal.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
-import { addressBlock, countTry, type RateRule } from "../../kv/rate_limits.ts";
+import { addressBlock } from "../../core/ip_address.ts";
+import { countTry, type RateRule } from "../../kv/rate_limits.ts";
 import {
   getSecondFactor,
   hasPassedSecondFactor,

@@ -36,7 +36,7 @@ export function StateBadge({ state, locale }: { state: BankEventState; locale: L
 }
 
 /** Why a notice is where it is. */
-export function stateDetail(state: BankEventState, locale: Locale): string {
+function stateDetail(state: BankEventState, locale: Locale): string {
   switch (state.kind) {
     case "received":
       return "";

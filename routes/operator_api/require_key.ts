@@ -1,7 +1,7 @@
 import type { Context, Next } from "hono";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
-import { equalSecrets } from "../http/equal_secrets.ts";
+import { sameSecret } from "../../core/sha256.ts";
 import { errorResponse } from "../http/error_response.ts";
 import type { Gateway } from "../v1/gateway.ts";
 
@@ -15,7 +15,7 @@ export function requireOperatorKey(
   return async (context, next) => {
     const sent = /^bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
     if (config.operatorKey === undefined || sent === undefined) return context.notFound();
-    if (!await equalSecrets(sent, config.operatorKey)) {
+    if (!await sameSecret(sent, config.operatorKey)) {
       const error = new GatewayError("invalid_api_key", "The operator key is wrong");
       return errorResponse(error, "chat", newId("request", clock.nowMs()));
     }

@@ -3,7 +3,6 @@ import { ByteBudget } from "../../core/byte_budget.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
-import type { MasterKeys } from "../../core/keys/seal.ts";
 import { limits } from "../../core/limits.ts";
 import { Availability } from "../../core/routing/availability.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
@@ -22,7 +21,6 @@ import { openTransports } from "./transports.ts";
 
 export interface Assembled {
   readonly gateway: Gateway;
-  readonly masterKeys: MasterKeys;
   /** Ends what still runs, flushes the ledger, gives leases back. */
   close(): Promise<void>;
 }
@@ -59,7 +57,6 @@ async function openTelemetryOf({ catalog, telemetry }: Config): Promise<CallObse
 export async function assemble(
   config: Config,
   kv: Deno.Kv,
-  masterKeys: MasterKeys,
   { clock: exactClock, random, write }: Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);
@@ -111,7 +108,6 @@ export async function assemble(
   };
   return {
     gateway,
-    masterKeys,
     async close() {
       await drain(calls, config.drainMs);
       await teller.close();

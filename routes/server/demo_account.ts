@@ -3,13 +3,8 @@ import type { AccountId } from "../../core/ids.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount, findAccountByEmail } from "../../kv/accounts.ts";
-import {
-  createApiKey,
-  isActive,
-  listApiKeys,
-  revealApiKey,
-  revokeApiKey,
-} from "../../kv/api_keys.ts";
+import { createApiKey, revokeApiKey } from "../../kv/api_key_changes.ts";
+import { isActive, listApiKeys, revealApiKey } from "../../kv/api_keys.ts";
 import { credit } from "../../kv/ledger.ts";
 
 const demoEmail = "demo@sandbox.invalid";

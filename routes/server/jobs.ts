@@ -2,6 +2,8 @@
  * What runs beside calls: clearing up behind dead instances, availability, and the jobs of the pages. Each bounded, none
  * overlapping itself.
  */
+import { unforeseen } from "../../core/error_line.ts";
+import type { InstanceId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { writeAvailability } from "../../kv/availability.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
@@ -15,7 +17,7 @@ export interface Job {
 }
 
 /** Writes what was counted since the hour began, and the end of the hour before. */
-export async function saveAvailability(gateway: Gateway): Promise<void> {
+async function saveAvailability(gateway: Gateway): Promise<void> {
   const { kv, clock, availability, teller } = gateway;
   const finished = availability.takeFinished();
   if (finished !== undefined) {
@@ -46,18 +48,39 @@ export function ledgerWatch({ teller, log }: LedgerWatchDeps): () => Promise<voi
   };
 }
 
+export interface ReapingDeps extends Pick<Gateway, "kv"> {
+  readonly clock: Pick<Gateway["clock"], "nowMs">;
+  readonly log: Pick<Gateway["log"], "event">;
+}
+
+/**
+ * Clears up behind dead instances, and tells the log, once per cause, of one that cannot be: the money it held stays away
+ * from its wallets until somebody looks.
+ */
+export function createReaping({ kv, clock, log }: ReapingDeps): () => Promise<void> {
+  let told: ReadonlyMap<InstanceId, string> = new Map();
+  return async () => {
+    const { unfinished } = await reapExpiredInstances(kv, clock.nowMs());
+    for (const { instanceId, reason } of unfinished) {
+      if (told.get(instanceId) === reason) continue;
+      log.event("error", "a dead instance is not cleared up", {
+        instance: instanceId,
+        error: reason,
+        look_at: "deno task admin verify",
+      });
+    }
+    told = new Map(unfinished.map(({ instanceId, reason }) => [instanceId, reason]));
+  };
+}
+
 /** Starts the jobs. `stop` waits for those that are running. */
 export function startJobs(
   gateway: Gateway,
   more: readonly Job[] = [],
 ): { stop(): Promise<void> } {
-  const { kv, clock, log } = gateway;
+  const { log } = gateway;
   const jobs: readonly Job[] = [
-    {
-      name: "reap",
-      everyMs: limits.reapEveryMs,
-      run: () => reapExpiredInstances(kv, clock.nowMs()),
-    },
+    { name: "reap", everyMs: limits.reapEveryMs, run: createReaping(gateway) },
     {
       name: "availability",
       everyMs: limits.availabilityEveryMs,
@@ -74,9 +97,7 @@ export function startJobs(
     try {
       await job.run();
     } catch (error) {
-      log.event("error", `job ${job.name} failed`, {
-        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-      });
+      log.event("error", `job ${job.name} failed`, { ...unforeseen(error) });
     }
   }
 

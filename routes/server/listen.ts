@@ -1,5 +1,5 @@
 /** The socket of the server, and the way of a request from it into the application. */
-import { errorLine } from "../../core/error_line.ts";
+import { errorLine, unforeseen } from "../../core/error_line.ts";
 import type { createApp } from "../app.ts";
 import { serveHotPath } from "../v1/app.ts";
 import type { Gateway } from "../v1/gateway.ts";
@@ -25,9 +25,7 @@ export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
       onListen() {},
       onError(error) {
         // Handlers answer every error themselves; here only broken bodies and bugs arrive.
-        log.event("error", "response failed", {
-          error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-        });
+        log.event("error", "response failed", { ...unforeseen(error) });
         return new Response(null, { status: 500 });
       },
     }, answer);

@@ -142,7 +142,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     return 1;
   }
   const { masterKeys } = loaded;
-  const assembled = await assemble(config, store.kv, masterKeys, options);
+  const assembled = await assemble(config, store.kv, options);
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
   const admin = await openAdmin(gateway, masterKeys);

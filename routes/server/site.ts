@@ -1,5 +1,6 @@
 /** The customer's side of a running gateway: pages, usage API, bank notices, mails, and what works behind them. */
 import type { Hono } from "hono";
+import { unforeseen } from "../../core/error_line.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { limits } from "../../core/limits.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
@@ -190,10 +191,7 @@ function pagesOf(
     passwords: createPasswordHasher(),
     openId: openId && createOpenIdClient(openId, { fetch, clock }),
     hintMail,
-    report: (what, error) =>
-      log.event("error", `${what} failed`, {
-        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-      }),
+    report: (what, error) => log.event("error", `${what} failed`, { ...unforeseen(error) }),
     teller,
     masterKeys,
     control,

@@ -14,8 +14,6 @@ export interface SepayPollDeps {
   readonly apiToken: string;
   /** `fetch`, or a stand-in. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Overridable for tests and the provider's sandbox. */
-  readonly baseUrl?: string;
 }
 
 /** What a poll found, or why it stopped. */
@@ -96,7 +94,7 @@ async function readPage(
   let response: Response;
   let body: unknown;
   try {
-    response = await deps.fetch(`${deps.baseUrl ?? sepayBaseUrl}/transactions?${query}`, {
+    response = await deps.fetch(`${sepayBaseUrl}/transactions?${query}`, {
       headers: { authorization: `Bearer ${deps.apiToken}`, accept: "application/json" },
       // A redirect would carry the token elsewhere.
       redirect: "error",

@@ -10,7 +10,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/vietnam_time.ts";
-import { listApiKeys } from "../../kv/api_keys.ts";
+import { getApiKey } from "../../kv/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
 import { readReceipt } from "../../kv/receipts.ts";
 import { readRefundsOf } from "../../kv/refunds.ts";
@@ -124,7 +124,7 @@ function receiptAnswer({ kv }: UsageApiDeps): Answer {
     if (receipt?.accountId !== accountId) {
       throw new GatewayError("not_found", "There is no such receipt");
     }
-    const key = (await listApiKeys(kv, accountId)).find(({ id }) => id === receipt.keyId);
+    const key = await getApiKey(kv, accountId, receipt.keyId);
     const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
     return { ...receiptJson(receipt, refund), key_name: key?.name ?? null };
   };

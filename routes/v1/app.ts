@@ -1,6 +1,7 @@
 /** The paths of the API. Unknown paths answer 404 before anything asks for a key (spec section 4). */
 import { type Context, Hono } from "hono";
 import type { Style } from "../../core/dialects/contract.ts";
+import { unforeseen } from "../../core/error_line.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { errorResponse } from "../http/error_response.ts";
@@ -91,8 +92,7 @@ async function respond(
     if (!(error instanceof GatewayError)) {
       gateway.log.event("error", "unexpected error", {
         request_id: requestId,
-        error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-        stack: error instanceof Error ? error.stack : undefined,
+        ...unforeseen(error),
       });
     }
     return errorResponse(error, errorStyleOf(path, request.headers), requestId);

@@ -3,6 +3,7 @@ import type { ChatBounds } from "../../core/call/chat_bounds.ts";
 import type { ChatRequest } from "../../core/call/chat_request.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
+import { unforeseen } from "../../core/error_line.ts";
 import type { RequestId } from "../../core/ids.ts";
 import { type Charge, chargeForChat } from "../../core/money/outcome.ts";
 import { tokenBounds } from "../../core/money/token_bounds.ts";
@@ -57,8 +58,7 @@ export class ChatSettlement {
   readonly onBug = (error: unknown): void => {
     this.#gateway.log.event("error", "unexpected error", {
       request_id: this.#input.requestId,
-      error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-      stack: error instanceof Error ? error.stack : undefined,
+      ...unforeseen(error),
     });
   };
 

@@ -1,5 +1,6 @@
 /** The end of a media call: debited and written down exactly once, or its hold given back. */
 import type { Model, Route } from "../../core/catalog/catalog.ts";
+import { unforeseen } from "../../core/error_line.ts";
 import type { RequestId } from "../../core/ids.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
@@ -60,8 +61,7 @@ export class MediaSettlement {
   readonly onBug = (error: unknown): void => {
     this.#gateway.log.event("error", "unexpected error", {
       request_id: this.input.requestId,
-      error: error instanceof Error ? `${error.name}: ${error.message}` : "unknown",
-      stack: error instanceof Error ? error.stack : undefined,
+      ...unforeseen(error),
     });
   };
 

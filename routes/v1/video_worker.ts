@@ -63,7 +63,7 @@ export async function registerVideoCron(gateway: Gateway, signal: AbortSignal): 
  * One sweep: finds tasks whose poll was lost, and runs every poll that is due. For cron, so that tasks end also where
  * no process stays alive between requests. Several at a time do no harm.
  */
-export async function sweepVideos(gateway: Gateway): Promise<void> {
+async function sweepVideos(gateway: Gateway): Promise<void> {
   const world = pollWorld(gateway);
   await sweepOverdueVideos(world);
   await pollDueTasks(world);

@@ -10,6 +10,7 @@ import { browserTest } from "../support/chromium.ts";
 import { receivingAccount } from "../support/topup_world.ts";
 import { openSmtp, type SmtpWorld, textOf } from "../support/smtp_server.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { until } from "../support/until.ts";
 
 const hookSecret = "journey-webhook-secret";
 const customerEmail = "lan@example.com";
@@ -45,15 +46,6 @@ async function withGateway(browser: Browser, run: (journey: Journey) => Promise<
     },
   });
   await run({ browser, gateway, smtp, address });
-}
-
-async function until<T>(look: () => T | undefined, what: string): Promise<T> {
-  for (let i = 0; i < 200; i++) {
-    const found = look();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`Waited in vain for ${what}`);
 }
 
 /** Signs up through the pages and the mail, and returns the page that one lands on. */

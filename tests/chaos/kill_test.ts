@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { until } from "../support/until.ts";
 
 /** What one client saw of its stream. */
 interface Seen {
@@ -7,7 +8,11 @@ interface Seen {
   readonly complete: boolean;
 }
 
-async function stream(gateway: StartedGateway, i: number): Promise<Seen | undefined> {
+async function stream(
+  gateway: StartedGateway,
+  i: number,
+  onBegin: () => void = () => {},
+): Promise<Seen | undefined> {
   let requestId: string | undefined;
   let text = "";
   try {
@@ -25,6 +30,7 @@ async function stream(gateway: StartedGateway, i: number): Promise<Seen | undefi
       }),
     });
     requestId = response.headers.get("x-request-id") ?? undefined;
+    onBegin();
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
   } catch {
     // The server was killed under us.
@@ -34,9 +40,8 @@ async function stream(gateway: StartedGateway, i: number): Promise<Seen | undefi
     : { requestId, complete: text.includes("data: [DONE]") };
 }
 
-/** Keeps `inFlight` streams going until the server dies. */
-async function load(gateway: StartedGateway, inFlight: number): Promise<Seen[]> {
-  const seen: Seen[] = [];
+/** Keeps `inFlight` streams going until the server dies; adds what became of each to `seen`. */
+async function load(gateway: StartedGateway, inFlight: number, seen: Seen[]): Promise<void> {
   let started = 0;
   let alive = true;
   const client = async () => {
@@ -50,7 +55,6 @@ async function load(gateway: StartedGateway, inFlight: number): Promise<Seen[]> 
     }
   };
   await Promise.all(Array.from({ length: inFlight }, client));
-  return seen;
 }
 
 Deno.test(
@@ -63,15 +67,15 @@ Deno.test(
     const folder = await Deno.makeTempDir({ prefix: "gateway-kill-" });
     try {
       const all: Seen[] = [];
-      for (const aliveMs of [700, 1_100]) {
+      for (const ended of [64, 200]) {
         const gateway = await startGateway({ folder });
-        const running = load(gateway, 64);
-        await new Promise((resolve) => setTimeout(resolve, aliveMs));
+        const running = load(gateway, 64, all);
+        await until(() => all.length >= ended, `${ended} streams have ended`);
         await gateway.end("SIGKILL");
-        all.push(...await running);
+        await running;
       }
       const complete = all.filter((seen) => seen.complete);
-      assert(complete.length > 64, `only ${complete.length} streams ended before the kills`);
+      assert(complete.length < all.length, "some streams were cut off");
 
       await using gateway = await startGateway({ folder });
       const verified = await gateway.admin("verify");
@@ -95,8 +99,11 @@ Deno.test(
     const folder = await Deno.makeTempDir({ prefix: "gateway-term-" });
     try {
       const gateway = await startGateway({ folder });
-      const running = Promise.all(Array.from({ length: 16 }, (_, i) => stream(gateway, i * 7 + 6)));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      let begun = 0;
+      const running = Promise.all(
+        Array.from({ length: 16 }, (_, i) => stream(gateway, i * 7 + 6, () => begun++)),
+      );
+      await until(() => begun === 16, "all streams have begun");
       const code = await gateway.end("SIGTERM");
       assertEquals(code, 0);
       const seen = await running;

@@ -3,7 +3,8 @@ import { newId } from "../../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
-import { type ApiKeyOptions, createApiKey } from "../../kv/api_keys.ts";
+import { createApiKey } from "../../kv/api_key_changes.ts";
+import { type ApiKeyOptions } from "../../kv/api_keys.ts";
 import { type KeyedTeller, withKeyLimits } from "../../kv/key_limits.ts";
 import { credit } from "../../kv/ledger.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
@@ -178,9 +179,13 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
   let gate: Promise<void> | undefined;
+  const reading = Promise.withResolvers<void>();
   const teller = withKeyLimits(
     await openTeller(kv, { clock }),
-    slowLists(kv, () => gate),
+    slowLists(kv, () => {
+      if (gate !== undefined) reading.resolve();
+      return gate;
+    }),
     clock,
   );
   try {
@@ -191,7 +196,7 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
     const opened = Promise.withResolvers<void>();
     gate = opened.promise;
     const second = teller.reserveFor(world.key, fromVnd(100));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await reading.promise;
     await teller.settle(first.reservation, draft(world, 100));
     opened.resolve();
     assertEquals((await second).ok, false);

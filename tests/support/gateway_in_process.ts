@@ -7,7 +7,7 @@ import type { AccountId } from "../../core/ids.ts";
 import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
-import { createApiKey } from "../../kv/api_keys.ts";
+import { createApiKey } from "../../kv/api_key_changes.ts";
 import { credit } from "../../kv/ledger.ts";
 import { createApp } from "../../routes/app.ts";
 import { assemble, type Assembled } from "../../routes/server/assemble.ts";
@@ -49,7 +49,7 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
   const kv = options.kv ?? await Deno.openKv(":memory:");
   const masterKeys = options.masterKeys ?? await readMasterKeys(newMasterKey());
   const log: string[] = [];
-  const assembled = await assemble(testConfig(options), kv, masterKeys, {
+  const assembled = await assemble(testConfig(options), kv, {
     clock: systemClock,
     random: Math.random,
     write: (line) => log.push(line),

@@ -1,7 +1,7 @@
 /** Drafts and small stores for tests about money. */
-import { type AccountId, type ApiKeyId, newId, type RequestId } from "../../core/ids.ts";
+import { type AccountId, type ApiKeyId, newId } from "../../core/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { ledgerOperationKey } from "../../kv/keys.ts";
+import { ledgerOperationKey, ledgerPrefix } from "../../kv/keys.ts";
 import { credit, type LedgerEntry } from "../../kv/ledger.ts";
 import { SheetLayout } from "../../kv/receipt_sheets.ts";
 import type { DayRange } from "../../kv/rollups.ts";
@@ -58,10 +58,6 @@ export function newAccount(): AccountId {
   return newId("account", startMs);
 }
 
-export function newRequestId(): RequestId {
-  return newId("request", startMs);
-}
-
 let operations = 0;
 
 /** Puts money into a wallet. */
@@ -113,4 +109,10 @@ export async function findMovement(
   operationId: string,
 ): Promise<LedgerEntry | undefined> {
   return (await kv.get<LedgerEntry>(ledgerOperationKey(operationId))).value ?? undefined;
+}
+
+/** The lines of an account in the ledger, oldest first. */
+export async function ledgerLines(kv: Deno.Kv, accountId: AccountId): Promise<LedgerEntry[]> {
+  const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) });
+  return await Array.fromAsync(rows, ({ value }) => value);
 }

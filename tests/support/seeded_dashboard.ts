@@ -2,7 +2,7 @@
 import type { AccountId, ApiKeyId } from "../../core/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../core/topup/settings.ts";
-import { createApiKey, revokeApiKey } from "../../kv/api_keys.ts";
+import { createApiKey, revokeApiKey } from "../../kv/api_key_changes.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";
 import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";

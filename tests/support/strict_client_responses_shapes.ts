@@ -31,7 +31,7 @@ function itemId(prefix: string) {
   return z.string().regex(new RegExp(`^${prefix}_[a-zA-Z0-9_-]+$`));
 }
 
-export const item = z.discriminatedUnion("type", [
+const item = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("message"),
     id: itemId("msg"),

@@ -23,7 +23,7 @@ export const receivingAccount: ReceivingAccount = {
   memoPrefix: "",
 };
 
-export const startMs = Date.parse("2026-11-20T14:00:00+07:00");
+const startMs = Date.parse("2026-11-20T14:00:00+07:00");
 
 export interface TopupWorld {
   readonly kv: Deno.Kv;

@@ -16,10 +16,11 @@ import { openTestGateway, type TestGateway } from "./gateway_in_process.ts";
 import { readChatStream } from "./strict_client_chat.ts";
 import { readMessagesStream } from "./strict_client_messages.ts";
 import { readResponsesStream } from "./strict_client_responses.ts";
+import { until } from "./until.ts";
 
 export const styles: readonly Style[] = ["messages", "chat", "responses"];
 
-export const pathOf: Record<Style, string> = {
+const pathOf: Record<Style, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
@@ -28,7 +29,7 @@ export const pathOf: Record<Style, string> = {
 /** What a provider does with each connection; the request has been read. */
 export type Unruly = (conversation: Conversation, request: { head: string }) => Promise<void>;
 
-export const vndPerMtok = 8_300;
+const vndPerMtok = 8_300;
 const creditVnd = 100_000_000;
 
 export interface WorldOptions {
@@ -196,10 +197,7 @@ export class UnrulyWorld implements AsyncDisposable {
   async checkBooks(calls: number): Promise<void> {
     const { gateway } = this.gateway.assembled;
     // A client that has left may be ahead of its own settlement.
-    for (let i = 0; i < 300 && gateway.calls.count > 0; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    assertEquals(gateway.calls.count, 0, "calls are still in flight");
+    await until(() => gateway.calls.count === 0, "no call is in flight");
     const receipts = await this.receipts();
     assertEquals(receipts.length, calls, "one receipt per call");
     let spent = 0n;

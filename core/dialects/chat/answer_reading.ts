@@ -41,7 +41,7 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
 /**
  * Measures a message or a delta: whether a client can use it, and its bytes of text, reasoning and tool arguments.
  */
-export function readChatMessage(message: JsonObject): { isOutput: boolean; bytes: number } {
+function readChatMessage(message: JsonObject): { isOutput: boolean; bytes: number } {
   // Some send the same reasoning under both names.
   let bytes = Math.max(textBytes(message["reasoning_content"]), textBytes(message["reasoning"])) +
     chatTextBytes(message["content"]) + textBytes(message["refusal"]);

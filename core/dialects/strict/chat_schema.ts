@@ -40,7 +40,7 @@ const functionTool = z.strictObject({
 });
 
 /** The grammar or plain text that a custom tool takes. */
-export const customToolFormat = z.discriminatedUnion("type", [
+const customToolFormat = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text") }),
   z.strictObject({
     type: z.literal("grammar"),
@@ -102,11 +102,11 @@ const responseFormat = z.discriminatedUnion("type", [
 ]);
 
 /** Up to 16 pairs, shared with Responses. */
-export const metadata = z.record(z.string().max(64), z.string().max(512))
+const metadata = z.record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, "too many properties. Expected at most 16");
 
 export const reasoningEffort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
-export const serviceTier = z.enum(["auto", "default", "flex", "scale", "priority", "fast"]);
+const serviceTier = z.enum(["auto", "default", "flex", "scale", "priority", "fast"]);
 
 /** Fields of both OpenAI endpoints with one meaning. */
 export const commonFields = {

@@ -23,7 +23,7 @@ export const textBlock = z.strictObject({
   citations: z.array(z.looseObject({ type: z.string() })).nullable().optional(),
 });
 
-export const imageBlock = z.strictObject({
+const imageBlock = z.strictObject({
   type: z.literal("image"),
   source: z.discriminatedUnion("type", [
     z.strictObject({
@@ -61,7 +61,7 @@ const documentSource = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("file"), file_id: z.string().min(1) }),
 ]);
 
-export const documentBlock = z.strictObject({
+const documentBlock = z.strictObject({
   type: z.literal("document"),
   source: documentSource,
   title: z.string().nullable().optional(),

@@ -2,7 +2,8 @@
 import { type Context, Hono } from "hono";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { forgetPerson } from "../../../kv/account_deletion.ts";
-import { listApiKeys, revokeApiKey } from "../../../kv/api_keys.ts";
+import { revokeApiKey } from "../../../kv/api_key_changes.ts";
+import { listApiKeys } from "../../../kv/api_keys.ts";
 import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
 import { Card } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";

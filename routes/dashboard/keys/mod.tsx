@@ -5,17 +5,14 @@ import { limits } from "../../../core/limits.ts";
 import { vietnamDay } from "../../../core/vietnam_time.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import {
-  type ApiKeyRecord,
   createApiKey,
-  getApiKey,
-  isActive,
-  revealApiKey,
   revealMadeByForm,
   revokeApiKey,
   rotateApiKey,
   type SentBefore,
   updateApiKey,
-} from "../../../kv/api_keys.ts";
+} from "../../../kv/api_key_changes.ts";
+import { type ApiKeyRecord, getApiKey, isActive, revealApiKey } from "../../../kv/api_keys.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
 import { rateRules } from "../../auth/rate_rules.ts";
 import {

@@ -2,7 +2,8 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
-import { hashSecret, newSecretToken, sameSecret } from "../../../core/accounts/secret_token.ts";
+import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
+import { sameSecret } from "../../../core/sha256.ts";
 import { addIdentity } from "../../../kv/account_credentials.ts";
 import {
   type Account,
@@ -86,7 +87,7 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: Open
   const flow = await takeSignInFlow(deps.kv, state, deps.clock.nowMs());
   const browser = createCookies(deps.baseUrl).read(c, "flow");
   const sameBrowser = flow !== undefined && browser !== undefined &&
-    sameSecret(await hashSecret("flow-browser", browser), flow.browserHash);
+    await sameSecret(await hashSecret("flow-browser", browser), flow.browserHash);
   if (!sameBrowser) return await failurePage(c, "openIdFailed");
   let claims: OpenIdClaims;
   try {

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
-import { sameSecret } from "../../../core/accounts/secret_token.ts";
+import { sameSecret } from "../../../core/sha256.ts";
 import { getPasswordHash, setPasswordHash } from "../../../kv/account_credentials.ts";
 import { type Account, getAccount } from "../../../kv/accounts.ts";
 import { addMail } from "../../../kv/mail.ts";
@@ -116,7 +116,7 @@ async function findResettable(
   const account = await getAccount(deps.kv, open.grant.accountId);
   if (account?.email === undefined || account.blockedAtMs !== undefined) return undefined;
   const mark = await passwordMark(await getPasswordHash(deps.kv, account.id));
-  if (!sameSecret(mark, open.grant.passwordMark)) return undefined;
+  if (!await sameSecret(mark, open.grant.passwordMark)) return undefined;
   return { open, account: { ...account, email: account.email } };
 }
 

@@ -10,7 +10,8 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
-import { hashSecret, newSecretToken, sameSecret } from "../../../core/accounts/secret_token.ts";
+import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
+import { sameSecret } from "../../../core/sha256.ts";
 import { tryCreateAccount } from "../../../kv/accounts.ts";
 import { addMail } from "../../../kv/mail.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
@@ -167,7 +168,7 @@ async function mayFinish(
   const browser = createCookies(deps.baseUrl).read(c, "flow");
   if (
     browser !== undefined &&
-    sameSecret(await hashSecret("flow-browser", browser), grant.browserHash)
+    await sameSecret(await hashSecret("flow-browser", browser), grant.browserHash)
   ) return true;
   return password !== "" && await deps.passwords.verify(password, grant.passwordHash);
 }

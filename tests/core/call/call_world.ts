@@ -19,7 +19,7 @@ import { FakeExchange } from "./fake_exchange.ts";
 
 export const tickMs = 10;
 
-export function routeOf(id: string): Route {
+function routeOf(id: string): Route {
   return {
     id,
     provider: id.split("/")[0] ?? id,

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isPublicAddress, parseAddress } from "../../../core/media/address.ts";
+import { parseIpAddress } from "../../../core/ip_address.ts";
+import { isPublicAddress } from "../../../core/media/address.ts";
 import { parseRemoteUrl } from "../../../core/media/remote_url.ts";
 
 const publicAddresses = [
@@ -115,10 +116,10 @@ Deno.test("private, local, reserved and tunnelled addresses may not, and neither
   for (const address of refusedAddresses) {
     assert(!isPublicAddress(address), address);
     const isZoned = address.includes("%");
-    assertEquals(parseAddress(address) === undefined, isZoned, `not understood: ${address}`);
+    assertEquals(parseIpAddress(address) === undefined, isZoned, `not understood: ${address}`);
   }
   for (const text of notAddresses) {
-    assertEquals(parseAddress(text), undefined, text);
+    assertEquals(parseIpAddress(text), undefined, text);
     assert(!isPublicAddress(text), text);
   }
 });

@@ -1,19 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import type { AccountId } from "../../../core/ids.ts";
+import { type AccountId, newId } from "../../../core/ids.ts";
 import { hashApiKey, newApiKey } from "../../../core/keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { limits } from "../../../core/limits.ts";
 import { createAccount } from "../../../kv/accounts.ts";
+import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_key_changes.ts";
 import {
-  createApiKey,
   findApiKeyByHash,
   isUsableSecret,
   listApiKeys,
   revealApiKey,
-  revokeApiKey,
-  rotateApiKey,
 } from "../../../kv/api_keys.ts";
 import { openControl } from "../../../kv/control.ts";
+import { apiKeyKey } from "../../../kv/keys.ts";
 import { openKeyDirectory } from "../../../kv/key_directory.ts";
 import { block } from "../../support/blocked_account.ts";
 
@@ -43,6 +42,21 @@ Deno.test("a key is found by its hash, shown again from its ciphertext, and stor
       "the secret is in the store",
     );
   }
+});
+
+Deno.test("the list holds every key in use, however many were made and revoked in between", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const account = await createAccount(kv, { nowMs: 1 });
+  const oldest = await make(kv, account.id, "oldest");
+  for (let made = 0; made < limits.keysPerAccountListed; made++) {
+    const { record } = oldest;
+    const id = newId("apiKey", 1_000_000);
+    await kv.set(apiKeyKey(account.id, id), { ...record, id, name: "rotated", revokedAtMs: 1 });
+  }
+  const newest = await make(kv, account.id, "newest");
+  const listed = await listApiKeys(kv, account.id);
+  assertEquals([listed[0], listed.at(-1)], [oldest.record, newest.record]);
+  assertEquals(listed.length, limits.keysPerAccountListed + 1);
 });
 
 Deno.test("a ciphertext moved to another key does not open", async () => {

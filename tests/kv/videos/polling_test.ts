@@ -3,7 +3,6 @@ import type { VideoId } from "../../../core/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";
-import { listLedger } from "../../../kv/ledger.ts";
 import { refundOperationId } from "../../../kv/refunds.ts";
 import { nextDueAtMs } from "../../../kv/outbox.ts";
 import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
@@ -28,15 +27,15 @@ import {
   fundedAccount,
   quietTeller,
 } from "./video_world.ts";
-import { findMovement } from "../../support/money_world.ts";
+import { findMovement, ledgerLines } from "../../support/money_world.ts";
 
 function worldOf(kv: Deno.Kv, clock: FakeClock): VideoPollWorld {
   return { kv, clock, random: () => 0, ask: fatefulProvider(clock) };
 }
 
 async function refundsOf(kv: Deno.Kv, task: VideoTask) {
-  const page = await listLedger(kv, task.accountId, { limit: 100 });
-  return page.entries.filter((entry) => entry.operationId === refundOperationId(task.requestId));
+  const lines = await ledgerLines(kv, task.accountId);
+  return lines.filter((entry) => entry.operationId === refundOperationId(task.requestId));
 }
 
 Deno.test("a task that works is asked until it is completed, keeps its charge and leaves nothing behind", async () => {
@@ -402,8 +401,8 @@ Deno.test("500 tasks, two pollers on one store, dying at every await: each task 
   let lines = 0;
   for (const accountId of accounts) {
     totalMicroVnd += (await teller.balance(accountId)).totalMicroVnd;
-    const page = await listLedger(kv, accountId, { limit: 1_000 });
-    lines += page.entries.filter(({ kind }) => kind === "refund").length;
+    const ledger = await ledgerLines(kv, accountId);
+    lines += ledger.filter(({ kind }) => kind === "refund").length;
   }
   assertEquals(lines, 400, "one line for each task that failed");
   assertEquals(

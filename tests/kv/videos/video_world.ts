@@ -7,7 +7,7 @@ import { credit } from "../../../kv/ledger.ts";
 import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
 import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos.ts";
 
-export const startMs = 1_700_000_000_000;
+const startMs = 1_700_000_000_000;
 export const creditMicroVnd = 10_000_000_000_000n;
 
 export interface FakeClock {

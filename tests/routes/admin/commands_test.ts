@@ -1,27 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { runAdmin } from "../../../routes/admin/cli.ts";
+import { type RanCommand, runCommand } from "../../support/admin_command.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
 
-interface Ran {
-  readonly code: number;
-  readonly written: string;
-  readonly errors: string;
-}
-
 /** Runs commands one after the other on a store of their own. */
-async function onStore(run: (admin: (...args: string[]) => Promise<Ran>) => Promise<void>) {
+async function onStore(run: (admin: (...args: string[]) => Promise<RanCommand>) => Promise<void>) {
   const folder = await Deno.makeTempDir();
   try {
     const config = testConfig({ env: { GATEWAY_KV: `${folder}/gateway.sqlite3` } });
-    await run(async (...args) => {
-      let written = "";
-      let errors = "";
-      const code = await runAdmin(config, args, {
-        write: (text) => void (written += text),
-        error: (text) => void (errors += text),
-      });
-      return { code, written, errors };
-    });
+    await run((...args) => runCommand(config, args));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -122,4 +108,14 @@ Deno.test("help is given wherever it is asked for, and changes nothing", () =>
       }
     }
     assertEquals(JSON.parse((await admin("account", "show", ann)).written).keys, []);
+  }));
+
+Deno.test("the export is written to its end, one record a line", () =>
+  onStore(async (admin) => {
+    await admin("account", "create", "--email", ann);
+    await admin(...credit("50.000"));
+    const { code, written, errors } = await admin("export");
+    assertEquals([code, errors], [0, ""]);
+    const kinds = written.trimEnd().split("\n").map((line) => JSON.parse(line).key[0]);
+    for (const kind of ["account", "ledger", "wallet"]) assert(kinds.includes(kind), kind);
   }));

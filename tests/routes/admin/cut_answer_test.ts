@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { openStore } from "../../../kv/store.ts";
-import { runAdmin } from "../../../routes/admin/cli.ts";
 import { adminSocketPath, serveAdminSocket } from "../../../routes/admin/socket.ts";
+import { runCommand } from "../../support/admin_command.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
 
 // A command is a process of its own, with which its HTTP client ends.
@@ -28,13 +28,9 @@ Deno.test(
       adminSocketPath(config),
       () => new Response(answer()),
     );
-    let errors = "";
     try {
-      const code = await runAdmin(config, ["verify"], {
-        write: (text) => assert(false, text),
-        error: (text) => void (errors += text),
-      });
-      assertEquals(code, 1);
+      const { code, written, errors } = await runCommand(config, ["verify"]);
+      assertEquals([code, written], [1, ""]);
       assertMatch(errors, /^The answer broke off[^\n]+\n$/);
     } finally {
       await server.stop();

@@ -1,9 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { getAccount } from "../../../kv/accounts.ts";
-import { createApiKey, listApiKeys } from "../../../kv/api_keys.ts";
-import { credit, listLedger } from "../../../kv/ledger.ts";
+import { createApiKey } from "../../../kv/api_key_changes.ts";
+import { listApiKeys } from "../../../kv/api_keys.ts";
+import { credit } from "../../../kv/ledger.ts";
 import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
+import { ledgerLines } from "../../support/money_world.ts";
 
 const email = "ann@example.com";
 
@@ -148,7 +150,7 @@ Deno.test("deleting the account drops the person, ends keys and sessions, and ke
   assertEquals((await signInAgain(world)).status, 422);
   const keys = await listApiKeys(world.kv, account.id);
   assert(keys.every(({ revokedAtMs }) => revokedAtMs !== undefined));
-  assertEquals((await listLedger(world.kv, account.id, { limit: 10 })).entries.length, 1);
+  assertEquals((await ledgerLines(world.kv, account.id)).length, 1);
   for await (const row of world.kv.list({ prefix: [] })) {
     assert(
       !Deno.inspect(row, { strAbbreviateSize: 1e6, depth: 9 }).includes(email),

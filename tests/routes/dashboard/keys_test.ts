@@ -2,7 +2,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import fc from "fast-check";
 import { newMasterKey, readMasterKeys, seal } from "../../../core/keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
-import { listApiKeys, updateApiKey } from "../../../kv/api_keys.ts";
+import { updateApiKey } from "../../../kv/api_key_changes.ts";
+import { listApiKeys } from "../../../kv/api_keys.ts";
 import { apiKeyKey } from "../../../kv/keys.ts";
 import { parseTypedVnd } from "../../../routes/dashboard/keys/key_form.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";

@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../../core/clock.ts";
-import { runAdmin } from "../../../routes/admin/cli.ts";
 import { serve } from "../../../routes/server/serve.ts";
+import { runCommand } from "../../support/admin_command.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
 
 /** What a start writes that must fail: one line. */
@@ -22,12 +22,8 @@ async function refusal(env: Record<string, string>): Promise<string> {
 
 /** What an admin command writes that must fail: one line. */
 async function adminRefusal(env: Record<string, string>): Promise<string> {
-  let errors = "";
-  const code = await runAdmin(testConfig({ env }), ["account"], {
-    write: (text) => assert(false, text),
-    error: (text) => void (errors += text),
-  });
-  assertEquals(code, 1);
+  const { code, written, errors } = await runCommand(testConfig({ env }), ["account"]);
+  assertEquals([code, written], [1, ""]);
   assertMatch(errors, /^[^\n]+\n$/);
   return errors;
 }

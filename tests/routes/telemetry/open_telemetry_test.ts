@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { startGateway } from "../../support/started_gateway.ts";
+import { until } from "../../support/until.ts";
 
 interface Attribute {
   readonly key: string;
@@ -107,12 +108,12 @@ Deno.test(
         });
         await response.text();
       }
-      for (let i = 0; i < 100; i++) {
-        const enough = collector.spans.filter(({ name }) => name === "settle").length === 2 &&
-          collector.metrics.some(({ name }) => name === "gen_ai.client.token.usage");
-        if (enough) break;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
+      await until(
+        () =>
+          collector.spans.filter(({ name }) => name === "settle").length === 2 &&
+          collector.metrics.some(({ name }) => name === "gen_ai.client.token.usage"),
+        "all is exported",
+      );
     }
 
     const { spans } = collector;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
-import { createApiKey, revokeApiKey } from "../../../kv/api_keys.ts";
+import { createApiKey, revokeApiKey } from "../../../kv/api_key_changes.ts";
 import { openControl } from "../../../kv/control.ts";
 import { openKeyDirectory } from "../../../kv/key_directory.ts";
 import { openTeller, type Teller } from "../../../kv/teller/mod.ts";

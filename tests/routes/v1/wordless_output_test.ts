@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../core/dialects/contract.ts";
 import { chunk, chunkedHead, styles, UnrulyWorld } from "../../support/unruly_world.ts";
+import { until } from "../../support/until.ts";
 
 const call = { type: "function", function: { name: "spam", arguments: "" } };
 const item = { type: "function_call", id: "fc_1", call_id: "call_1", name: "spam", arguments: "" };
@@ -59,9 +60,10 @@ for (const upstreamStyle of styles) {
         assert(answer.text.includes("spam"), "the tool was named");
       }
       // Settled a moment after the client has left.
-      for (let i = 0; i < 300 && (await world.receipts()).length < callers.length; i++) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
+      await until(
+        async () => (await world.receipts()).length === callers.length,
+        "every call has its receipt",
+      );
       for (const receipt of await world.receipts()) {
         assertEquals(receipt.outcome, "client_gone");
         assert(receipt.costMicroVnd > 0n, `${receipt.style}: had for nothing`);

@@ -62,7 +62,7 @@ export function pipeText(
 }
 
 /** Cuts bytes at any places, also inside characters and line ends. */
-export function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const at = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...at].map((from, i) => bytes.subarray(from, at[i] ?? bytes.length));
 }

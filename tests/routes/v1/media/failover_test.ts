@@ -137,16 +137,18 @@ Deno.test("a video that is not accepted goes to the next route after a minute, w
 });
 
 Deno.test("the client's own picture may take longer than the provider", async () => {
-  await using pictures = mockProvider(async () => {
-    await new Promise((resolve) => setTimeout(resolve, 400));
+  const time = new ManualTime();
+  await using pictures = mockProvider(() => {
+    time.advance(2_000);
     return new Response(Uint8Array.fromBase64(png));
   });
   await using provider = mockProvider(good);
   await using world = await openMediaWorld({
     providers: { p1: provider.port, p2: provider.port },
-    timeouts: { p1: { firstOutputMs: 200 } },
+    timeouts: { p1: { firstOutputMs: 1_000 } },
     models: models(),
     names: { "pics.example": pictures.port },
+    deadlines: new Deadlines({ clock: time, timer: time }),
   });
   const body = { model: "image-t", prompt: "x", image_url: "http://pics.example/a.png" };
   const response = await world.post("/v1/images/edits", body);

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Deadlines } from "../../../../core/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -199,6 +199,17 @@ Deno.test("a client that leaves a stream before its first picture stops the prov
   assertEquals((await world.receiptOf(response))?.outcome, "client_gone");
   assertEquals([await world.balanceVnd(), world.gateway.calls.count], [1_000_000, 0]);
   release.resolve(pictures(1));
+});
+
+Deno.test("an error that a provider tells in plain text is its error, and stands in no log", async () => {
+  const failure = "event: error\ndata: a red fox was refused\n\n";
+  await using provider = mockProvider(() => streamOf([preview, failure], "close"));
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const body = { model: "image-t", prompt: "a red fox", n: 1, stream: true };
+  const response = await world.post("/v1/images/generations", body);
+  assertStringIncludes(await response.text(), "a red fox was refused");
+  assertEquals(await world.balanceVnd(), 1_000_000);
+  assertEquals(world.test.log.filter((line) => line.includes("fox")), []);
 });
 
 Deno.test("after 15 s without a picture the client has its status and a sign of life", async () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Deadlines } from "../../../../core/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
 import { chimeMp3Base64 } from "../../../../core/upstream/sandbox/assets/chime_mp3.ts";
@@ -209,6 +209,20 @@ Deno.test("events: an error before any speech moves on, one after it is told and
   const late = await world.post("/v1/audio/speech", asEvents);
   assertEquals(await late.text(), delta + done);
   assertEquals(world.gateway.calls.count, 0);
+});
+
+Deno.test("events: an error that a provider tells in plain text is its error, and stands in no log", async () => {
+  const failure = "event: error\ndata: the fox cannot be read out\n\n";
+  await using provider = mockProvider(() =>
+    eventStream(ReadableStream.from([delta, failure]).pipeThrough(new TextEncoderStream()))
+  );
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("p1"),
+  });
+  const response = await world.post("/v1/audio/speech", asEvents);
+  assertStringIncludes(await response.text(), "the fox cannot be read out");
+  assertEquals(world.test.log.filter((line) => line.includes("fox")), []);
 });
 
 Deno.test("events that break off after some speech end with an error, and are free", async () => {

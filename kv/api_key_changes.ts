@@ -1,0 +1,232 @@
+/**
+ * What is done to API keys: made, changed, revoked, given a new secret; each in one atomic with the indexes.
+ *
+ * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
+ */
+import { GatewayError } from "../core/errors.ts";
+import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
+import { hashApiKey, maskApiKey, newApiKey } from "../core/keys/api_key.ts";
+import { type MasterKeys, seal } from "../core/keys/seal.ts";
+import { limits } from "../core/limits.ts";
+import {
+  type ApiKeyOptions,
+  type ApiKeyRecord,
+  getApiKey,
+  type HashIndex,
+  isActive,
+  readApiKeys,
+  revealApiKey,
+  sealOwner,
+} from "./api_keys.ts";
+import { compareAndSet } from "./cas.ts";
+import { bumpKeysEpoch } from "./control.ts";
+import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "./keys.ts";
+
+/** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
+export interface MadeByForm {
+  readonly keyId: ApiKeyId;
+  readonly hash: string;
+  readonly atMs: number;
+}
+
+export interface NewSecret {
+  readonly ok: true;
+  readonly record: ApiKeyRecord;
+  readonly secret: string;
+}
+
+/** The form was sent before: nothing was made this time. */
+export interface SentBefore {
+  readonly ok: false;
+  readonly reason: "sent";
+  readonly made: MadeByForm;
+}
+
+export type CreateApiKeyResult =
+  | NewSecret
+  | SentBefore
+  /** `limit`: all places are taken by active keys. `conflict`: others kept changing the list; try again. */
+  | { readonly ok: false; readonly reason: "limit" | "conflict" };
+
+/** Lets a form make something once: returns what it has made before, or adds to `operation` that it makes this. */
+async function claimForm(
+  kv: Deno.Kv,
+  operation: Deno.AtomicOperation,
+  form: { readonly accountId: AccountId; readonly formId: string | undefined },
+  made: MadeByForm,
+): Promise<SentBefore | undefined> {
+  if (form.formId === undefined) return undefined;
+  const entry = await kv.get<MadeByForm>(apiKeyOfFormKey(form.accountId, form.formId));
+  if (entry.value !== null) return { ok: false, reason: "sent", made: entry.value };
+  operation.check(entry).set(entry.key, made);
+  return undefined;
+}
+
+/**
+ * Creates a key. The secret is returned once here; later only {@linkcode revealApiKey} shows it.
+ *
+ * @param options.formId the form that was sent: sent twice it makes one key
+ */
+export async function createApiKey(
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  options: ApiKeyOptions & { readonly nowMs: number; readonly formId?: string },
+): Promise<CreateApiKeyResult> {
+  const { nowMs, formId, ...rest } = options;
+  const secret = newApiKey();
+  const id = newId("apiKey", nowMs);
+  const record: ApiKeyRecord = {
+    ...rest,
+    id,
+    accountId,
+    createdAtMs: nowMs,
+    masked: maskApiKey(secret),
+    hash: await hashApiKey(secret),
+    sealed: await seal(masterKeys, secret, sealOwner(accountId, id)),
+  };
+  const outcome = await compareAndSet<CreateApiKeyResult>(async () => {
+    const operation = kv.atomic();
+    const made = { keyId: id, hash: record.hash, atMs: nowMs };
+    const sent = await claimForm(kv, operation, { accountId, formId }, made);
+    if (sent !== undefined) return { done: sent };
+    const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
+    const listed = await readApiKeys(kv, accountId, entry.value ?? []);
+    const active = listed.filter((key) => isActive(key, nowMs)).map((key) => key.id);
+    if (active.length >= limits.activeKeysPerAccount) {
+      return { done: { ok: false, reason: "limit" } };
+    }
+    operation
+      .check(entry)
+      .check({ key: apiKeyByHashKey(record.hash), versionstamp: null })
+      .set(activeApiKeysKey(accountId), [...active, id])
+      .set(apiKeyKey(accountId, id), record)
+      .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
+    return (await operation.commit()).ok ? { done: { ok: true, record, secret } } : "again";
+  }, { attempts: limits.apiKeyWriteAttempts });
+  return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
+}
+
+/**
+ * Shows the secret that a form has made, while it is fresh: to whoever sends the form again, which takes the session it
+ * was made in. `undefined`: too late, or the key has another secret or is no longer active.
+ */
+export async function revealMadeByForm(
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  made: MadeByForm,
+  nowMs: number,
+): Promise<NewSecret | undefined> {
+  if (nowMs >= made.atMs + limits.madeSecretShownMs) return undefined;
+  const record = await getApiKey(kv, accountId, made.keyId);
+  if (record === undefined || record.hash !== made.hash || !isActive(record, nowMs)) {
+    return undefined;
+  }
+  const secret = await revealApiKey(masterKeys, record);
+  return secret === undefined ? undefined : { ok: true, record, secret };
+}
+
+async function changeApiKey(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  change: (
+    record: ApiKeyRecord,
+    operation: Deno.AtomicOperation,
+  ) => ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined>,
+): Promise<ApiKeyRecord | undefined> {
+  const outcome = await compareAndSet<ApiKeyRecord | undefined>(async () => {
+    const [entry, active] = await kv.getMany<[ApiKeyRecord, ApiKeyId[]]>([
+      apiKeyKey(accountId, keyId),
+      activeApiKeysKey(accountId),
+    ]);
+    if (entry.value === null) return { done: undefined };
+    const operation = kv.atomic().check(entry).check(active);
+    const changed = await change(entry.value, operation);
+    if (changed === undefined) return { done: entry.value };
+    operation.set(entry.key, changed);
+    if (changed.revokedAtMs !== undefined) {
+      operation.set(active.key, (active.value ?? []).filter((id) => id !== keyId));
+    }
+    bumpKeysEpoch(operation);
+    return (await operation.commit()).ok ? { done: changed } : "again";
+  }, { attempts: limits.apiKeyWriteAttempts });
+  if (outcome !== "conflict") return outcome.done;
+  throw new GatewayError("overloaded", "The key is being changed by others; try again");
+}
+
+/** Revokes a key for good. Idempotent; `undefined` if there is no such key. */
+export async function revokeApiKey(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  nowMs: number,
+): Promise<ApiKeyRecord | undefined> {
+  return await changeApiKey(
+    kv,
+    accountId,
+    keyId,
+    (record) => record.revokedAtMs === undefined ? { ...record, revokedAtMs: nowMs } : undefined,
+  );
+}
+
+/** Replaces what the owner may set: name, expiry, models, addresses, limits. */
+export async function updateApiKey(
+  kv: Deno.Kv,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  options: ApiKeyOptions,
+): Promise<ApiKeyRecord | undefined> {
+  return await changeApiKey(kv, accountId, keyId, (record) => {
+    const { id, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
+    return {
+      id,
+      accountId,
+      createdAtMs,
+      masked,
+      hash,
+      ...(sealed === undefined ? {} : { sealed }),
+      ...(previous === undefined ? {} : { previous }),
+      ...(revokedAtMs === undefined ? {} : { revokedAtMs }),
+      ...options,
+    };
+  });
+}
+
+/**
+ * Gives a key a new secret; the former works for `graceMs` more. `undefined` if the key is not there or not active.
+ *
+ * @param options.formId the form that was sent: sent twice it makes one secret. A second one would end the grace of the
+ * secret that programs still use
+ */
+export async function rotateApiKey(
+  kv: Deno.Kv,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  options: { readonly nowMs: number; readonly graceMs: number; readonly formId?: string },
+): Promise<NewSecret | SentBefore | undefined> {
+  const { nowMs, graceMs, formId } = options;
+  const secret = newApiKey();
+  const hash = await hashApiKey(secret);
+  const sealed = await seal(masterKeys, secret, sealOwner(accountId, keyId));
+  let sent: SentBefore | undefined;
+  const record = await changeApiKey(kv, accountId, keyId, async (record, operation) => {
+    if (!isActive(record, nowMs)) return undefined;
+    const made = { keyId, hash, atMs: nowMs };
+    sent = await claimForm(kv, operation, { accountId, formId }, made);
+    if (sent !== undefined) return undefined;
+    // An older secret still in its grace ends now: at most two secrets open one key.
+    if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
+    operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
+    return {
+      ...record,
+      hash,
+      sealed,
+      masked: maskApiKey(secret),
+      previous: { hash: record.hash, untilMs: nowMs + graceMs },
+    };
+  });
+  return sent ?? (record?.hash === hash ? { ok: true, record, secret } : undefined);
+}

@@ -1,0 +1,20 @@
+/** Waiting for what happens elsewhere: in another process, behind a socket, after an answer. */
+
+/**
+ * Looks until there is something to be found, however slow the machine is.
+ *
+ * @throws when nothing was found in time
+ */
+export async function until<Found>(
+  look: () => Found | undefined | false | Promise<Found | undefined | false>,
+  what: string,
+  withinMs = 30_000,
+): Promise<Found> {
+  const endMs = performance.now() + withinMs;
+  while (performance.now() < endMs) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`Waited ${withinMs} ms in vain: ${what}`);
+}
