@@ -97,17 +97,27 @@ export async function runAdmin(
     return 2;
   }
   const command = read.request;
+  const unclear = (problem: string) => {
+    output.error(`${problem}\n${howToRepeat(command)}`);
+    return 1;
+  };
   const sent = await send(config, command);
-  if (!sent.ok) {
-    output.error(`${sent.problem}\n`);
-    return 1;
-  }
+  if (!sent.ok) return unclear(sent.problem);
   try {
-    return await tell(command, sent.response, output);
+    const code = await tell(command, sent.response, output);
+    // The store may have failed behind the commit: what went wrong may be no more than the answer.
+    if (sent.response.status >= 500) output.error(howToRepeat(command));
+    return code;
   } catch {
-    output.error("The answer broke off before its end: what was written is not all of it\n");
-    return 1;
+    return unclear("The answer broke off before its end: what was written is not all of it");
   }
+}
+
+/** Whoever has no answer would type the command again: under an id of its own it would move the money twice. */
+function howToRepeat({ operationId }: AdminRequest): string {
+  return operationId === undefined
+    ? ""
+    : `Money may have moved. Repeat the command with --operation ${operationId}: it never counts twice\n`;
 }
 
 /**
