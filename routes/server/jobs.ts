@@ -46,17 +46,26 @@ export function ledgerWatch({ teller, log }: LedgerWatchDeps): () => Promise<voi
   };
 }
 
+/** Clears up behind dead instances, of which this process is none. */
+export async function reapOthers(
+  { kv, clock, teller }: Pick<Gateway, "kv" | "clock"> & {
+    readonly teller: Pick<Gateway["teller"], "instanceId">;
+  },
+): Promise<void> {
+  await reapExpiredInstances(kv, clock.nowMs(), { own: teller.instanceId });
+}
+
 /** Starts the jobs. `stop` waits for those that are running. */
 export function startJobs(
   gateway: Gateway,
   more: readonly Job[] = [],
 ): { stop(): Promise<void> } {
-  const { kv, clock, log } = gateway;
+  const { log } = gateway;
   const jobs: readonly Job[] = [
     {
       name: "reap",
       everyMs: limits.reapEveryMs,
-      run: () => reapExpiredInstances(kv, clock.nowMs()),
+      run: () => reapOthers(gateway),
     },
     {
       name: "availability",
