@@ -7,7 +7,7 @@ import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
 import { callAdminSocket } from "../../routes/admin/socket.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
-import { type StartedGateway, startGateway } from "./started_gateway.ts";
+import { type StartedGateway, startGateway, type StartOptions } from "./started_gateway.ts";
 import { TestBrowser } from "./test_browser.ts";
 import { receivingAccount } from "./topup_world.ts";
 
@@ -18,8 +18,10 @@ const operatorEmails = ["first@example.com", "second@example.com"] as const;
 export function startMoneyGateway(
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  options: Pick<StartOptions, "outlivesFileLimit"> = {},
 ): Promise<StartedGateway> {
   return startGateway({
+    ...options,
     folder,
     env: {
       GATEWAY_OPERATORS: operatorEmails.join(),
