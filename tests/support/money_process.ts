@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { type Account, createAccount } from "../../kv/accounts.ts";
 import { openSession } from "../../kv/sessions.ts";
+import type { AccountId, ApiKeyId } from "../../core/ids.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
 import { callAdminSocket } from "../../routes/admin/socket.ts";
@@ -233,16 +234,16 @@ export async function askAdmin<Answer>(
 }
 
 export interface Payer {
-  readonly accountId: string;
-  readonly keyId: string;
+  readonly accountId: AccountId;
+  readonly keyId: ApiKeyId;
   readonly key: string;
 }
 
 /** An account with a key and, if asked for, money. */
 export async function newPayer(gateway: StartedGateway, vnd = 0): Promise<Payer> {
-  const account = await askAdmin<{ id: string }>(gateway, "POST", "/accounts", {});
+  const account = await askAdmin<{ id: AccountId }>(gateway, "POST", "/accounts", {});
   const keys = `/accounts/${account.id}/keys`;
-  const made = await askAdmin<{ id: string; key: string }>(gateway, "POST", keys, {});
+  const made = await askAdmin<{ id: ApiKeyId; key: string }>(gateway, "POST", keys, {});
   if (vnd > 0) {
     await askAdmin(gateway, "POST", `/accounts/${account.id}/credit`, {
       vnd: String(vnd),
