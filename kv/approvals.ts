@@ -1,8 +1,9 @@
 /** Acts above a limit wait for a second operator. The act and the approval are decided in one commit. */
 import { type AccountId, type ApprovalId, newId } from "../core/ids.ts";
 import { invariant } from "../core/assert.ts";
+import type { Account } from "./accounts.ts";
 import { assignBankEvent, type Assignment, type ResolutionContext } from "./bank_resolution.ts";
-import { approvalKey, approvalOfFormKey, approvalsPrefix } from "./keys.ts";
+import { accountKey, approvalKey, approvalOfFormKey, approvalsPrefix } from "./keys.ts";
 import { credit, debit } from "./ledger.ts";
 import { addAuditLine, type Operator } from "./operator_audit.ts";
 
@@ -148,7 +149,8 @@ export async function decideApproval(
 }
 
 /**
- * Gives or takes money, once per case id. There is no "set balance": only movements with a reason.
+ * Gives or takes money, once per case id. There is no "set balance": only movements with a reason. A deleted account is
+ * given nothing, whenever that was asked for: it has nobody to spend it.
  *
  * @param context.caseId the approval, or the id of the form that was sent: a form sent twice moves money once
  */
@@ -165,6 +167,9 @@ export async function adjustWallet(
   const { operator, nowMs } = context;
   const { accountId, amountMicroVnd } = adjustment;
   invariant(amountMicroVnd !== 0n, "an adjustment moves something");
+  const account = await kv.get<Account>(accountKey(accountId));
+  const isGone = account.value === null || account.value.deletedAtMs !== undefined;
+  if (amountMicroVnd > 0n && isGone) return { ok: false, why: "target" };
   const movement = {
     accountId,
     amountMicroVnd: amountMicroVnd > 0n ? amountMicroVnd : -amountMicroVnd,
@@ -173,6 +178,8 @@ export async function adjustWallet(
     reason: adjustment.reason,
     atMs: nowMs,
     attach(operation: Deno.AtomicOperation) {
+      // Deleted in between: look again.
+      if (amountMicroVnd > 0n) operation.check(account);
       addAuditLine(operation, operator, {
         act: "wallet_adjusted",
         subject: accountId,

@@ -3,7 +3,8 @@
  *
  * Calls in flight count with the most they may cost, so a limit is never passed by many calls at once. What other
  * instances spend, and what was refunded, is learned every few seconds: between two looks a key can pass its limit by
- * what others admit. A refund counts in the period of its call.
+ * what others admit. A call counts in the day and month in which it began, as its receipt does, however late it is
+ * admitted or ends; a refund counts in the period of its call.
  */
 import { invariant } from "../core/assert.ts";
 import type { Clock } from "../core/clock.ts";
@@ -27,23 +28,44 @@ export interface LimitRefusal {
 
 /** A teller that also holds keys to their own limits. */
 export interface KeyedTeller extends Teller {
-  /** Like {@linkcode Teller.reserve}, for a call with this key. */
+  /**
+   * Like {@linkcode Teller.reserve}, for a call with this key.
+   *
+   * @param startedAtMs when the call began: the time of its receipt, and so the day and month that it counts in
+   */
   reserveFor(
     key: ApiKeyRecord,
     amountMicroVnd: bigint,
+    startedAtMs: number,
   ): ReserveResult | LimitRefusal | Promise<ReserveResult | LimitRefusal>;
 }
 
-/** What one key spent, as far as this instance knows. */
-interface Spending {
-  day: string;
-  dayMicroVnd: bigint;
-  monthMicroVnd: bigint;
+/** What one key spent in a day or a month, as far as this instance knows. */
+interface PeriodSum {
+  settledMicroVnd: bigint;
   heldMicroVnd: bigint;
   /** What calls cost that ended while the store is read: the reading may have come too early to see them. */
   endedMeanwhileMicroVnd: bigint;
+}
+
+/** What one key spent in one month, and on those of its days that have anything. */
+interface Spending {
+  readonly month: PeriodSum;
+  readonly days: Map<string, PeriodSum>;
   readAtMs: number;
   reading: Promise<void> | undefined;
+}
+
+function noSum(): PeriodSum {
+  return { settledMicroVnd: 0n, heldMicroVnd: 0n, endedMeanwhileMicroVnd: 0n };
+}
+
+function sumOfDay(spending: Spending, day: string): PeriodSum {
+  const known = spending.days.get(day);
+  if (known !== undefined) return known;
+  const sum = noSum();
+  spending.days.set(day, sum);
+  return sum;
 }
 
 function monthOf(day: string): string {
@@ -53,93 +75,97 @@ function monthOf(day: string): string {
 class KeyLimits {
   readonly #kv: Deno.Kv;
   readonly #clock: Clock;
-  readonly #spendings = new Map<ApiKeyId, Spending>();
-  readonly #holds = new WeakMap<Reservation, { spending: Spending; amountMicroVnd: bigint }>();
+  /** By key and month: a call that began before the turn of a month is held to the limits of that one. */
+  readonly #spendings = new Map<string, Spending>();
+  readonly #holds = new WeakMap<
+    Reservation,
+    { sums: readonly PeriodSum[]; amountMicroVnd: bigint }
+  >();
 
   constructor(kv: Deno.Kv, clock: Clock) {
     this.#kv = kv;
     this.#clock = clock;
   }
 
-  #spending(keyId: ApiKeyId): Spending {
-    let spending = this.#spendings.get(keyId);
+  #spending(keyId: ApiKeyId, month: string): Spending {
+    const id = `${keyId} ${month}`;
+    let spending = this.#spendings.get(id);
     if (spending === undefined) {
       if (this.#spendings.size >= limits.limitedKeysKept) this.#forgetIdle();
-      spending = {
-        day: "",
-        dayMicroVnd: 0n,
-        monthMicroVnd: 0n,
-        heldMicroVnd: 0n,
-        endedMeanwhileMicroVnd: 0n,
-        readAtMs: -Infinity,
-        reading: undefined,
-      };
-      this.#spendings.set(keyId, spending);
+      spending = { month: noSum(), days: new Map(), readAtMs: -Infinity, reading: undefined };
+      this.#spendings.set(id, spending);
     }
     return spending;
   }
 
+  /** Forgets only what would be read again: somebody may be about to hold against what has just been read. */
   #forgetIdle(): void {
-    for (const [keyId, spending] of this.#spendings) {
-      if (spending.heldMicroVnd === 0n) this.#spendings.delete(keyId);
+    for (const [id, spending] of this.#spendings) {
+      const isIdle = spending.month.heldMicroVnd === 0n && spending.reading === undefined;
+      if (isIdle && !this.#isFresh(spending)) this.#spendings.delete(id);
     }
   }
 
-  async #read(key: ApiKeyRecord, spending: Spending): Promise<void> {
-    const day = vietnamDay(this.#clock.nowMs());
+  #isFresh({ readAtMs }: Spending): boolean {
+    return this.#clock.monotonicMs() - readAtMs <= limits.keySpendingStaleMs;
+  }
+
+  async #read(key: ApiKeyRecord, month: string, spending: Spending): Promise<void> {
     const askedAtMs = this.#clock.monotonicMs();
-    spending.endedMeanwhileMicroVnd = 0n;
+    const sums = () => [spending.month, ...spending.days.values()];
+    for (const sum of sums()) sum.endedMeanwhileMicroVnd = 0n;
     const rows = await readUsage(this.#kv, key.accountId, {
-      fromDay: `${monthOf(day)}-01`,
-      toDay: day,
+      fromDay: `${month}-01`,
+      toDay: `${month}-31`,
     });
-    let dayMicroVnd = 0n;
-    let monthMicroVnd = 0n;
-    for (const row of rows) {
-      if (row.keyId !== key.id) continue;
-      monthMicroVnd += netCostMicroVnd(row.usage);
-      if (row.day === day) dayMicroVnd += netCostMicroVnd(row.usage);
-    }
-    spending.day = day;
     // What the reading has seen already counts twice until the next one: too much is a late call, too little is money.
-    spending.dayMicroVnd = dayMicroVnd + spending.endedMeanwhileMicroVnd;
-    spending.monthMicroVnd = monthMicroVnd + spending.endedMeanwhileMicroVnd;
+    for (const sum of sums()) sum.settledMicroVnd = sum.endedMeanwhileMicroVnd;
+    for (const { keyId, day, usage } of rows) {
+      if (keyId !== key.id) continue;
+      spending.month.settledMicroVnd += netCostMicroVnd(usage);
+      sumOfDay(spending, day).settledMicroVnd += netCostMicroVnd(usage);
+    }
     spending.readAtMs = askedAtMs;
   }
 
-  /** Brings the figures up to date; at most one read per key at a time. */
-  fresh(key: ApiKeyRecord): Spending | Promise<Spending> {
-    const spending = this.#spending(key.id);
-    const isFresh = this.#clock.monotonicMs() - spending.readAtMs <= limits.keySpendingStaleMs &&
-      spending.day === vietnamDay(this.#clock.nowMs());
-    if (isFresh) return spending;
-    spending.reading ??= this.#read(key, spending).finally(() => spending.reading = undefined);
+  /** Brings the figures of a month up to date; at most one read per key and month at a time. */
+  fresh(key: ApiKeyRecord, month: string): Spending | Promise<Spending> {
+    const spending = this.#spending(key.id, month);
+    if (this.#isFresh(spending)) return spending;
+    spending.reading ??= this.#read(key, month, spending)
+      .finally(() => spending.reading = undefined);
     return spending.reading.then(() => spending);
   }
 
   /** Promises an amount, or says which limit forbids it. */
-  hold(key: ApiKeyRecord, spending: Spending, amountMicroVnd: bigint): LimitRefusal | undefined {
+  hold(
+    key: ApiKeyRecord,
+    { day, month }: { readonly day: PeriodSum; readonly month: PeriodSum },
+    amountMicroVnd: bigint,
+  ): LimitRefusal | undefined {
     const checks = [
-      ["day", key.dailyLimitMicroVnd, spending.dayMicroVnd],
-      ["month", key.monthlyLimitMicroVnd, spending.monthMicroVnd],
+      ["day", key.dailyLimitMicroVnd, day],
+      ["month", key.monthlyLimitMicroVnd, month],
     ] as const;
-    for (const [period, limitMicroVnd, settledMicroVnd] of checks) {
-      const spentMicroVnd = settledMicroVnd + spending.heldMicroVnd;
+    for (const [period, limitMicroVnd, { settledMicroVnd, heldMicroVnd }] of checks) {
+      const spentMicroVnd = settledMicroVnd + heldMicroVnd;
       if (limitMicroVnd !== undefined && spentMicroVnd + amountMicroVnd > limitMicroVnd) {
         return { ok: false, reason: "key_limit", period, limitMicroVnd, spentMicroVnd };
       }
     }
-    spending.heldMicroVnd += amountMicroVnd;
+    for (const sum of [day, month]) sum.heldMicroVnd += amountMicroVnd;
     return undefined;
   }
 
-  unhold(spending: Spending, amountMicroVnd: bigint): void {
-    spending.heldMicroVnd -= amountMicroVnd;
-    invariant(spending.heldMicroVnd >= 0n, "a key never holds less than nothing");
+  unhold(sums: readonly PeriodSum[], amountMicroVnd: bigint): void {
+    for (const sum of sums) {
+      sum.heldMicroVnd -= amountMicroVnd;
+      invariant(sum.heldMicroVnd >= 0n, "a key never holds less than nothing");
+    }
   }
 
-  bind(reservation: Reservation, spending: Spending, amountMicroVnd: bigint): void {
-    this.#holds.set(reservation, { spending, amountMicroVnd });
+  bind(reservation: Reservation, sums: readonly PeriodSum[], amountMicroVnd: bigint): void {
+    this.#holds.set(reservation, { sums, amountMicroVnd });
   }
 
   /** Whether a reservation counts against limits. */
@@ -152,10 +178,11 @@ class KeyLimits {
     const hold = this.#holds.get(reservation);
     if (hold === undefined) return;
     this.#holds.delete(reservation);
-    this.unhold(hold.spending, hold.amountMicroVnd);
-    hold.spending.dayMicroVnd += costMicroVnd;
-    hold.spending.monthMicroVnd += costMicroVnd;
-    hold.spending.endedMeanwhileMicroVnd += costMicroVnd;
+    this.unhold(hold.sums, hold.amountMicroVnd);
+    for (const sum of hold.sums) {
+      sum.settledMicroVnd += costMicroVnd;
+      sum.endedMeanwhileMicroVnd += costMicroVnd;
+    }
   }
 }
 
@@ -170,17 +197,21 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
   async function reserveLimited(
     key: ApiKeyRecord,
     amountMicroVnd: bigint,
+    startedAtMs: number,
   ): Promise<ReserveResult | LimitRefusal> {
-    const spending = await keyLimits.fresh(key);
-    const refusal = keyLimits.hold(key, spending, amountMicroVnd);
+    const today = vietnamDay(startedAtMs);
+    const spending = await keyLimits.fresh(key, monthOf(today));
+    const day = sumOfDay(spending, today);
+    const { month } = spending;
+    const refusal = keyLimits.hold(key, { day, month }, amountMicroVnd);
     if (refusal !== undefined) return refusal;
     let result: ReserveResult | undefined;
     try {
       result = await teller.reserve(key.accountId, amountMicroVnd);
     } finally {
-      if (result?.ok !== true) keyLimits.unhold(spending, amountMicroVnd);
+      if (result?.ok !== true) keyLimits.unhold([day, month], amountMicroVnd);
     }
-    if (result.ok) keyLimits.bind(result.reservation, spending, amountMicroVnd);
+    if (result.ok) keyLimits.bind(result.reservation, [day, month], amountMicroVnd);
     return result;
   }
 
@@ -205,9 +236,9 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
       return teller.healthy;
     },
     reserve: (accountId, amountMicroVnd) => teller.reserve(accountId, amountMicroVnd),
-    reserveFor: (key, amountMicroVnd) =>
+    reserveFor: (key, amountMicroVnd, startedAtMs) =>
       isLimited(key)
-        ? reserveLimited(key, amountMicroVnd)
+        ? reserveLimited(key, amountMicroVnd, startedAtMs)
         : teller.reserve(key.accountId, amountMicroVnd),
     settle: (reservation, draft, attach) =>
       keyLimits.isBound(reservation)

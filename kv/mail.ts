@@ -22,7 +22,7 @@ export function withoutSignUpSecrets(payload: unknown): unknown {
 }
 
 /**
- * Adds a mail to an atomic that the caller commits. Call `wakeUp.hint(mailQueue.name)` afterwards to send it at once.
+ * Adds a mail to an atomic that the caller commits. Call `wakeUp.nudge(mailQueue.name)` afterwards to send it at once.
  *
  * @param mail.id the same id twice is one mail; left out: a new one each time
  */

@@ -6,7 +6,7 @@
  * a worker that dies leaves a row that simply becomes due again. So delivery is at least once, and a handler with an
  * effect that must happen once finishes its claim in the same atomic as that effect (`outbox_claims.ts`).
  *
- * Nothing here needs KV queues: those exist on a local store only (see `outbox_wake_up.ts` for their use as a hint).
+ * Not the queues of the store: those exist on a local one only, and end the process on a full disk.
  */
 import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "./keys.ts";
 

@@ -32,6 +32,11 @@ export interface ReapOptions {
    * (a local file has exactly one): so money that a crash left in leases is there at once.
    */
   readonly all?: boolean;
+  /**
+   * The instance of the process that reaps: it lives, whatever its clock says after a jump. Taken for dead, its calls
+   * in flight would lose what was reserved for them.
+   */
+  readonly own?: InstanceId;
 }
 
 export interface ReapReport {
@@ -89,6 +94,7 @@ async function reapOne(
     return false;
   }
   if (value.state === "live") {
+    if (instanceId === options.own) return false;
     if (value.expiresAtMs > nowMs && options.all !== true) return false;
     // Refused: it lives, or another reaper was faster.
     if (!await takeFence(kv, entry, nowMs)) return false;

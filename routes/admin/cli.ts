@@ -65,7 +65,7 @@ async function runAtServer(
   } catch {
     world.error(
       `Another process has the store open and does not answer at ${socketPath}: ` +
-        "it starts or stops at this moment, or is no server\n",
+        `it starts or stops at this moment, or is no server\n${howToRepeat(command)}`,
     );
     return 1;
   }
@@ -105,19 +105,29 @@ async function runHere(
   }
 }
 
+/** Whoever has no answer would type the command again: under an id of its own it would move the money twice. */
+function howToRepeat({ operationId }: AdminRequest): string {
+  return operationId === undefined
+    ? ""
+    : `Money may have moved. Repeat the command with --operation ${operationId}: it never counts twice\n`;
+}
+
 /** Writes the answer down and returns the exit code. */
 async function tell(
   command: AdminRequest,
   response: Response,
   world: CommandWorld,
 ): Promise<number> {
+  // The store may have failed behind the commit: what went wrong may be no more than the answer.
+  if (response.status >= 500) world.error(howToRepeat(command));
   try {
     if (command.path !== "/export" || !response.ok) return await tellJson(response, world);
     for await (const bytes of response.body ?? []) await world.write(bytes);
     return 0;
   } catch {
     // The server ended before its answer did, or nobody takes what is written.
-    world.error("The answer broke off before its end: what was written is not all of it\n");
+    const problem = "The answer broke off before its end: what was written is not all of it";
+    world.error(`${problem}\n${howToRepeat(command)}`);
     return 1;
   }
 }

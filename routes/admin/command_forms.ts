@@ -5,6 +5,8 @@ export interface AdminRequest {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
+  /** Of what moves money: repeated under this id, it never counts twice. */
+  readonly operationId?: string;
 }
 
 export interface CommandOption {
@@ -80,11 +82,11 @@ export const commandForms: readonly CommandForm[] = [
     options: [{ name: "reason", value: "R", needed: true }, { name: "operation", value: "ID" }],
     about: "credit (or, with a minus, debit) a wallet with whole VND: 50000, 50.000 and 50,000\n" +
       "are the same; the same operation id never counts twice",
-    request: ([account, vnd], { reason, operation }) => ({
-      method: "POST",
-      path: accountPath(account, "credit"),
-      body: { vnd, reason, operationId: operation ?? `admin-${crypto.randomUUID()}` },
-    }),
+    request([account, vnd], { reason, operation }) {
+      const operationId = operation ?? `admin-${crypto.randomUUID()}`;
+      const path = accountPath(account, "credit");
+      return { method: "POST", path, body: { vnd, reason, operationId }, operationId };
+    },
   },
   {
     words: ["verify"],

@@ -104,7 +104,7 @@ export async function assemble(
     log,
     metrics: metrics.registry,
     observer,
-    media: openMediaServices(kv, deadlines),
+    media: openMediaServices(deadlines),
   };
   return {
     gateway,

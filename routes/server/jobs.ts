@@ -51,16 +51,19 @@ export function ledgerWatch({ teller, log }: LedgerWatchDeps): () => Promise<voi
 export interface ReapingDeps extends Pick<Gateway, "kv"> {
   readonly clock: Pick<Gateway["clock"], "nowMs">;
   readonly log: Pick<Gateway["log"], "event">;
+  readonly teller: Pick<Gateway["teller"], "instanceId">;
 }
 
 /**
- * Clears up behind dead instances, and tells the log, once per cause, of one that cannot be: the money it held stays away
- * from its wallets until somebody looks.
+ * Clears up behind dead instances, of which this process is none, and tells the log, once per cause, of one that cannot
+ * be: the money it held stays away from its wallets until somebody looks.
  */
-export function createReaping({ kv, clock, log }: ReapingDeps): () => Promise<void> {
+export function createReaping({ kv, clock, log, teller }: ReapingDeps): () => Promise<void> {
   let told: ReadonlyMap<InstanceId, string> = new Map();
   return async () => {
-    const { unfinished } = await reapExpiredInstances(kv, clock.nowMs());
+    const { unfinished } = await reapExpiredInstances(kv, clock.nowMs(), {
+      own: teller.instanceId,
+    });
     for (const { instanceId, reason } of unfinished) {
       if (told.get(instanceId) === reason) continue;
       log.event("error", "a dead instance is not cleared up", {

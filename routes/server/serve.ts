@@ -93,8 +93,6 @@ function startWork(gateway: Gateway, site: Site, signal: AbortSignal): { stop():
   const workers = site.startWorkers();
   const videoWorker = startVideoWorker(gateway);
   const cron = registerVideoCron(gateway, signal);
-  // Resolves when the store is closed; until then hints of other tasks of this store arrive here.
-  gateway.media.wakeUp.listen();
   return {
     async stop() {
       await Promise.all([jobs.stop(), workers.stop()]);

@@ -232,7 +232,7 @@ function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {
 /** Puts the customer's side together. */
 export function openSite(gateway: Gateway, options: SiteOptions): Site {
   const { kv, clock, directory, teller, media } = gateway;
-  const hintMail = () => media.wakeUp.hint(mailQueue.name);
+  const hintMail = () => media.wakeUp.nudge(mailQueue.name);
   const intake = intakeOf(gateway, hintMail);
   const poll = pollOf(gateway, intake);
   const world: PageWorld = { intake, poll, hintMail };

@@ -104,8 +104,9 @@ export async function reserve(
   teller: KeyedTeller,
   principal: Principal,
   worstCaseMicroVnd: bigint,
+  startedAtMs: number,
 ): Promise<Reservation> {
-  const outcome = teller.reserveFor(principal.key, worstCaseMicroVnd);
+  const outcome = teller.reserveFor(principal.key, worstCaseMicroVnd, startedAtMs);
   const result = outcome instanceof Promise ? await outcome : outcome;
   if (result.ok) return result.reservation;
   if (result.reason === "key_limit") {

@@ -66,7 +66,7 @@ export async function serveChat(
   };
   let reservation;
   try {
-    reservation = await reserve(gateway.teller, principal, bounds.costMicroVnd);
+    reservation = await reserve(gateway.teller, principal, bounds.costMicroVnd, startedAtMs);
   } catch (unpaid) {
     throw wrongInItself(gateway, call, unpaid) ?? unpaid;
   }

@@ -54,7 +54,8 @@ export interface MediaCall {
  */
 export async function beginMediaCall(gateway: Gateway, input: MediaCallInput): Promise<MediaCall> {
   const { incoming, principal, chosen, price } = input;
-  const reservation = await reserve(gateway.teller, principal, input.worstCaseMicroVnd);
+  const { worstCaseMicroVnd, start: { startedAtMs } } = input;
+  const reservation = await reserve(gateway.teller, principal, worstCaseMicroVnd, startedAtMs);
   const control = gateway.calls.begin();
   const settlement = new MediaSettlement(gateway, {
     requestId: incoming.requestId,

@@ -19,7 +19,6 @@ export interface MediaServices {
 
 /** Opens them. `connect` is replaced in tests only. */
 export function openMediaServices(
-  kv: Deno.Kv,
   deadlines: Deadlines,
   connect: Connect = guardedConnect(),
 ): MediaServices {
@@ -36,7 +35,7 @@ export function openMediaServices(
         }),
       newBoundary: () => crypto.randomUUID().replaceAll("-", ""),
     },
-    wakeUp: createWakeUp(kv),
+    wakeUp: createWakeUp(),
     close: () => transport.close(),
   };
 }

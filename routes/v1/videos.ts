@@ -12,7 +12,7 @@ import { videoWork } from "../../core/video/attempt.ts";
 import { videoRulesOf } from "../../core/video/model_rules.ts";
 import { videoObject } from "../../core/video/object.ts";
 import { readVideoRequest, type VideoRequest } from "../../core/video/request.ts";
-import { pollPauseMs, type VideoTask } from "../../core/video/task.ts";
+import type { VideoTask } from "../../core/video/task.ts";
 import { cancelRequest } from "../../core/video/upstream_requests.ts";
 import { type BegunOrder, newTaskRows, videoPolls } from "../../kv/videos.ts";
 import { chooseModel } from "./admission.ts";
@@ -93,8 +93,7 @@ async function submit(
   } as const;
   try {
     const receipt = await settlement.settle(end, newTaskRows(task, order));
-    const delayMs = pollPauseMs({ ageMs: 0, retryAfterMs: undefined });
-    gateway.media.wakeUp.hint(videoPolls.name, { delayMs });
+    gateway.media.wakeUp.nudge(videoPolls.name);
     return Response.json(videoObject(task), {
       headers: [...call.headers, ...costHeaders(receipt)],
     });

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AccountId } from "../../core/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { forgetPerson } from "../../kv/account_deletion.ts";
 import {
   adjustWallet,
   decideApproval,
@@ -215,6 +216,25 @@ Deno.test("approved by one and refused by another at the same moment: one of the
     assertEquals(results.filter(({ ok }) => ok).length, 1);
     const state = (await listApprovals(kv, 1))[0]?.state;
     assertEquals(await world.balanceVnd(ann.id), state === "approved" ? 9_000_000 : 0);
+  }
+});
+
+Deno.test("an account that was deleted since is given nothing, also at the moment of the approval", async () => {
+  for (let round = 0; round < 20; round++) {
+    using kv = await Deno.openKv(":memory:");
+    const { world, ann, staff, context } = await reviewedNotice(kv);
+    const second = { ...context, operator: await operator(world, "second") };
+    const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
+    const approve = () => decideApproval(kv, id, "approve", second);
+    const deleting = forgetPerson(kv, ann.id, world.nowMs);
+    if (round === 0) await deleting;
+    const [given] = await Promise.all([approve(), deleting]);
+    if (round === 0) assertEquals(given, { ok: false, why: "target" });
+    const state = (await listApprovals(kv, 1))[0]?.state;
+    assertEquals(state, given.ok ? "approved" : "pending");
+    assertEquals(await world.balanceVnd(ann.id), given.ok ? 9_000_000 : 0);
+    const late = await approve();
+    assertEquals(late.ok ? "ok" : late.why, given.ok ? "decided" : "target");
   }
 });
 

@@ -68,10 +68,15 @@ function draft({ clock, key }: World, vnd: number): Parameters<KeyedTeller["sett
   };
 }
 
-async function spend(world: World, vnd: number): Promise<boolean> {
-  const result = await world.teller.reserveFor(world.key, fromVnd(vnd));
+function reserve({ teller, key, clock }: World, vnd: number, startedAtMs = clock.ms) {
+  return teller.reserveFor(key, fromVnd(vnd), startedAtMs);
+}
+
+/** Spends what a call costs; it may have begun before the present moment. */
+async function spend(world: World, vnd: number, startedAtMs = world.clock.ms): Promise<boolean> {
+  const result = await reserve(world, vnd, startedAtMs);
   if (!result.ok) return false;
-  await world.teller.settle(result.reservation, draft(world, vnd));
+  await world.teller.settle(result.reservation, { ...draft(world, vnd), startedAtMs });
   return true;
 }
 
@@ -117,7 +122,7 @@ Deno.test("a monthly limit counts over days and ends with the month", async () =
 Deno.test("calls in flight count in full: a limit of ten calls admits ten of fifty at once", async () => {
   await inWorld({ dailyLimitMicroVnd: fromVnd(100) }, async (world) => {
     const results = await Promise.all(
-      Array.from({ length: 50 }, async () => await world.teller.reserveFor(world.key, fromVnd(10))),
+      Array.from({ length: 50 }, async () => await reserve(world, 10)),
     );
     const admitted = results.filter((result) => result.ok);
     assertEquals(admitted.length, 10);
@@ -136,7 +141,7 @@ Deno.test("what was spent counts at once for the month too, and the day turns be
     assertEquals(await spend(world, 60), true);
     world.clock.ms += 1_000; // midnight in Hà Nội; the figures are a second old
     assertEquals(await spend(world, 40), true);
-    const refused = await world.teller.reserveFor(world.key, fromVnd(1));
+    const refused = await reserve(world, 1);
     assertEquals(refused.ok ? undefined : refused.reason, "key_limit");
   });
   await inWorld({ monthlyLimitMicroVnd: fromVnd(100) }, async (world) => {
@@ -145,13 +150,53 @@ Deno.test("what was spent counts at once for the month too, and the day turns be
   });
 });
 
+Deno.test("a call that began before midnight counts on its own day, however late it is admitted or ends", async () => {
+  const lastSecond = Date.UTC(2026, 11, 31, 16, 59, 59); // of the year, in Hà Nội
+  for (const limit of ["dailyLimitMicroVnd", "monthlyLimitMicroVnd"] as const) {
+    await inWorld({ [limit]: fromVnd(100) }, async (world) => {
+      world.clock.ms = lastSecond;
+      const running = await reserve(world, 60);
+      assert(running.ok);
+      world.clock.ms += 60_000;
+      // Their bodies came slowly: both began on the last day, whose limit has room for one of them.
+      assertEquals(await spend(world, 40, lastSecond), true);
+      assertEquals(await spend(world, 40, lastSecond), false);
+      // The new day and month have all of their own limit, while the old call runs and after.
+      assertEquals(await spend(world, 50), true);
+      await world.teller.settle(running.reservation, {
+        ...draft(world, 60),
+        startedAtMs: lastSecond,
+      });
+      assertEquals(await spend(world, 50), true);
+      for (const waitMs of [0, 6_000]) { // from memory, and as the store says
+        world.clock.ms += waitMs;
+        assertEquals(await spend(world, 1), false);
+        assertEquals(await spend(world, 1, lastSecond), false);
+      }
+    });
+  }
+});
+
+Deno.test("a clock that steps back over midnight opens no limit anew", async () => {
+  await inWorld({ dailyLimitMicroVnd: fromVnd(100) }, async (world) => {
+    world.clock.ms = Date.UTC(2026, 10, 20, 16, 59, 59);
+    assertEquals(await spend(world, 100), true);
+    world.clock.ms += 2_000; // the next day
+    assertEquals(await spend(world, 100), true);
+    world.clock.ms -= 3_600_000;
+    assertEquals(await spend(world, 1), false);
+    world.clock.ms += 86_400_000;
+    assertEquals(await spend(world, 1), false);
+  });
+});
+
 Deno.test("a call whose settlement fails gives back what it held", async () => {
   await inWorld({ dailyLimitMicroVnd: fromVnd(100) }, async (world) => {
     const first = draft(world, 1);
-    const done = await world.teller.reserveFor(world.key, fromVnd(1));
+    const done = await reserve(world, 1);
     assert(done.ok);
     await world.teller.settle(done.reservation, first);
-    const held = await world.teller.reserveFor(world.key, fromVnd(90));
+    const held = await reserve(world, 90);
     assert(held.ok);
     await assertRejects(() => world.teller.settle(held.reservation, first));
     assertEquals(await spend(world, 90), true);
@@ -190,12 +235,12 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
   );
   try {
     const world = { teller, clock, key: await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) }) };
-    const first = await teller.reserveFor(world.key, fromVnd(100));
+    const first = await reserve(world, 100);
     assert(first.ok);
     clock.ms += 6_000;
     const opened = Promise.withResolvers<void>();
     gate = opened.promise;
-    const second = teller.reserveFor(world.key, fromVnd(100));
+    const second = reserve(world, 100);
     await reading.promise;
     await teller.settle(first.reservation, draft(world, 100));
     opened.resolve();

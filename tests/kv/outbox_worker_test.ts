@@ -9,7 +9,6 @@ import {
   type Sleep,
   startOutboxWorker,
 } from "../../kv/outbox_worker.ts";
-import { createWakeUp } from "../../kv/outbox_wake_up.ts";
 import { faultyKv } from "../support/faulty_kv.ts";
 
 const jobs: OutboxQueue<number> = {
@@ -193,45 +192,4 @@ Deno.test("a worker survives a store that fails for a while", async () => {
   await slept;
   assertEquals(handled, 1);
   await worker.stop();
-});
-
-Deno.test("a hint goes through the store's queue to its listener", async () => {
-  const kv = await Deno.openKv(":memory:");
-  const wakeUp = createWakeUp(kv);
-  const nudged = Promise.withResolvers<void>();
-  let nudges = 0;
-  const remove = wakeUp.add("jobs", {
-    nudge: () => {
-      if (++nudges === 2) nudged.resolve();
-    },
-  });
-  const ended = wakeUp.listen();
-  wakeUp.hint("jobs"); // one direct call, one through the queue
-  await nudged.promise;
-  remove();
-  wakeUp.hint("jobs");
-  assertEquals(nudges, 2);
-  kv.close();
-  await ended;
-});
-
-Deno.test("a store without queues is no trouble: the hint stays within the process", async () => {
-  using kv = await Deno.openKv(":memory:");
-  let asked = 0;
-  const without = new Proxy(kv, {
-    get(target, property) {
-      if (property === "enqueue" || property === "listenQueue") {
-        asked++;
-        return () => Promise.reject(new TypeError("not supported"));
-      }
-      return Reflect.get(target, property, target);
-    },
-  });
-  const wakeUp = createWakeUp(without);
-  let nudges = 0;
-  wakeUp.add("jobs", { nudge: () => nudges++ });
-  await wakeUp.listen();
-  wakeUp.hint("jobs");
-  wakeUp.hint("jobs");
-  assertEquals([nudges, asked], [2, 1]);
 });

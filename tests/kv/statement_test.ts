@@ -3,8 +3,12 @@ import { newId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { ledgerKey } from "../../kv/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
+import { refundCall } from "../../kv/refunds.ts";
 import { readStatement } from "../../kv/statement.ts";
-import { newAccount } from "../support/money_world.ts";
+import { openTeller } from "../../kv/teller/mod.ts";
+import { verifyStore } from "../../kv/verify.ts";
+import { readWallet } from "../../kv/wallets.ts";
+import { draftOf, mustReserve, newAccount, readUsageTotal, topUp } from "../support/money_world.ts";
 
 const everyMs = 30 * 60_000;
 
@@ -60,4 +64,49 @@ Deno.test("of too long a period the newest lines are shown, and the balances are
     assertEquals([all.openingMicroVnd, all.closingMicroVnd], [1_000n, BigInt(count)]);
     assertEquals(all.lines[0]?.balanceMicroVnd, 1_001n);
   });
+});
+
+Deno.test("a call that runs into the new year, and its refund there, are on the right days of every sum", async () => {
+  using kv = await Deno.openKv(":memory:");
+  // The real timer: what the teller waits for beside calls is not what is tested.
+  let nowMs = Date.parse("2026-12-31T23:59:50+07:00");
+  const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+  const teller = await openTeller(kv, { clock });
+  const accountId = newAccount();
+  await topUp(kv, accountId, 1_000n);
+  const call = async () => {
+    const startedAtMs = nowMs;
+    const draft = draftOf(100n, { requestId: newId("request", startedAtMs), startedAtMs });
+    return { draft, reservation: await mustReserve(teller, accountId, 100n) };
+  };
+  const [old, refunded] = [await call(), await call()];
+  nowMs += 20_000;
+  const young = await call();
+  for (const { reservation, draft } of [young, old]) await teller.settle(reservation, draft);
+  const receipt = await teller.settle(refunded.reservation, refunded.draft);
+  const back = { reason: "failed", atMs: nowMs };
+  assertEquals((await refundCall(kv, receipt, back)).status, "applied");
+  const [lastDay, newYear] = ["2026-12-31", "2027-01-01"];
+  const dayOf = async (day: string) => {
+    const period = { fromDay: day, toDay: day };
+    const { calls, costMicroVnd, refundedMicroVnd } = await readUsageTotal(kv, accountId, period);
+    const { openingMicroVnd, closingMicroVnd } = await readStatement(kv, accountId, period);
+    return { calls, costMicroVnd, refundedMicroVnd, openingMicroVnd, closingMicroVnd };
+  };
+  const check = async () => {
+    // The statement has a refund when it moved money, the limits and the usage of a key when its call began.
+    const { openingMicroVnd: _, closingMicroVnd: opening, ...last } = await dayOf(lastDay);
+    assertEquals(last, { calls: 2, costMicroVnd: 200n, refundedMicroVnd: 100n });
+    const first = await dayOf(newYear);
+    assertEquals([first.calls, first.costMicroVnd, first.refundedMicroVnd], [1, 100n, 0n]);
+    assertEquals([first.openingMicroVnd, first.closingMicroVnd], [opening, opening]);
+    const all = await readStatement(kv, accountId, { fromDay: lastDay, toDay: newYear });
+    assertEquals(all.closingMicroVnd, (await teller.balance(accountId)).totalMicroVnd);
+  };
+  await check(); // from the receipts
+  while ((await teller.indexOnce()).waiting > 0);
+  await check(); // from the day sums
+  await teller.close();
+  assertEquals((await readWallet(kv, accountId)).availableMicroVnd, 800n);
+  assertEquals((await verifyStore(kv)).problems, []);
 });

@@ -20,6 +20,8 @@ export interface StartOptions {
   /** Where to keep the store; a new temporary folder by default, removed at the end. */
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Lets {@linkcode limitFileSize} act on it: a write beyond the limit is an error, not the end of the process. */
+  readonly outlivesFileLimit?: boolean;
 }
 
 const root = new URL("../../", import.meta.url);
@@ -44,8 +46,11 @@ function environment(folder: string, options: StartOptions): Record<string, stri
 export async function startGateway(options: StartOptions = {}): Promise<StartedGateway> {
   const folder = options.folder ?? await Deno.makeTempDir({ prefix: "gateway-test-" });
   const env = environment(folder, options);
-  const child = new Deno.Command(Deno.execPath(), {
-    args: startFlags(),
+  const [program, ...args] = options.outlivesFileLimit === true
+    ? ["sh", "-c", `trap '' XFSZ; exec "$0" "$@"`, Deno.execPath(), ...startFlags()]
+    : [Deno.execPath(), ...startFlags()];
+  const child = new Deno.Command(program!, {
+    args,
     cwd: root,
     env,
     stdin: "null",
@@ -121,4 +126,23 @@ export async function startGateway(options: StartOptions = {}): Promise<StartedG
       if (options.folder === undefined) await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** From now on files of the process may not grow beyond this: `0` is a full disk. Needs `prlimit` of util-linux. */
+export async function limitFileSize(
+  { pid }: StartedGateway,
+  bytes: number | "unlimited",
+): Promise<void> {
+  const args = ["--pid", String(pid), `--fsize=${bytes}:unlimited`];
+  const { success } = await new Deno.Command("prlimit", { args }).output();
+  if (!success) throw new Error("prlimit failed");
+}
+
+/** Whether this machine has what {@linkcode limitFileSize} needs. */
+export function canLimitFileSize(): boolean {
+  try {
+    return new Deno.Command("prlimit", { args: ["--version"] }).outputSync().success;
+  } catch {
+    return false;
+  }
 }

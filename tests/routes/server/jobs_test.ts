@@ -1,9 +1,11 @@
 import { assertEquals } from "@std/assert";
+import { newId } from "../../../core/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { openTeller } from "../../../kv/teller/mod.ts";
+import { verifyStore } from "../../../kv/verify.ts";
 import { createReaping, ledgerWatch } from "../../../routes/server/jobs.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
 
 Deno.test("the log learns once when the ledger stops taking writes, and once when it is back", async () => {
   const teller = { healthy: true };
@@ -34,7 +36,8 @@ Deno.test("the log learns once of a dead instance whose money could not go back"
     event: (level: string, message: string, fields?: unknown) =>
       void said.push([level, message, fields]),
   };
-  const reap = createReaping({ kv, clock, log });
+  const living = { instanceId: newId("instance", clock.nowMs()) };
+  const reap = createReaping({ kv, clock, log, teller: living });
   for (let run = 0; run < 3; run++) await reap();
   assertEquals(said, [["error", "a dead instance is not cleared up", {
     instance: teller.instanceId,
@@ -42,3 +45,32 @@ Deno.test("the log learns once of a dead instance whose money could not go back"
     look_at: "deno task admin verify",
   }]]);
 });
+
+const hourMs = 3_600_000;
+
+for (const [jump, jumpMs] of [["a day ahead", 24 * hourMs], ["back an hour", -hourMs]] as const) {
+  Deno.test(`a clock that jumps ${jump} takes no money from the calls in flight`, async () => {
+    using kv = await Deno.openKv(":memory:");
+    let nowMs = Date.UTC(2026, 10, 20);
+    const clock = { nowMs: () => nowMs, monotonicMs: () => 0 };
+    const teller = await openTeller(kv, { clock });
+    try {
+      const account = newAccount();
+      await topUp(kv, account, 100n);
+      const running = await mustReserve(teller, account, 90n);
+      const { instanceId } = teller;
+      nowMs += jumpMs;
+      const reap = createReaping({ kv, clock, teller, log: { event: () => {} } });
+      await reap();
+      const more = await reserve(teller, account, 90n);
+      assertEquals(more.ok ? "admitted" : more.reason, "on_hold");
+      await reap();
+      const { costMicroVnd, shortfallMicroVnd } = await teller.settle(running, draftOf(90n));
+      assertEquals([costMicroVnd, shortfallMicroVnd], [90n, 0n]);
+      assertEquals(teller.instanceId, instanceId);
+    } finally {
+      await teller.close();
+    }
+    assertEquals((await verifyStore(kv)).problems, []);
+  });
+}

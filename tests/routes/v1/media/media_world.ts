@@ -138,7 +138,6 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
   // Dialling goes to the port behind the name that was asked for last: one name at a time is enough here.
   let asked = "";
   const media = openMediaServices(
-    test.kv,
     deadlines,
     createGuardedConnect({
       resolve: (name) => {

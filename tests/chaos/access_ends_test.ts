@@ -1,0 +1,65 @@
+/** Who may call ends while a call runs: the call that was admitted is served and paid, the next one is refused. */
+import { assert, assertEquals } from "@std/assert";
+import { formatVnd, fromVnd } from "../../core/money/micro_vnd.ts";
+import {
+  askAdmin,
+  balanceVnd,
+  beginStream,
+  newPayer,
+  onStore,
+  OperatorBrowser,
+  type Payer,
+  seedOperators,
+  startMoneyGateway,
+  withStoreFolder,
+} from "../support/money_process.ts";
+
+const processes = { sanitizeOps: false, sanitizeResources: false };
+const startVnd = 50_000;
+const said = `[[sandbox:pace 75]] ${"tell me of rivers ".repeat(40)}`;
+
+Deno.test(
+  "an account that is blocked and a key that is revoked while their calls stream: both are paid in full",
+  processes,
+  () =>
+    withStoreFolder(async (folder) => {
+      const sessions = await onStore(folder, seedOperators);
+      await using gateway = await startMoneyGateway(folder);
+      const boss = await new OperatorBrowser(gateway, sessions[0]!).passSecondFactor();
+      const blocked = await newPayer(gateway, startVnd);
+      const revoked = await newPayer(gateway, startVnd);
+      const accessEnds = [
+        async ({ accountId }: Payer) =>
+          assert(await boss.act(`/operator/accounts/${accountId}/block`, { reason: "abuse" })),
+        ({ accountId, keyId }: Payer) =>
+          askAdmin(gateway, "DELETE", `/accounts/${accountId}/keys/${keyId}`),
+      ];
+      await Promise.all([blocked, revoked].map(async (payer, i) => {
+        const response = await beginStream(gateway, payer.key, said);
+        const requestId = response.headers.get("x-request-id")!;
+        const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+        let text = (await reader.read()).value ?? "";
+        await accessEnds[i]!(payer);
+        // "Within two seconds everywhere", and the stream takes longer than that.
+        await new Promise((resolve) => setTimeout(resolve, 2_100));
+        const next = await beginStream(gateway, payer.key, "hello");
+        assertEquals(next.status, 401);
+        await next.body?.cancel();
+        assert(!text.includes("[DONE]"));
+        for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+          text += piece.value;
+        }
+        assert(text.endsWith("data: [DONE]\n\n"), text.slice(-200));
+        const { output } = await gateway.admin("export");
+        const line = output.split("\n").find((row) => row.includes(`["receipt","${requestId}"]`));
+        const { value: receipt } = JSON.parse(line ?? "{}");
+        assertEquals([receipt.outcome, receipt.estimated], ["completed", false]);
+        const cost = BigInt(receipt.costMicroVnd);
+        assert(cost > 0n, line);
+        const left = await balanceVnd(gateway, payer.accountId);
+        assertEquals(left, formatVnd(fromVnd(startVnd) - cost));
+      }));
+      const verified = await gateway.admin("verify");
+      assertEquals(verified.code, 0, verified.output);
+    }),
+);

@@ -1,0 +1,84 @@
+/** The store takes no writes exactly when calls end and money arrives. */
+import { assert, assertEquals } from "@std/assert";
+import { getTopupOrder } from "../../kv/topups.ts";
+import {
+  askAdmin,
+  assertSoundBooks,
+  beginStream,
+  newPayer,
+  noticeOfOrder,
+  onStore,
+  seedOrders,
+  sendNotice,
+  startMoneyGateway,
+  withStoreFolder,
+} from "../support/money_process.ts";
+import { canLimitFileSize, limitFileSize } from "../support/started_gateway.ts";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+for (const killed of [false, true]) {
+  Deno.test({
+    name: killed
+      ? "kill -9 on a full disk: what was not written did not happen, and can be repeated once"
+      : "a full disk loses nothing: calls end, and money arrives, when there is room again",
+    ignore: !canLimitFileSize(),
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: () =>
+      withStoreFolder(async (folder) => {
+        const orders = await onStore(folder, (kv) => seedOrders(kv, 8));
+        let gateway = await startMoneyGateway(folder, {}, { outlivesFileLimit: true });
+        const { key, accountId } = await newPayer(gateway, 50_000);
+        const credit = () =>
+          askAdmin<{ status: string }>(gateway, "POST", `/accounts/${accountId}/credit`, {
+            vnd: "1000",
+            reason: "on a full disk",
+            operationId: "full-disk-1",
+          });
+        const tell = (from: number, to: number) =>
+          Promise.all(
+            orders.slice(from, to).map((order, i) =>
+              sendNotice(gateway.address, noticeOfOrder(order, from + i))
+            ),
+          );
+        const streams = Array.from({ length: 8 }, async (_, i) => {
+          const response = await beginStream(gateway, key, `[[sandbox:pace 60]] rivers, ${i} of 8`);
+          return {
+            requestId: response.headers.get("x-request-id") ?? "",
+            text: await response.text().catch(() => "killed"),
+          };
+        });
+        assertEquals(await tell(0, 2), [200, 200]);
+        await limitFileSize(gateway, 0);
+        assertEquals(await tell(2, 6), [503, 503, 503, 503]);
+        const told = await credit().catch((error) => String(error));
+        assert(String(told).includes("the store does not answer"), JSON.stringify(told));
+        // Long enough for the streams to come to their ends and for every job that writes.
+        await pause(2_000);
+        assertEquals(await Promise.race([...streams, pause(0)]), undefined, "a call has ended");
+        assertEquals((await beginStream(gateway, key, "hello")).status, 503);
+        if (killed) {
+          await gateway.end("SIGKILL");
+          gateway = await startMoneyGateway(folder);
+        } else await limitFileSize(gateway, "unlimited");
+        const ended = await Promise.all(streams);
+        const whole = ended.filter(({ text }) => text.endsWith("data: [DONE]\n\n"));
+        assertEquals(whole.length, killed ? 0 : 8);
+        assertEquals(await tell(0, 8), orders.map(() => 200));
+        assertEquals((await credit()).status, "applied");
+        assertEquals((await credit()).status, "duplicate");
+        const { output } = await gateway.admin("export");
+        for (const { requestId } of ended) {
+          assertEquals(output.includes(`["receipt","${requestId}"]`), !killed, requestId);
+        }
+        assertEquals(await gateway.end("SIGTERM"), 0);
+        await onStore(folder, async (kv) => {
+          await assertSoundBooks(kv);
+          for (const { code, askedMicroVnd } of orders) {
+            assertEquals((await getTopupOrder(kv, code)).value?.receivedMicroVnd, askedMicroVnd);
+          }
+        });
+      }),
+  });
+}
