@@ -47,6 +47,8 @@ export const limits = {
   exactNumbers: 100_000,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */
   modelNameChars: 256,
+  /** A wrong path as the 404 repeats it: longer than any that a library asks for; the rest is the caller's own. */
+  toldPathChars: 64,
   /** Messages or items of one request; the largest vendor limit. */
   messages: 100_000,
   /** Answers of one Chat call (`n`, `best_of`): each is reserved in full. */

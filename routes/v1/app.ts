@@ -14,6 +14,7 @@ import { admitRequest, checkVersion, type Incoming } from "./incoming.ts";
 import { mediaEndpoints } from "./media_endpoints.ts";
 import { listStyle, modelList, modelObject } from "./models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
+import { unknownPathMessage } from "./unknown_path.ts";
 
 /** What the server tells of a connection; absent when a test calls the app without a socket. */
 export interface ConnectionBindings {
@@ -65,16 +66,8 @@ const endpoints: readonly Endpoint[] = [
   ...mediaEndpoints,
 ];
 
-function pathHint(pathname: string): string {
-  if (pathname.startsWith("/v1/v1/")) {
-    return "There is no such path: the base address must not end in /v1 for this client";
-  }
-  const withVersion = `/v1${pathname}`;
-  if (endpoints.some((endpoint) => endpoint.path === withVersion)) {
-    return `There is no such path: did you mean ${withVersion}? Add /v1 to the base address`;
-  }
-  return "There is no such path";
-}
+const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
+  .filter((path) => !path.includes(":"));
 
 /** Runs an endpoint; whatever it throws becomes an answer in the style of the path. */
 async function respond(
@@ -181,7 +174,7 @@ export async function notFound(gateway: Gateway, request: Request): Promise<Resp
   await request.body?.cancel();
   const { pathname } = new URL(request.url);
   const requestId = newId("request", gateway.clock.nowMs());
-  const error = new GatewayError("not_found", pathHint(pathname));
-  const style = pathname.includes("/messages") ? "messages" : "chat";
+  const error = new GatewayError("not_found", unknownPathMessage(pathname, servedPaths));
+  const style = pathname.includes("/messages") ? "messages" : listStyle(request.headers);
   return errorResponse(error, style, requestId);
 }

@@ -157,3 +157,19 @@ Deno.test("a file that cannot be read is one problem among the others", () => {
     "gateway.json",
   ]);
 });
+
+Deno.test("the file that the operations guide shows starts as it is, with its keys set", async () => {
+  const guide = await Deno.readTextFile(
+    new URL("../../docs/operations.md", import.meta.url),
+  );
+  const sample = guide.match(/## A real provider\n\n```jsonc?\n([^]*?)```/)?.[1] ?? "";
+  const secrets = [...sample.matchAll(/"([A-Z_0-9]+_KEY\w*)"/g)].map((
+    [, name],
+  ) => [name, "secret"]);
+  const environment = {
+    GATEWAY_MASTER_KEYS: newMasterKey(),
+    ...Object.fromEntries(secrets),
+  };
+  const result = readConfig(environment, sample);
+  assertEquals(result.ok ? [] : result.problems, []);
+});

@@ -124,6 +124,8 @@ export const chatMessage = z.discriminatedUnion("role", [
     role: z.literal("tool"),
     content: textContent,
     tool_call_id: z.string().min(1),
+    // A relic of functions that is in no reference any more: libraries go on sending it, the vendor goes on taking it.
+    name: z.string().optional(),
   }),
   z.strictObject({
     role: z.literal("function"),

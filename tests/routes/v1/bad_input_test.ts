@@ -365,6 +365,26 @@ Deno.test("bad input gets a clear error in the caller's style and is never charg
   assertEquals(gateway.log.filter((line) => line.includes("unexpected error")), []);
 });
 
+Deno.test("an endpoint that vendors have and the gateway has not is told from a wrong base address", async () => {
+  await using gateway = await openTestGateway();
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await gateway.fetch(
+      new Request(`http://gateway.test${path}`, { method: "POST", body: "{}", headers }),
+    );
+    return { status: response.status, ...await response.json() };
+  };
+  for (const path of ["/v1/embeddings", "/v1/files", "/v1/messages/batches", "/v1/completions"]) {
+    const { status, error } = await ask(path);
+    assertEquals([status, error.type], [404, "not_found_error"], path);
+    assert(error.message.includes(`does not offer ${path}`), error.message);
+    assert(error.message.includes("/v1/chat/completions"), error.message);
+  }
+  const long = await ask(`/v1/${"x".repeat(5_000)}`);
+  assert(long.error.message.length < 500, "a path of the caller's making is not sent back whole");
+  const files = await ask("/v1/files", { "anthropic-version": "2023-06-01" });
+  assertEquals([typeof files.request_id, files.error.param], ["string", undefined]);
+});
+
 Deno.test("wrong paths are 404 before anyone asks for a key, wrong methods are 405", async () => {
   await using gateway = await openTestGateway();
   const send = async (method: string, path: string) => {
@@ -395,6 +415,17 @@ Deno.test("wrong paths are 404 before anyone asks for a key, wrong methods are 4
   }
   assert((await send("POST", "/messages")).body.error.message.includes("/v1/messages"));
   assert((await send("POST", "/v1/v1/messages")).body.error.message.includes("/v1"));
+  for (
+    const [path, meant] of [
+      ["/v1/chat/completions/chat/completions", "/v1/chat/completions"],
+      ["/v1/chat/completions/", "/v1/chat/completions"],
+      ["/v1//messages", "/v1/messages"],
+      ["/api/v1/responses", "/v1/responses"],
+    ] as const
+  ) {
+    const { message } = (await send("POST", path)).body.error;
+    assert(message.includes(`did you mean ${meant}?`), `${path}: ${message}`);
+  }
   const wrong = await send("GET", "/v1/messages");
   assertEquals([wrong.status, wrong.allow], [405, "POST"]);
   const list = await send("POST", "/v1/models");

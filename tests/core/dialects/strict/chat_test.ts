@@ -53,6 +53,11 @@ const accepted: Record<string, JsonObject> = {
     result("a"),
     user("Go on"),
   ]),
+  "a result that names its tool, as LangChain sends it": request([
+    user("Hi"),
+    calls("a"),
+    { ...result("a"), name: "add" },
+  ]),
   "one id in two turns": request([
     user("Hi"),
     calls("f:0"),

@@ -1,0 +1,43 @@
+/** What a caller is told whose path nobody serves: nearly always a base address, or an endpoint that only vendors have. */
+import { limits } from "../../core/limits.ts";
+
+function withoutVersion(path: string): string {
+  return path.slice("/v1".length);
+}
+
+/** The served path that `pathname` ends with, however the base address before it was meant. */
+function meantPath(pathname: string, served: readonly string[]): string | undefined {
+  const tidy = pathname.replace(/\/{2,}/g, "/").replace(/\/$/, "");
+  return served.filter((path) => tidy.endsWith(withoutVersion(path)))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+/**
+ * The message of a 404.
+ * @param pathname what was asked for, and is not served
+ * @param served the paths under `/v1` that are
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(
+ *   unknownPathMessage("/v1/chat/completions/chat/completions", ["/v1/chat/completions"]),
+ *   "There is no such path: did you mean /v1/chat/completions? Check the base address",
+ * );
+ * ```
+ */
+export function unknownPathMessage(pathname: string, served: readonly string[]): string {
+  if (pathname.startsWith("/v1/v1/")) {
+    return "There is no such path: the base address must not end in /v1 for this client";
+  }
+  const meant = meantPath(pathname, served);
+  if (meant !== undefined) {
+    const advice = withoutVersion(meant) === pathname
+      ? "Add /v1 to the base address"
+      : "Check the base address";
+    return `There is no such path: did you mean ${meant}? ${advice}`;
+  }
+  if (!pathname.startsWith("/v1/")) return "There is no such path";
+  const told = pathname.slice(0, limits.toldPathChars);
+  return `There is no such path: this gateway does not offer ${told}. ` +
+    `Calls of models go to ${served.join(", ")}`;
+}
