@@ -31,7 +31,10 @@ export interface StreamReading {
   state: "open" | "completed" | "error";
   /** The error event, already in our terms, when `state` is `error`. */
   error: GatewayError | undefined;
-  /** The upstream's own word for why it stopped, e.g. `end_turn`, `tool_calls`. Metadata only. */
+  /**
+   * The upstream's own word for why it stopped, e.g. `end_turn`, `tool_calls`. Where it gives several choices: once all
+   * have stopped that began. Nothing of the answer follows then.
+   */
   stopReason: string | undefined;
 }
 

@@ -4,8 +4,15 @@ import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json
 import { encodeSseEvent } from "../../sse/writer.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
-import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
+import {
+  enterReport,
+  type FrameFate,
+  newStreamReading,
+  readCount,
+  type StreamMeter,
+} from "../reading.ts";
 import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
+import { ChoiceEnds } from "./choice_ends.ts";
 import { readChatUsage } from "./usage.ts";
 
 const keys = {
@@ -16,6 +23,7 @@ const keys = {
   delta: jsonKey("delta"),
   message: jsonKey("message"),
   finishReason: jsonKey("finish_reason"),
+  index: jsonKey("index"),
 };
 const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
@@ -34,6 +42,7 @@ export class ChatMeter implements StreamMeter {
   replacement = new Uint8Array(0);
   readonly #hideUsage: boolean;
   readonly #cursor = new JsonCursor();
+  readonly #ends = new ChoiceEnds();
   /** Of the chunk that is being read. */
   #sawChoices = false;
   #sawUsage = false;
@@ -48,6 +57,7 @@ export class ChatMeter implements StreamMeter {
     if (!frame.hasPayload) return "pass";
     if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) {
       this.reading.state = "completed";
+      this.reading.stopReason = this.#ends.last;
       return "last";
     }
     if (frame.event === "error") return this.#fail(frameJson(frame));
@@ -107,11 +117,13 @@ export class ChatMeter implements StreamMeter {
     }
     this.#sawChoices = true;
     while (cursor.nextElement()) {
-      this.#choiceCount++;
+      const place = this.#choiceCount++;
       if (!cursor.enterObject()) {
         cursor.skip();
         continue;
       }
+      let index = place;
+      let ended: string | undefined;
       // Some repeat the whole answer so far in `message` beside each delta.
       let before: number | undefined;
       let sawDelta = false;
@@ -125,14 +137,18 @@ export class ChatMeter implements StreamMeter {
           this.#delta();
         } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
           const reason = cursor.takeValue();
-          if (typeof reason === "string" && reason !== "") this.reading.stopReason = reason;
+          if (typeof reason === "string" && reason !== "") ended = reason;
+        } else if (cursor.keyIs(keys.index)) {
+          index = readCount(cursor.takeValue()) ?? place;
         } else if (cursor.keyIs(keys.usage)) {
           this.#usage(cursor.takeValue());
         } else {
           cursor.skip();
         }
       }
+      this.#ends.note(index, ended);
     }
+    this.reading.stopReason = this.#ends.reason;
   }
 
   #delta(): void {

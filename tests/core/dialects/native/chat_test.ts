@@ -385,6 +385,32 @@ Deno.test("a finish reason without [DONE] is a clean end, and the client gets it
   assertEquals(piped.reading.state, "completed");
 });
 
+Deno.test("of several choices all that began must have a finish reason", () => {
+  const of = (index: number, delta: object, finish_reason: string | null = null) =>
+    chunk(delta, {}, { index, finish_reason });
+  const begun = [of(0, { content: "a" }), of(1, { content: "b" })];
+  const first = [...begun, of(0, {}, "stop")];
+  const whole = [...first, of(1, { content: "c" }), of(1, {}, "length")];
+  const late = [...first.slice(0, 1), of(0, {}, "stop"), of(1, { content: "b" })];
+  const unnumbered = [chunk({ content: "a" }, {}, { index: undefined }), finish("stop")];
+  const repeated = [...whole, of(1, {}), of(0, {}, "stop"), usageChunk(usage)];
+  const cases: [object[], string | undefined][] = [
+    [first, undefined],
+    [late, undefined],
+    [whole, "length"],
+    [repeated, "stop"],
+    [unnumbered, "stop"],
+  ];
+  for (const [chunks, reason] of cases) {
+    const { ending, reading } = pipeText("chat", chatStream(...chunks));
+    const expected = reason === undefined ? "open" : "completed";
+    assertEquals([reading.state, reading.stopReason], [expected, reason], JSON.stringify(chunks));
+    assertEquals(ending === done, reason !== undefined);
+    // With its own end the stream is whole in any case.
+    assertEquals(pipeText("chat", chatStream(...chunks) + done).reading.state, "completed");
+  }
+});
+
 Deno.test("the end of the body without either is a cut, told as an error and without [DONE]", () => {
   for (
     const stream of [
