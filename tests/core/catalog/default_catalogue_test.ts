@@ -94,6 +94,23 @@ Deno.test("readConfig() names every problem at once", () => {
   for (const part of ["PORT", "MAIL_URL", "models.0.price"]) assert(text.includes(part), text);
 });
 
+Deno.test("a variable that is not set does not hide behind the wrong shape of its provider", () => {
+  const file = JSON.parse(fileText);
+  file.providers.one = { kind: "http", baseUrl: "ftp://x", apiKeyEnv: "ONE_KEY" };
+  file.providers.two = { apiKeyEnv: ["TWO_KEY", "two"] };
+  file.providers.three = { kind: "sandbox", apiKeyEnv: "NOT_NEEDED" };
+  file.providers.four = "THIS";
+  const result = readConfig({}, JSON.stringify(file));
+  assert(!result.ok);
+  const text = result.problems.join("\n");
+  for (const name of ["one.baseUrl", "ONE_KEY: not set", "providers.two", "TWO_KEY: not set"]) {
+    assert(text.includes(name), text);
+  }
+  for (const name of ["NOT_NEEDED", "environment two", "THIS"]) assert(!text.includes(name), text);
+  const set = readConfig({ ONE_KEY: "k", TWO_KEY: "k" }, JSON.stringify(file));
+  assert(!set.ok && !set.problems.some((problem) => problem.startsWith("environment")));
+});
+
 Deno.test("readConfig() refuses routes to unknown providers, taken names, wrong units and a bad default", () => {
   const file = JSON.parse(fileText);
   file.models[1].routes[0].provider = "nowhere";
