@@ -3,6 +3,7 @@ import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { readConfig } from "../../../core/config.ts";
 import { listFigure } from "../../../core/money/micro_vnd.ts";
+import { resolveVideoRules, videoRulesSchema } from "../../../core/video/rules.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 
@@ -69,6 +70,20 @@ Deno.test("the default catalogue prices videos by length as the spec lists them"
     const tier = price.tiers.find((t) => t.fromSeconds <= seconds && seconds <= t.toSeconds);
     assert(tier !== undefined, `${id} ${seconds} s`);
     assertEquals(listFigure(tier.vnd, catalog.listRate), figure, `${id} ${seconds} s`);
+  }
+});
+
+Deno.test("no video is listed with a length that its model does not make", () => {
+  for (const { id, kind, price, videoRules } of defaultCatalog().models) {
+    if (kind !== "video") continue;
+    assert(price.unit === "video", id);
+    const { seconds } = resolveVideoRules(videoRulesSchema.parse(videoRules));
+    const ends = (list: readonly number[]) => [Math.min(...list), Math.max(...list)];
+    assertEquals(
+      ends(price.tiers.flatMap((tier) => [tier.fromSeconds, tier.toSeconds])),
+      ends(seconds.flatMap(({ from, to }) => [from, to])),
+      id,
+    );
   }
 });
 
