@@ -121,6 +121,8 @@ export interface ConversionMemory {
   readonly answerTool?: string;
   /** Functions that the client sent in groups, by the one name that stands for both (Responses `namespace`). */
   readonly groupedTools?: ReadonlyMap<string, GroupedName>;
+  /** The function that stands for the client's own search for tools (Responses `tool_search`). */
+  readonly searchTool?: string;
   /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
   readonly legacyFunctions?: boolean;
   /** Who signs the reasoning of the route that was asked. */
