@@ -48,6 +48,8 @@ export class ChatMeter implements StreamMeter {
   #sawUsage = false;
   #choiceCount = 0;
   #sawError = false;
+  /** What aggregators say in a choice whose provider broke off. */
+  #choiceError: Json | undefined;
 
   constructor(options: { readonly hideUsage: boolean }) {
     this.#hideUsage = options.hideUsage;
@@ -66,6 +68,7 @@ export class ChatMeter implements StreamMeter {
     this.cut.start = this.cut.end = 0;
     this.#chunk(frame);
     if (this.#sawError) return this.#fail(frameJson(frame));
+    if (isJsonObject(this.#choiceError)) return this.#fail({ error: this.#choiceError });
     if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(frameJson(frame));
     if (!this.#hideUsage || this.cut.end === 0) return "pass";
     if (this.#sawUsage && this.#sawChoices && this.#choiceCount === 0) return "drop";
@@ -138,6 +141,8 @@ export class ChatMeter implements StreamMeter {
         } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
           const reason = cursor.takeValue();
           if (typeof reason === "string" && reason !== "") ended = reason;
+        } else if (cursor.keyIs(keys.error)) {
+          this.#choiceError ??= cursor.takeValue();
         } else if (cursor.keyIs(keys.index)) {
           index = readCount(cursor.takeValue()) ?? place;
         } else if (cursor.keyIs(keys.usage)) {

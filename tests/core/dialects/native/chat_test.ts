@@ -493,6 +493,16 @@ Deno.test("errors inside the stream are decoded from every shape and end it with
   }
 });
 
+Deno.test("an error within a choice is an error of the stream, null is none", () => {
+  const error = { code: 429, message: "Provider is busy" };
+  const failed = chunk({}, {}, { finish_reason: "error", error });
+  const piped = pipeText("chat", chatStream(chunk({ content: "a" }), failed) + done);
+  assertEquals([piped.reading.state, piped.reading.error?.code], ["error", "rate_limit_exceeded"]);
+  assert(!piped.passed.includes("busy") && !(piped.passed + piped.ending).includes("[DONE]"));
+  const none = chatStream(chunk({ content: "a" }, {}, { error: null }), finish("stop")) + done;
+  assertEquals(pipeText("chat", none).reading.state, "completed");
+});
+
 Deno.test("an error after a finish reason is an error", () => {
   const piped = pipeText("chat", chatStream(finish("stop"), { error: { message: "Boom" } }));
   assertEquals(piped.reading.state, "error");
