@@ -35,7 +35,7 @@ Deno.test("the first output of a call is that of the try that was first, though 
       hostedTools: [],
       costMicroVnd: 0n,
     },
-    reservation: await reserve(gateway.teller, principal, 0n),
+    reservation: await reserve(gateway.teller, principal, 0n, () => Promise.resolve(undefined)),
     startedAtMs,
     startedMonotonicMs,
     origin: undefined,
