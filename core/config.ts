@@ -1,7 +1,7 @@
 /** Everything the operator sets, read once at start. Pure: environment and file text come in as values. */
 import { z } from "zod";
 import type { Catalog } from "./catalog/catalog.ts";
-import { readGatewayFile } from "./catalog/read_file.ts";
+import { type ReadGatewayFile, readGatewayFile } from "./catalog/read_file.ts";
 import { readVariables } from "./config_variables.ts";
 import { type Environment, issueLines, setVariables } from "./environment.ts";
 import type { MailSettings } from "./mail/mail_url.ts";
@@ -86,14 +86,12 @@ function readOpenId(environment: Environment, problems: string[]): OpenIdConfig 
 }
 
 function readProviderKeys(
-  providers: Catalog["providers"],
+  secretNames: ReadGatewayFile["secretNames"],
   environment: Environment,
 ): { keys: Record<string, string[]>; problems: string[] } {
   const keys: Record<string, string[]> = {};
   const problems: string[] = [];
-  for (const [name, provider] of Object.entries(providers)) {
-    if (provider.kind === "sandbox") continue;
-    const names = [provider.apiKeyEnv].flat();
+  for (const [name, names] of Object.entries(secretNames)) {
     keys[name] = [];
     for (const variable of names) {
       const secret = withoutLineEnd(environment[variable] ?? "");
@@ -120,10 +118,10 @@ export function readConfig(
   const topup = readTopupSettings(set);
   const openIdProblems: string[] = [];
   const openId = readOpenId(set, openIdProblems);
-  const { catalog, providers, problems } = typeof file === "string"
+  const { catalog, secretNames, problems } = typeof file === "string"
     ? readGatewayFile(file)
-    : { catalog: undefined, providers: {}, problems: [`gateway.json: ${file.problem}`] };
-  const secrets = readProviderKeys(providers, set);
+    : { catalog: undefined, secretNames: {}, problems: [`gateway.json: ${file.problem}`] };
+  const secrets = readProviderKeys(secretNames, set);
   const all = [
     ...variables.problems,
     ...(topup.ok ? [] : topup.problems),
@@ -136,7 +134,7 @@ export function readConfig(
   if (values === undefined || catalog === undefined || !topup.ok || all.length > 0) {
     return { ok: false, problems: all };
   }
-  const isReal = Object.values(providers).some((provider) => provider.kind !== "sandbox");
+  const isReal = Object.values(catalog.providers).some((provider) => provider.kind !== "sandbox");
   return {
     ok: true,
     config: {

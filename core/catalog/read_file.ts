@@ -3,13 +3,13 @@ import { z } from "zod";
 import { issueLines } from "../environment.ts";
 import { buildCatalog, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
-import { gatewayFileSchema, modelSchema, type ProviderEntry, providerSchema } from "./schema.ts";
+import { environmentName, gatewayFileSchema, modelSchema } from "./schema.ts";
 
 export interface ReadGatewayFile {
   /** Undefined if there is any problem. */
   readonly catalog: Catalog | undefined;
-  /** Those whose shape is right: their secrets can be looked for. */
-  readonly providers: Readonly<Record<string, ProviderEntry>>;
+  /** Environment variables with the secrets of each provider by its name, also where the rest of it is wrong. */
+  readonly secretNames: Readonly<Record<string, readonly string[]>>;
   readonly problems: readonly string[];
 }
 
@@ -34,22 +34,34 @@ function claimsOf(raw: unknown): UnreadModel {
   };
 }
 
+const secretClaims = z.object({ kind: z.unknown().optional(), apiKeyEnv: z.unknown().optional() });
+
+/** The variables that a provider names for its secrets. */
+function secretNamesOf(raw: unknown): string[] {
+  const read = secretClaims.safeParse(raw);
+  if (!read.success || read.data.kind === "sandbox") return [];
+  return [read.data.apiKeyEnv].flat().flatMap((name) => {
+    const named = environmentName.safeParse(name);
+    return named.success ? [named.data] : [];
+  });
+}
+
+function secretNames(providers: Readonly<Record<string, unknown>>): ReadGatewayFile["secretNames"] {
+  const named = Object.entries(providers).map(([name, raw]) => [name, secretNamesOf(raw)] as const);
+  return Object.fromEntries(named.filter(([, names]) => names.length > 0));
+}
+
 /** What can be checked although the shape of something is wrong. */
-function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "providers"> {
+function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secretNames"> {
   const file = anyRecord.catch({}).parse(raw);
   const rawProviders = anyRecord.safeParse(file["providers"]);
-  const providers: Record<string, ProviderEntry> = {};
-  for (const [name, entry] of Object.entries(rawProviders.data ?? {})) {
-    const read = providerSchema.safeParse(entry);
-    if (read.success) providers[name] = read.data;
-  }
   const rawModels = anyArray.safeParse(file["models"]);
   const models = (rawModels.data ?? []).map((entry) => {
     const read = modelSchema.safeParse(entry);
     return read.success ? buildModel(read.data) : claimsOf(entry);
   });
   return {
-    providers,
+    secretNames: secretNames(rawProviders.data ?? {}),
     providerNames: rawProviders.data && new Set(Object.keys(rawProviders.data)),
     models,
     defaultModel: rawModels.success ? word.parse(file["defaultModel"]) : undefined,
@@ -73,22 +85,26 @@ export function readGatewayFile(text: string): ReadGatewayFile {
     raw = JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { catalog: undefined, providers: {}, problems: [`gateway.json: is not JSON (${why})`] };
+    return {
+      catalog: undefined,
+      secretNames: {},
+      problems: [`gateway.json: is not JSON (${why})`],
+    };
   }
   const file = gatewayFileSchema.safeParse(raw);
   if (!file.success) {
-    const { providers, ...parts } = readableParts(raw);
+    const { secretNames, ...parts } = readableParts(raw);
     const beyond = catalogProblems(parts).map((problem) => `gateway.json ${problem}`);
     return {
       catalog: undefined,
-      providers,
+      secretNames,
       problems: [...issueLines("gateway.json", file.error), ...beyond],
     };
   }
   const built = buildCatalog(file.data);
   return {
     catalog: built.ok ? built.catalog : undefined,
-    providers: file.data.providers,
+    secretNames: secretNames(file.data.providers),
     problems: built.ok ? [] : built.problems.map((problem) => `gateway.json ${problem}`),
   };
 }

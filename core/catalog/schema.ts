@@ -14,7 +14,7 @@ const wholeVnd = z.int().min(0).max(1_000_000_000_000)
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(limits.modelNameChars);
 
-const envName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
+export const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
   .describe("Name of an environment variable that holds the secret.");
 
 const sandboxProvider = z.strictObject({
@@ -64,7 +64,7 @@ const httpProvider = z.strictObject({
   baseUrl: z.url({ protocol: /^https?$/ }).describe(
     "Without `/v1`; the path of each style is appended.",
   ),
-  apiKeyEnv: z.union([envName, z.array(envName).min(1).max(16)])
+  apiKeyEnv: z.union([environmentName, z.array(environmentName).min(1).max(16)])
     .describe("One key, or several that are rotated; one that is refused rests alone."),
   auth: z.enum(["bearer", "x-api-key", "api-key"]).default("bearer")
     .describe("How the key travels: `Authorization: Bearer`, `x-api-key`, or `api-key`."),

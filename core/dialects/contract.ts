@@ -31,7 +31,10 @@ export interface StreamReading {
   state: "open" | "completed" | "error";
   /** The error event, already in our terms, when `state` is `error`. */
   error: GatewayError | undefined;
-  /** The upstream's own word for why it stopped, e.g. `end_turn`, `tool_calls`. Metadata only. */
+  /**
+   * The upstream's own word for why it stopped, e.g. `end_turn`, `tool_calls`. Where it gives several choices: once all
+   * have stopped that began. Nothing of the answer follows then.
+   */
   stopReason: string | undefined;
 }
 
@@ -118,6 +121,8 @@ export interface ConversionMemory {
   readonly answerTool?: string;
   /** Functions that the client sent in groups, by the one name that stands for both (Responses `namespace`). */
   readonly groupedTools?: ReadonlyMap<string, GroupedName>;
+  /** The function that stands for the client's own search for tools (Responses `tool_search`). */
+  readonly searchTool?: string;
   /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
   readonly legacyFunctions?: boolean;
   /** Who signs the reasoning of the route that was asked. */

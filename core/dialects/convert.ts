@@ -53,6 +53,7 @@ export function convertRequest(
       ...prepared.memory,
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
       ...(decoded.groupedTools === undefined ? {} : { groupedTools: decoded.groupedTools }),
+      ...(decoded.searchTool === undefined ? {} : { searchTool: decoded.searchTool }),
       ...encoded.memory,
     };
     return { ok: true, request: { body: encoded.body, dropped: notes.list(), memory } };

@@ -33,7 +33,10 @@ export function noteHostedTool(
   notes: Notes,
 ): void {
   if (tool.runs === "client") {
-    refuse(tool.path, `${tool.kind} has a schema that only its own provider knows`);
+    refuse(
+      tool.path,
+      `${tool.kind} has a schema that only its own provider knows; offer the same as a function of your own`,
+    );
   }
   if (choice?.type === "tool" && (choice.name === tool.name || choice.name === tool.kind)) {
     refuse(choice.path, `${tool.kind} runs only at its own provider`);

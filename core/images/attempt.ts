@@ -7,7 +7,6 @@ import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
-import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { readImageAnswer } from "./answer.ts";
 import { answerAsStream } from "./answer_as_stream.ts";
 import type { ImageRequest } from "./request.ts";
@@ -22,14 +21,13 @@ export interface ImageWorkInput {
   readonly request: ImageRequest;
   readonly requestId: string;
   readonly nowSeconds: number;
-  readonly tools: UpstreamBodyTools;
 }
 
 /** What an image call asks of its routes. */
 export function imageWork(input: ImageWorkInput): MediaWork<ImageResult> {
-  const { request, tools } = input;
+  const { request } = input;
   return {
-    async prepare(route) {
+    async prepare(route, tools) {
       const body = await imageUpstreamBody(request, route, tools);
       return ({ provider, secret }) =>
         providerRequest({

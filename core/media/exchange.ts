@@ -9,6 +9,7 @@ import type { BegunTry } from "../call/racer.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";
 import { decodeMediaRefusal } from "./refusal.ts";
+import type { UpstreamBodyTools } from "./upstream_body.ts";
 
 /** What an endpoint asks of a route, and what it takes for an answer. */
 export interface MediaWork<Value> {
@@ -19,7 +20,10 @@ export interface MediaWork<Value> {
    * @returns how to ask, once it is known who
    * @throws {GatewayError} when this route cannot carry the call
    */
-  readonly prepare: (route: Route) => Promise<(access: RouteAccess) => UpstreamRequest>;
+  readonly prepare: (
+    route: Route,
+    tools: UpstreamBodyTools,
+  ) => Promise<(access: RouteAccess) => UpstreamRequest>;
   /**
    * Reads the answer as far as it commits the call.
    *
@@ -39,6 +43,7 @@ export interface MediaExchange extends BegunTry {
 
 export interface MediaStart {
   readonly route: Route;
+  readonly tools: UpstreamBodyTools;
   /** Begins the try, in the moment in which its request goes out: what comes before is no time of the route's. */
   readonly begin: () => RouteAccess;
   readonly control: CallControl;
@@ -52,9 +57,9 @@ export interface MediaStart {
  */
 export async function startMediaExchange<Value>(
   work: MediaWork<Value>,
-  { route, begin, control, time }: MediaStart,
+  { route, tools, begin, control, time }: MediaStart,
 ): Promise<MediaExchange> {
-  const requestFor = await work.prepare(route);
+  const requestFor = await work.prepare(route, tools);
   if (control.stopped !== undefined) throw stopError(control.stopped);
   const access = begin();
   const exchange = access.transport.open(requestFor(access));

@@ -19,6 +19,12 @@ export interface UpstreamBodyTools {
   readonly newBoundary: () => string;
 }
 
+/** Tools that fetch nothing: whatever is behind a URL counts as a picture. For finding out what else is wrong. */
+export function withoutFetching(tools: UpstreamBodyTools): UpstreamBodyTools {
+  const picture = { mediaType: "image/png", bytes: new Uint8Array(0) } as const;
+  return { ...tools, fetchImage: () => Promise.resolve(picture) };
+}
+
 /**
  * The same tools for one call: a picture that could not be fetched for one route is not fetched again for the next.
  * What was fetched is not kept, since ten pictures may be 200 MB; `room` counts it.

@@ -4,7 +4,6 @@ import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaExchange, MediaWork } from "../media/exchange.ts";
 import { parseJson } from "../media/refusal.ts";
-import type { UpstreamBodyTools } from "../media/upstream_body.ts";
 import { videoAdapterOf } from "./adapter.ts";
 import { readSighting, readUpstreamId } from "./provider_answer.ts";
 import type { VideoRequest } from "./request.ts";
@@ -12,9 +11,9 @@ import { videoSubmitBody } from "./submit_body.ts";
 import { submitRequest } from "./upstream_requests.ts";
 
 /** What the creation of a video asks of its routes; the value is the provider's id of the accepted task. */
-export function videoWork(request: VideoRequest, tools: UpstreamBodyTools): MediaWork<string> {
+export function videoWork(request: VideoRequest): MediaWork<string> {
   return {
-    async prepare(route) {
+    async prepare(route, tools) {
       const adapter = videoAdapterOf(route.facts);
       const body = await videoSubmitBody(request, adapter, route.upstreamModel, tools);
       return (access) => submitRequest({ ...access, adapter }, body);

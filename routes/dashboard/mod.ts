@@ -3,7 +3,6 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
-import { cancelBodyOfHead } from "../http/head_answers.ts";
 import { createAccountPages } from "./account/mod.tsx";
 import { createAssetRoutes } from "./assets.ts";
 import { createConnectPage } from "./connect.tsx";
@@ -103,7 +102,6 @@ export function createDashboard(
   more: readonly Hono<DashboardEnv>[] = [],
 ): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  app.use(cancelBodyOfHead);
   app.onError((error, c) => {
     if (!(error instanceof GatewayError)) deps.report?.("page", error);
     return errorPage(error, c);

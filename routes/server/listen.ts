@@ -1,6 +1,7 @@
 /** The socket of the server, and the way of a request from it into the application. */
 import { errorLine, unforeseen } from "../../core/error_line.ts";
 import type { createApp } from "../app.ts";
+import { headAsGet } from "../http/head_answers.ts";
 import { serveHotPath } from "../v1/app.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import { clientAddressOf } from "./client_address.ts";
@@ -45,7 +46,7 @@ export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>):
     return serveHotPath(gateway, request, clientAddress) ??
       // A `host` header that makes no URL would fail wherever the path is looked at.
       (URL.canParse(request.url)
-        ? app.fetch(request, { clientAddress })
+        ? app.fetch(headAsGet(request), { clientAddress })
         : new Response(null, { status: 400 }));
   };
 }

@@ -6,8 +6,8 @@ import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { Principal } from "../../kv/key_directory.ts";
-import type { KeyedTeller } from "../../kv/key_limits.ts";
-import type { Reservation } from "../../kv/teller/mod.ts";
+import type { KeyedTeller, LimitRefusal } from "../../kv/key_limits.ts";
+import type { Refusal, Reservation } from "../../kv/teller/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
   chat: "/v1/messages or /v1/chat/completions",
@@ -94,6 +94,14 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Json
   );
 }
 
+/** What a call asks of the wallet. */
+export interface Hold {
+  readonly worstCaseMicroVnd: bigint;
+  readonly startedAtMs: number;
+  /** Why the request would not have gone out with all the money there is; asked only instead of a 402. */
+  readonly wrongInItself: () => Promise<GatewayError | undefined>;
+}
+
 /**
  * Reserves the most that a call can cost.
  *
@@ -103,14 +111,19 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Json
 export async function reserve(
   teller: KeyedTeller,
   principal: Principal,
-  worstCaseMicroVnd: bigint,
-  startedAtMs: number,
+  { worstCaseMicroVnd, startedAtMs, wrongInItself }: Hold,
 ): Promise<Reservation> {
   const outcome = teller.reserveFor(principal.key, worstCaseMicroVnd, startedAtMs);
   const result = outcome instanceof Promise ? await outcome : outcome;
   if (result.ok) return result.reservation;
+  const unpaid = unpaidError(result, worstCaseMicroVnd);
+  throw (unpaid.status === 402 ? await wrongInItself() : undefined) ?? unpaid;
+}
+
+/** What the ledger's answer means to the client. */
+function unpaidError(result: Refusal | LimitRefusal, worstCaseMicroVnd: bigint): GatewayError {
   if (result.reason === "key_limit") {
-    throw new GatewayError(
+    return new GatewayError(
       "spending_limit_reached",
       `The ${result.period === "day" ? "daily" : "monthly"} limit of this API key is ${
         formatVnd(result.limitMicroVnd)
@@ -126,13 +139,13 @@ export async function reserve(
   const available = formatVnd(result.availableMicroVnd);
   switch (result.reason) {
     case "insufficient":
-      throw new GatewayError(
+      return new GatewayError(
         "insufficient_balance",
         `Insufficient balance: this call may cost up to ${needed} VND and ${available} VND are available. ` +
           "Top up and continue with the same key",
       );
     case "on_hold":
-      throw new GatewayError(
+      return new GatewayError(
         "balance_on_hold",
         `Balance on hold: this call may cost up to ${needed} VND; ${available} VND are free and ` +
           `${
@@ -141,7 +154,7 @@ export async function reserve(
           "or ask for fewer output tokens",
       );
     case "unavailable":
-      throw new GatewayError(
+      return new GatewayError(
         "maintenance",
         "The ledger cannot be reached at the moment; try again",
         {

@@ -5,7 +5,6 @@ import { unforeseen } from "../../core/error_line.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { errorResponse } from "../http/error_response.ts";
-import { cancelBodyOfHead } from "../http/head_answers.ts";
 import { serveChat } from "./chat.ts";
 import { serveCountTokens } from "./count_tokens.ts";
 import { errorStyleOf } from "./error_style.ts";
@@ -132,7 +131,6 @@ export function serveHotPath(
 /** Builds the API. */
 export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings }> {
   const app = new Hono<{ Bindings: ConnectionBindings }>();
-  app.use(cancelBodyOfHead);
 
   const handle = (serve: Serve) => (context: Context) =>
     respond(

@@ -1,6 +1,5 @@
 /** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
 import { isLate } from "../../core/call/early_stream.ts";
-import type { MediaWork } from "../../core/media/exchange.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import { type SpeechResult, speechWork } from "../../core/speech/attempt.ts";
 import { readSpeechRequest } from "../../core/speech/request.ts";
@@ -18,11 +17,10 @@ import { deliverSpeech, deliverSpeechEarly, type FoundSpeech } from "./speech_de
  * @throws {GatewayError} when none gave any speech; the call is settled then
  */
 async function find(
-  call: MediaCall,
-  work: MediaWork<SpeechResult>,
+  call: MediaCall<SpeechResult>,
   statusSent: () => number | undefined,
 ): Promise<FoundSpeech> {
-  const found = await tryRoutes(call, work);
+  const found = await tryRoutes(call);
   if (!found.ok) throw await failedCall(call, found, statusSent());
   return found;
 }
@@ -51,10 +49,10 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     worstCaseMicroVnd: costOfUnits(price, 1),
     dropped: [],
     start,
-  });
+  }, speechWork(request, incoming.requestId));
   try {
     let statusSent: number | undefined;
-    const finding = find(call, speechWork(request, incoming.requestId), () => statusSent);
+    const finding = find(call, () => statusSent);
     if (request.events && await isLate(gateway.deadlines, finding)) {
       statusSent = 200;
       return deliverSpeechEarly(call, finding);

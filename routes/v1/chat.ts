@@ -17,7 +17,7 @@ import {
 import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
-import { refusalUnasked } from "../../core/call/refusal_unasked.ts";
+import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { applyPrice } from "../../core/money/price.ts";
@@ -64,12 +64,11 @@ export async function serveChat(
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get("x-gateway-strict") === "true",
   };
-  let reservation;
-  try {
-    reservation = await reserve(gateway.teller, principal, bounds.costMicroVnd, startedAtMs);
-  } catch (unpaid) {
-    throw wrongInItself(gateway, call, unpaid) ?? unpaid;
-  }
+  const reservation = await reserve(gateway.teller, principal, {
+    worstCaseMicroVnd: bounds.costMicroVnd,
+    startedAtMs,
+    wrongInItself: () => wrongInItself(gateway, call),
+  });
   const control = gateway.calls.begin();
   let stopWatching: (() => void) | undefined;
   const settlement = new ChatSettlement(gateway, {
@@ -104,17 +103,14 @@ export async function serveChat(
   }
 }
 
-/** Why a request that cannot be paid would not have gone out with all the money there is. */
 function wrongInItself(
   { router, config: { catalog } }: Gateway,
   call: ChatCall,
-  unpaid: unknown,
-): GatewayError | undefined {
-  if (!(unpaid instanceof GatewayError) || unpaid.status !== 402) return undefined;
+): Promise<GatewayError | undefined> {
   const { style, stream } = call.request;
   const operation = stream ? "chat_stream" : "chat";
   const candidates = router.candidates(call.model, { style, operation });
-  return refusalUnasked(call, candidates, ({ provider }) => catalog.providers[provider]);
+  return chatRefusalUnasked(call, candidates, ({ provider }) => catalog.providers[provider]);
 }
 
 /** Stops the call when the client leaves. Returns how to stop watching. */

@@ -2,8 +2,6 @@
 import { isLate } from "../../core/call/early_stream.ts";
 import { type ImageResult, imageWork } from "../../core/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../core/images/request.ts";
-import type { MediaWork } from "../../core/media/exchange.ts";
-import { toolsOfCall } from "../../core/media/upstream_body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
@@ -19,11 +17,10 @@ import { startCall } from "./media_settlement.ts";
  * @throws {GatewayError} when none gave a picture; the call is settled then
  */
 async function find(
-  call: MediaCall,
-  work: MediaWork<ImageResult>,
+  call: MediaCall<ImageResult>,
   statusSent: () => number | undefined,
 ): Promise<FoundImages> {
-  const found = await tryRoutes(call, work);
+  const found = await tryRoutes(call);
   if (!found.ok) throw await failedCall(call, found, statusSent());
   return found;
 }
@@ -44,6 +41,11 @@ export async function serveImages(
   const request = readImageRequest(endpoint, body, contentType);
   const chosen = chooseModel(gateway.config.catalog, request.model, "image", principal);
   const price = applyPrice(chosen.model.price);
+  const work = imageWork({
+    request,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(start.startedAtMs / 1000),
+  });
   const call = await beginMediaCall(gateway, {
     incoming,
     principal,
@@ -55,16 +57,10 @@ export async function serveImages(
     worstCaseMicroVnd: costOfUnits(price, price.unit === "image" ? request.count : 1),
     dropped: [],
     start,
-  });
+  }, work);
   try {
-    const work = imageWork({
-      request,
-      requestId: incoming.requestId,
-      nowSeconds: Math.floor(start.startedAtMs / 1000),
-      tools: toolsOfCall(gateway.media.tools, call.fetched),
-    });
     let statusSent: number | undefined;
-    const finding = find(call, work, () => statusSent);
+    const finding = find(call, () => statusSent);
     const delivery = { call, asked: request.count };
     if (request.stream && await isLate(gateway.deadlines, finding)) {
       statusSent = 200;

@@ -2,6 +2,7 @@
 import type { HeldBytes } from "../../core/byte_budget.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
 import { type AttemptLoopResult, isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
+import { refusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type MediaWork,
   startMediaExchange,
 } from "../../core/media/exchange.ts";
+import { toolsOfCall, withoutFetching } from "../../core/media/upstream_body.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
 import type { Operation } from "../../core/routing/router.ts";
@@ -36,9 +38,10 @@ export interface MediaCallInput {
 }
 
 /** An admitted call: the money is held, the clock runs. */
-export interface MediaCall {
+export interface MediaCall<Value = unknown> {
   readonly gateway: Gateway;
   readonly input: MediaCallInput;
+  readonly work: MediaWork<Value>;
   readonly control: CallControl;
   readonly settlement: MediaSettlement;
   /** Pictures that were fetched for the route that is tried. */
@@ -50,12 +53,22 @@ export interface MediaCall {
 /**
  * Holds the money and begins the call. What throws before {@linkcode MediaSettlement.settle} must abandon it.
  *
- * @throws {GatewayError} 402 when the wallet cannot pay
+ * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out
  */
-export async function beginMediaCall(gateway: Gateway, input: MediaCallInput): Promise<MediaCall> {
+export async function beginMediaCall<Value>(
+  gateway: Gateway,
+  input: MediaCallInput,
+  work: MediaWork<Value>,
+): Promise<MediaCall<Value>> {
   const { incoming, principal, chosen, price } = input;
-  const { worstCaseMicroVnd, start: { startedAtMs } } = input;
-  const reservation = await reserve(gateway.teller, principal, worstCaseMicroVnd, startedAtMs);
+  const reservation = await reserve(gateway.teller, principal, {
+    worstCaseMicroVnd: input.worstCaseMicroVnd,
+    startedAtMs: input.start.startedAtMs,
+    wrongInItself: () => {
+      const tools = withoutFetching(gateway.media.tools);
+      return refusalUnasked(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
+    },
+  });
   const control = gateway.calls.begin();
   const settlement = new MediaSettlement(gateway, {
     requestId: incoming.requestId,
@@ -77,22 +90,26 @@ export async function beginMediaCall(gateway: Gateway, input: MediaCallInput): P
     dropped: input.dropped,
   });
   const fetched = gateway.bodies.hold(principal.accountId);
-  return { gateway, input, control, settlement, fetched, headers };
+  return { gateway, input, work, control, settlement, fetched, headers };
+}
+
+function candidatesOf({ router }: Gateway, { chosen, style, operation }: MediaCallInput) {
+  return router.candidates(chosen.model, { style, operation });
 }
 
 /** Tries the routes. A client that leaves ends a streaming call only: otherwise the provider works, and charges, on. */
 export async function tryRoutes<Value>(
-  call: MediaCall,
-  work: MediaWork<Value>,
+  call: MediaCall<Value>,
 ): Promise<AttemptLoopResult<MediaExchange, Value>> {
-  const { gateway, control, input } = call;
+  const { gateway, control, input, work } = call;
   const { router, clock, deadlines, config: { catalog } } = gateway;
   const { operation } = input;
   const { model } = input.chosen;
   const onGone = () => control.stop("client_gone");
   const { signal } = input.incoming.request;
   if (input.stream) signal.addEventListener("abort", onGone);
-  const candidates = router.candidates(model, { style: input.style, operation });
+  const candidates = candidatesOf(gateway, input);
+  const tools = toolsOfCall(gateway.media.tools, call.fetched);
   /** Routes whose try the router knows of: one that was only made ready for is none of its concern. */
   const asked = new Set<Route>();
   const result = await runAttempts<MediaExchange, Value>({
@@ -101,6 +118,7 @@ export async function tryRoutes<Value>(
       call.fetched.release(); // for the route before
       return startMediaExchange(work, {
         route,
+        tools,
         begin: () => {
           asked.add(route);
           return router.begin(route, operation);

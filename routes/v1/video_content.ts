@@ -196,10 +196,6 @@ export async function serveVideoContent(
     const kept = headers.filter(([name]) => name !== "content-length" && name !== "content-type");
     return new Response(null, { status: 416, headers: kept });
   }
-  if (request.method === "HEAD") {
-    file.exchange.cancel();
-    return new Response(null, { status: file.response.status, headers });
-  }
   const control = gateway.calls.begin();
   const body = relayedBody({
     exchange: file.exchange,

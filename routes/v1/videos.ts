@@ -6,7 +6,6 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { fieldsOfBody, readMediaBody } from "../../core/media/body.ts";
 import { modelField } from "../../core/media/fields.ts";
-import { toolsOfCall } from "../../core/media/upstream_body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import { videoWork } from "../../core/video/attempt.ts";
 import { videoRulesOf } from "../../core/video/model_rules.ts";
@@ -50,14 +49,13 @@ async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
 }
 
 async function submit(
-  call: MediaCall,
+  call: MediaCall<string>,
   request: VideoRequest,
   order: BegunOrder | undefined,
 ): Promise<Response> {
   const { gateway, input, settlement } = call;
   const { price, chosen, principal, incoming } = input;
-  const tools = toolsOfCall(gateway.media.tools, call.fetched);
-  const found = await tryRoutes(call, videoWork(request, tools));
+  const found = await tryRoutes(call);
   if (!found.ok) throw await failedCall(call, found);
   const { route, begun: { access }, attempts, result: upstreamId } = found;
   const nowMs = gateway.clock.nowMs();
@@ -142,7 +140,7 @@ async function carryOut(
     price,
     worstCaseMicroVnd: costOfUnits(price, 1),
     dropped: request.unknownFields,
-  });
+  }, videoWork(request));
   try {
     return await submit(call, request, order);
   } catch (error) {

@@ -29,12 +29,13 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     if (isOutput) empty = false;
     outputBytes += bytes;
   }
+  const failed = isError(body) ? body : failedChoice(choices);
   return {
     ...counts,
     empty,
     outputBytes,
     stopReason,
-    error: isError(body) ? readProviderError(body) : undefined,
+    error: failed === undefined ? undefined : readProviderError(failed),
   };
 }
 
@@ -82,6 +83,15 @@ export function chatTextBytes(content: Json | undefined): number {
 /** Arguments are a string; some vendors send the object itself. */
 function argumentBytes(value: Json | undefined): number {
   return isJsonObject(value) ? textBytes(JSON.stringify(value)) : textBytes(value);
+}
+
+/** Aggregators tell in the choice that its provider broke off: it holds the error, when no other choice is good. */
+function failedChoice(choices: Json | undefined): JsonObject | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  const failed = choices.filter((choice): choice is JsonObject =>
+    isJsonObject(choice) && isJsonObject(choice["error"])
+  );
+  return failed.length === choices.length ? failed[0] : undefined;
 }
 
 /** Error bodies that come with status 200, in the shapes of several vendors. */

@@ -4,8 +4,15 @@ import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json
 import { encodeSseEvent } from "../../sse/writer.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
-import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
+import {
+  enterReport,
+  type FrameFate,
+  newStreamReading,
+  readCount,
+  type StreamMeter,
+} from "../reading.ts";
 import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
+import { ChoiceEnds } from "./choice_ends.ts";
 import { readChatUsage } from "./usage.ts";
 
 const keys = {
@@ -16,6 +23,7 @@ const keys = {
   delta: jsonKey("delta"),
   message: jsonKey("message"),
   finishReason: jsonKey("finish_reason"),
+  index: jsonKey("index"),
 };
 const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
@@ -34,11 +42,14 @@ export class ChatMeter implements StreamMeter {
   replacement = new Uint8Array(0);
   readonly #hideUsage: boolean;
   readonly #cursor = new JsonCursor();
+  readonly #ends = new ChoiceEnds();
   /** Of the chunk that is being read. */
   #sawChoices = false;
   #sawUsage = false;
   #choiceCount = 0;
   #sawError = false;
+  /** What aggregators say in a choice whose provider broke off. */
+  #choiceError: Json | undefined;
 
   constructor(options: { readonly hideUsage: boolean }) {
     this.#hideUsage = options.hideUsage;
@@ -48,6 +59,7 @@ export class ChatMeter implements StreamMeter {
     if (!frame.hasPayload) return "pass";
     if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) {
       this.reading.state = "completed";
+      this.reading.stopReason = this.#ends.last;
       return "last";
     }
     if (frame.event === "error") return this.#fail(frameJson(frame));
@@ -56,6 +68,7 @@ export class ChatMeter implements StreamMeter {
     this.cut.start = this.cut.end = 0;
     this.#chunk(frame);
     if (this.#sawError) return this.#fail(frameJson(frame));
+    if (isJsonObject(this.#choiceError)) return this.#fail({ error: this.#choiceError });
     if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(frameJson(frame));
     if (!this.#hideUsage || this.cut.end === 0) return "pass";
     if (this.#sawUsage && this.#sawChoices && this.#choiceCount === 0) return "drop";
@@ -107,11 +120,13 @@ export class ChatMeter implements StreamMeter {
     }
     this.#sawChoices = true;
     while (cursor.nextElement()) {
-      this.#choiceCount++;
+      const place = this.#choiceCount++;
       if (!cursor.enterObject()) {
         cursor.skip();
         continue;
       }
+      let index = place;
+      let ended: string | undefined;
       // Some repeat the whole answer so far in `message` beside each delta.
       let before: number | undefined;
       let sawDelta = false;
@@ -125,14 +140,20 @@ export class ChatMeter implements StreamMeter {
           this.#delta();
         } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
           const reason = cursor.takeValue();
-          if (typeof reason === "string" && reason !== "") this.reading.stopReason = reason;
+          if (typeof reason === "string" && reason !== "") ended = reason;
+        } else if (cursor.keyIs(keys.error)) {
+          this.#choiceError ??= cursor.takeValue();
+        } else if (cursor.keyIs(keys.index)) {
+          index = readCount(cursor.takeValue()) ?? place;
         } else if (cursor.keyIs(keys.usage)) {
           this.#usage(cursor.takeValue());
         } else {
           cursor.skip();
         }
       }
+      this.#ends.note(index, ended);
     }
+    this.reading.stopReason = this.#ends.reason;
   }
 
   #delta(): void {

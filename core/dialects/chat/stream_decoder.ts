@@ -48,8 +48,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (text === "[DONE]") return this.#end();
     const chunk = eventJson(event, text);
     if (event === "error" || isError(chunk)) {
-      this.#finished = true;
-      return emit({ type: "error", error: readProviderError(chunk) });
+      return this.#fail(chunk);
     }
     if (isJsonObject(chunk)) this.#chunk(chunk, data);
   }
@@ -68,6 +67,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (kind === "arguments") return this.#open === undefined && this.#callsOf().takePiece(json);
     this.#text(kind, json);
     return true;
+  }
+
+  #fail(holder: Json): void {
+    this.#finished = true;
+    this.#emit({ type: "error", error: readProviderError(holder) });
   }
 
   #end(): void {
@@ -99,6 +103,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     for (const choice of choices) {
       // Further choices were not asked for; only the first is the answer.
       if (!isJsonObject(choice) || (choice.index ?? 0) !== 0) continue;
+      // Aggregators tell here that the provider of the answer broke off.
+      if (isJsonObject(choice.error)) return this.#fail(choice);
       const delta = choice.delta ?? choice.message;
       if (isJsonObject(delta)) {
         this.#delta(delta);

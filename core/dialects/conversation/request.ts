@@ -27,6 +27,8 @@ export interface Conversation {
   readonly legacyFunctions?: true;
   /** Responses only: functions that came in groups, by their name in `tools`. */
   readonly groupedTools?: ReadonlyMap<string, GroupedName>;
+  /** Responses only: the function that stands for the client's own search for tools. */
+  readonly searchTool?: string;
   /** Chat only: the client asked for a usage chunk. */
   readonly streamUsage: boolean;
   /** Who the client's own user is, in the client's words. */

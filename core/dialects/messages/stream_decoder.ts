@@ -1,5 +1,7 @@
 /** Reads a Messages stream as conversation events (wire notes, sections 1.7 and 10.2). */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
 import { eventJson } from "../frame_json.ts";
@@ -9,10 +11,10 @@ import { neutralTier, readCitation } from "./decode_answer.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
 
-/** The block that is open upstream. Blocks come strictly one after another. */
+/** A block that is open upstream. The vendor sends one after another; others let calls overlap. */
 interface OpenBlock {
   readonly block: number;
-  readonly index: Json | undefined;
+  readonly isCall: boolean;
   /** Deltas of hosted tools are no arguments of the caller's tools. */
   readonly foreign: boolean;
   /** Input that came whole with the start; real vendors send `{}` there and the pieces later. */
@@ -27,10 +29,14 @@ const members = { text: "text", reasoning: "thinking", arguments: "partial_json"
 export class MessagesStreamDecoder implements StreamDecoder {
   readonly #signer: string;
   readonly #template = new FrameTemplate();
-  #templateKind: DeltaKind | undefined;
+  /** What the template's string means; `undefined` until one was learnt. */
+  #learntFor: { readonly kind: DeltaKind; readonly open: OpenBlock } | undefined;
   #counts: MessagesCounts = {};
   #blocks = 0;
-  #open: OpenBlock | undefined;
+  /** By `index`. */
+  readonly #open = new Map<number, OpenBlock>();
+  /** The index that was last told: that of an event without one. */
+  #lastIndex = 0;
   #hasCalls = false;
   /** Some servers end an answer without a reason; then the answer itself tells it. */
   #stopTold = false;
@@ -45,9 +51,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
   frame(event: string | undefined, data: string, emit: EventSink): void {
     if (this.#finished) return;
     this.#emit = emit;
-    const literal = this.#templateKind === undefined ? undefined : this.#template.match(data);
-    if (literal !== undefined && this.#templateKind !== undefined && this.#open !== undefined) {
-      if (literal !== '""') this.#piece(this.#templateKind, this.#open, literal);
+    const learnt = this.#learntFor;
+    const literal = learnt === undefined ? undefined : this.#template.match(data);
+    if (learnt !== undefined && literal !== undefined) {
+      if (literal !== '""') this.#piece(learnt.kind, learnt.open, literal);
       return;
     }
     if (data.trim() === "") return;
@@ -71,14 +78,14 @@ export class MessagesStreamDecoder implements StreamDecoder {
       case "content_block_start":
         return this.#blockStart(value);
       case "content_block_stop":
-        return this.#blockStop();
+        return this.#end(this.#indexOf(value));
       case "message_start":
         return this.#messageStart(value);
       case "message_delta":
         return this.#messageDelta(value);
       case "message_stop":
         this.#finished = true;
-        this.#blockStop();
+        for (const index of this.#open.keys()) this.#end(index);
         if (!this.#stopTold) this.#tellStop({});
         return this.#emit({ type: "end" });
       case "ping":
@@ -135,26 +142,45 @@ export class MessagesStreamDecoder implements StreamDecoder {
     else if (report.kind === "absurd") this.#emit({ type: "usage_rejected" });
   }
 
+  #indexOf({ index }: JsonObject): number {
+    if (typeof index === "number") this.#lastIndex = index;
+    return this.#lastIndex;
+  }
+
   #blockStart(value: JsonObject): void {
-    this.#blockStop();
-    const start = isJsonObject(value.content_block) ? value.content_block : {};
+    const index = typeof value.index === "number" ? value.index : this.#lastIndex + 1;
+    this.#lastIndex = index;
+    // Some servers leave ends out. Only a call may go on beside what follows: its pieces belong nowhere else.
+    for (const [other, { isCall }] of this.#open) {
+      if (!isCall || other === index) this.#end(other);
+    }
+    this.#begin(index, isJsonObject(value.content_block) ? value.content_block : {});
+  }
+
+  #begin(index: number, start: JsonObject): OpenBlock {
+    if (this.#open.size >= limits.toolCallsPerAnswer) {
+      throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
+    }
     const block = this.#blocks++;
     const { type, text, thinking, id, name, data, input } = start;
     const known = type === "text" || type === "thinking" || type === "redacted_thinking" ||
       type === "tool_use";
-    this.#open = {
+    const open: OpenBlock = {
       block,
-      index: value.index,
+      isCall: type === "tool_use",
       foreign: !known,
       wholeInput: isJsonObject(input) && Object.keys(input).length > 0 ? input : undefined,
       sawInput: false,
       signature: typeof start.signature === "string" ? start.signature : "",
     };
-    if (type === "text") this.#string("text", this.#open, text);
-    else if (type === "thinking") this.#string("reasoning", this.#open, thinking);
+    this.#open.set(index, open);
+    this.#learntFor = undefined;
+    if (type === "text") this.#string("text", open, text);
+    else if (type === "thinking") this.#string("reasoning", open, thinking);
     else if (type === "redacted_thinking") this.#redacted(block, data);
     else if (type === "tool_use") this.#call(block, id, name);
     else this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
+    return open;
   }
 
   #redacted(block: number, data: Json | undefined): void {
@@ -177,8 +203,9 @@ export class MessagesStreamDecoder implements StreamDecoder {
   }
 
   #delta(value: JsonObject, data: string): void {
-    const open = this.#open;
     const delta = isJsonObject(value.delta) ? value.delta : {};
+    const index = this.#indexOf(value);
+    const open = this.#open.get(index) ?? this.#unannounced(index, delta);
     if (open === undefined || open.foreign) return;
     switch (delta.type) {
       case "text_delta":
@@ -200,11 +227,21 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
   }
 
+  /** Text for which no block was begun, or whose block ended when another began. */
+  #unannounced(index: number, { type }: JsonObject): OpenBlock | undefined {
+    const kind = type === "text_delta"
+      ? "text"
+      : type === "thinking_delta"
+      ? "thinking"
+      : undefined;
+    return kind === undefined ? undefined : this.#begin(index, { type: kind });
+  }
+
   #learnt(kind: DeltaKind, open: OpenBlock, text: Json | undefined, data: string): void {
     this.#string(kind, open, text);
     if (typeof text !== "string") return;
     this.#template.learn(data, members[kind], text);
-    this.#templateKind = kind;
+    this.#learntFor = { kind, open };
   }
 
   #string(kind: DeltaKind, open: OpenBlock, text: Json | undefined): void {
@@ -216,11 +253,11 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#emit({ type: kind, block: open.block, json });
   }
 
-  #blockStop(): void {
-    const open = this.#open;
+  #end(index: number): void {
+    const open = this.#open.get(index);
     if (open === undefined) return;
-    this.#open = undefined;
-    this.#templateKind = undefined;
+    this.#open.delete(index);
+    this.#learntFor = undefined;
     const { block, signature, wholeInput } = open;
     if (wholeInput !== undefined && !open.sawInput && !open.foreign) {
       const json = JSON.stringify(JSON.stringify(wholeInput));

@@ -31,6 +31,7 @@ import { noteUnread } from "../unread_members.ts";
 import { decodeInput } from "./decode_items.ts";
 import { decodeResponsesTools } from "./decode_tools.ts";
 import { responsesMembers } from "./members.ts";
+import { offeredTools } from "./offered_tools.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
 const known = new Set([
@@ -62,7 +63,8 @@ const known = new Set([
 export function decodeResponsesRequest(body: JsonObject): Conversation {
   refuseStored(body);
   const notes = new Notes();
-  const { system, turns } = decodeInput(body["input"]);
+  const offered = offeredTools(body);
+  const { system, turns } = decodeInput(body["input"], offered.nameOf);
   const instructions = optionalString(body, "instructions", "instructions");
   const maxTokens = optionalCount(body, "max_output_tokens", "max_output_tokens", 1);
   const sampling = readTemperatureAndTopP(body);
@@ -77,7 +79,7 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
     model: requiredString(body, "model", "model"),
     system: [...instructionBlocks(instructions), ...system],
     turns,
-    ...decodeResponsesTools(body),
+    ...decodeResponsesTools(body, offered),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     sampling,
     ...(reasoning === undefined ? {} : { reasoning }),

@@ -11,52 +11,94 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
-import { flatName } from "./tool_groups.ts";
+import { isClientSearch, listed, type OfferedTools } from "./offered_tools.ts";
+import { keyText, type NameOf, searchToolName } from "./tool_groups.ts";
 
+/**
+ * Reads what may be called and how.
+ *
+ * @param offered all tools of the request
+ */
 export function decodeResponsesTools(
   body: JsonObject,
-): Pick<Conversation, "tools" | "toolChoice" | "parallelTools" | "groupedTools"> {
-  const groups = new Map<string, GroupedName>();
-  const tools = decodeList(body, "tools", (tool, path) => decodeToolOrGroup(tool, path, groups));
+  { tools: given, nameOf }: OfferedTools,
+): Pick<Conversation, "tools" | "toolChoice" | "parallelTools" | "groupedTools" | "searchTool"> {
+  const tools = new ToolList(nameOf);
+  for (const { tool, path } of given) tools.add(tool, path);
+  const { groups, searchTool } = tools;
   const parallel = optionalBoolean(body, "parallel_tool_calls", "parallel_tool_calls");
   return {
-    tools,
-    ...decodeChoice(body["tool_choice"], groups),
+    tools: tools.list,
+    ...decodeChoice(body["tool_choice"], nameOf, groups),
     ...(parallel === undefined ? {} : { parallelTools: parallel }),
     ...(groups.size === 0 ? {} : { groupedTools: groups }),
+    ...(searchTool === undefined ? {} : { searchTool }),
   };
 }
 
-function decodeList(
-  holder: JsonObject,
-  path: string,
-  decode: (tool: JsonObject, path: string) => Tool[],
-): Tool[] {
-  const list = optionalList(holder, "tools", path) ?? [];
-  return list.flatMap((tool, i) => decode(requiredObject(tool, `${path}.${i}`), `${path}.${i}`));
-}
+class ToolList {
+  readonly list: Tool[] = [];
+  /** Functions of groups by the one name that stands for both. */
+  readonly groups = new Map<string, GroupedName>();
+  /** The function that stands for the caller's own search for tools. */
+  searchTool: string | undefined;
+  readonly #nameOf: NameOf;
+  /** Tools that are there already. */
+  readonly #known = new Set<string>();
 
-/**
- * The functions of a group become tools like any others, and `groups` tells the way back. What the group says of
- * itself (an MCP server's instructions) goes before the words of its first function: there the model finds it once.
- */
-function decodeToolOrGroup(
-  tool: JsonObject,
-  path: string,
-  groups: Map<string, GroupedName>,
-): Tool[] {
-  if (tool["type"] !== "namespace") return [decodeTool(tool, path)];
-  const group = requiredString(tool, "name", `${path}.name`);
-  let guidance = optionalString(tool, "description", `${path}.description`);
-  return decodeList(tool, `${path}.tools`, (inner, innerPath) => {
-    const decoded = decodeTool(inner, innerPath);
-    if (decoded.type === "hosted") return [decoded];
-    const name = flatName(group, decoded.name);
-    groups.set(name, { group, name: decoded.name });
-    const told = [guidance, decoded.description].filter((text) => text !== undefined);
-    guidance = undefined;
-    return [{ ...decoded, name, ...(told.length === 0 ? {} : { description: told.join("\n\n") }) }];
-  });
+  constructor(nameOf: NameOf) {
+    this.#nameOf = nameOf;
+  }
+
+  /**
+   * The functions of a group become tools like any others, and `groups` tells the way back. What the group says of
+   * itself (an MCP server's instructions) goes before the words of its first function: there the model finds it once.
+   */
+  add(tool: JsonObject, path: string): void {
+    if (isClientSearch(tool, "tool_search")) return this.#addSearch(tool, path);
+    if (tool["type"] !== "namespace") return this.#add(decodeTool(tool, path), path);
+    const group = requiredString(tool, "name", `${path}.name`);
+    let guidance = optionalString(tool, "description", `${path}.description`);
+    for (const inner of listed(tool, `${path}.tools`)) {
+      const decoded = decodeTool(inner.tool, inner.path);
+      if (decoded.type === "hosted") {
+        this.#add(decoded, inner.path);
+        continue;
+      }
+      const told = [guidance, decoded.description].filter((text) => text !== undefined);
+      guidance = undefined;
+      const described = told.length === 0 ? {} : { description: told.join("\n\n") };
+      this.#add({ ...decoded, ...described }, inner.path, group);
+    }
+  }
+
+  /** What was found by a search may be found again: the second is no other tool. */
+  #add(tool: Tool, path: string, group?: string): void {
+    if (tool.type === "hosted") {
+      this.list.push(tool);
+      return;
+    }
+    const key = { ...(group === undefined ? {} : { group }), name: tool.name };
+    if (path.startsWith("input.") && this.#known.has(keyText(key))) return;
+    this.#known.add(keyText(key));
+    const name = this.#nameOf(key);
+    if (group !== undefined) this.groups.set(name, { group, name: tool.name });
+    this.list.push({ ...tool, name });
+  }
+
+  /** The caller says itself what its search takes: for other models that is a function like any other. */
+  #addSearch(tool: JsonObject, path: string): void {
+    const description = optionalString(tool, "description", `${path}.description`);
+    const schema = optionalObject(tool, "parameters", `${path}.parameters`);
+    this.searchTool = searchToolName;
+    this.list.push({
+      type: "function",
+      path,
+      name: searchToolName,
+      ...(description === undefined ? {} : { description }),
+      ...(schema === undefined ? {} : { schema }),
+    });
+  }
 }
 
 /** The caller runs these, but only their vendor's models know how to call them. */
@@ -66,7 +108,6 @@ const clientRun: ReadonlySet<string> = new Set([
   "apply_patch",
   "computer",
   "computer_use_preview",
-  "tool_search",
   // Within a group; by itself it is none.
   "namespace",
 ]);
@@ -109,6 +150,7 @@ const path = "tool_choice";
 
 function decodeChoice(
   choice: Json | undefined,
+  nameOf: NameOf,
   groups: ReadonlyMap<string, GroupedName>,
 ): { readonly toolChoice?: ToolChoice } {
   if (choice === undefined || choice === null) return {};
@@ -118,25 +160,27 @@ function decodeChoice(
     invalid(path, "must be auto, none, required, or an object that names a tool");
   }
   const type = requiredString(choice, "type", `${path}.type`);
-  if (type === "allowed_tools") return { toolChoice: decodeAllowed(choice, groups) };
-  return { toolChoice: { type: "tool", name: decodeNamed(choice, path), path } };
+  if (type === "allowed_tools") return { toolChoice: decodeAllowed(choice, nameOf, groups) };
+  return { toolChoice: { type: "tool", name: decodeNamed(choice, nameOf, path), path } };
 }
 
 /** The tool that an entry names: by name and group, or by its kind. */
-function decodeNamed(entry: JsonObject, entryPath: string): string {
+function decodeNamed(entry: JsonObject, nameOf: NameOf, entryPath: string): string {
   const name = optionalString(entry, "name", `${entryPath}.name`);
   if (name === undefined) return requiredString(entry, "type", `${entryPath}.type`);
-  return flatName(optionalString(entry, "namespace", `${entryPath}.namespace`), name);
+  const group = optionalString(entry, "namespace", `${entryPath}.namespace`);
+  return nameOf({ ...(group === undefined ? {} : { group }), name });
 }
 
 function decodeAllowed(
   choice: JsonObject,
+  nameOf: NameOf,
   groups: ReadonlyMap<string, GroupedName>,
 ): ToolChoice {
   const tools = optionalList(choice, "tools", `${path}.tools`) ?? [];
   const allowed = tools.flatMap((value, i) => {
     const entry = requiredObject(value, `${path}.tools.${i}`);
-    const name = decodeNamed(entry, `${path}.tools.${i}`);
+    const name = decodeNamed(entry, nameOf, `${path}.tools.${i}`);
     if (entry["type"] !== "namespace") return [name];
     return [...groups].flatMap(([flat, { group }]) => group === name ? [flat] : []);
   });

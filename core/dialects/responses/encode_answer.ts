@@ -6,6 +6,7 @@ import type { Answer, AnswerText, ToolCallBlock } from "../conversation/mod.ts";
 import {
   annotation,
   callItem,
+  callKind,
   itemId,
   messageItem,
   reasoningItem,
@@ -95,12 +96,11 @@ class OutputWriter {
     const callId = this.#callIds.next(block.id);
     const { input } = block;
     const named = nameMembers(block.name, this.#memory.groupedTools);
-    const custom = input.kind === "text";
+    const kind = callKind(block.name, input.kind === "text", this.#memory.searchTool);
     const text = input.kind === "object" ? JSON.stringify(input.value) : input.text;
     this.add((id) => {
-      const itemId = id(custom ? "custom_tool_call" : "function_call");
-      const head = { id: itemId, callId, ...named, custom };
-      return callItem(head, "completed", text === "" && !custom ? "{}" : text);
+      const head = { kind, id: id(kind), callId, ...named };
+      return callItem(head, "completed", text === "" && kind !== "custom_tool_call" ? "{}" : text);
     });
   }
 

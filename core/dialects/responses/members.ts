@@ -44,16 +44,6 @@ const called = { call_id: read, name: read, namespace: read };
 
 const output = object({ ...stored, call_id: read, output: each(part) });
 
-/** Items of other types are told by the encoders as a whole. */
-const item = byKind("type", {
-  message: object({ ...stored, role: read, content: each(part) }),
-  function_call: object({ ...stored, ...called, arguments: read }),
-  custom_tool_call: object({ ...stored, ...called, input: read }),
-  function_call_output: output,
-  custom_tool_call_output: output,
-  reasoning: object({ ...stored, summary: read, content: read, encrypted_content: read }),
-}, "message");
-
 const declaration = {
   type: read,
   name: read,
@@ -73,8 +63,27 @@ const ownTools = {
 /** Tools of other types are told by the encoders as a whole. */
 const tool = byKind("type", {
   ...ownTools,
+  tool_search: object({
+    type: read,
+    execution: read,
+    description: read,
+    parameters: read,
+  }),
   namespace: object({ ...declaration, tools: each(byKind("type", ownTools)) }),
 });
+
+/** Items of other types are told by the encoders as a whole. */
+const item = byKind("type", {
+  message: object({ ...stored, role: read, content: each(part) }),
+  function_call: object({ ...stored, ...called, arguments: read }),
+  custom_tool_call: object({ ...stored, ...called, input: read }),
+  function_call_output: output,
+  custom_tool_call_output: output,
+  tool_search_call: object({ ...stored, call_id: read, execution: read, arguments: read }),
+  tool_search_output: object({ ...stored, call_id: read, execution: read, tools: each(tool) }),
+  additional_tools: object({ ...stored, role: silent, tools: each(tool) }),
+  reasoning: object({ ...stored, summary: read, content: read, encrypted_content: read }),
+}, "message");
 
 const namedTool = object({ type: read, name: read, namespace: read });
 

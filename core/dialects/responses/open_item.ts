@@ -189,7 +189,14 @@ function part(text: string): string {
   return JSON.stringify(summaryParts([text])[0]);
 }
 
-/** A call of a function, or of a tool that takes free text. */
+/** The events in which a call's text streams, and the member that holds it at the end. A search has none: it comes whole. */
+const callEvents = {
+  function_call: { event: "response.function_call_arguments", member: "arguments" },
+  custom_tool_call: { event: "response.custom_tool_call_input", member: "input" },
+  tool_search_call: undefined,
+} as const;
+
+/** A call of a tool. */
 export class OpenCall implements OpenItem {
   readonly #head: CallHead;
   readonly #index: number;
@@ -205,26 +212,23 @@ export class OpenCall implements OpenItem {
 
   add(json: string): void {
     this.#inner += json.slice(1, -1);
-    this.#write(`${this.#event()}.delta`, `${this.#place()},"delta":${json}`);
+    this.#tell("delta", json);
   }
 
   close(status: ItemStatus): JsonObject {
     // A client parses the arguments; none at all are an empty object.
-    if (this.#inner === "" && !this.#head.custom) this.add('"{}"');
-    const field = this.#head.custom ? "input" : "arguments";
-    this.#write(`${this.#event()}.done`, `${this.#place()},"${field}":"${this.#inner}"`);
+    if (this.#inner === "" && this.#head.kind !== "custom_tool_call") this.add('"{}"');
+    this.#tell("done", `"${this.#inner}"`);
     const item = callItem(this.#head, status, decoded(this.#inner));
     this.#write("response.output_item.done", opening(this.#index, item));
     return item;
   }
 
-  #place(): string {
-    return place(this.#head.id, this.#index);
-  }
-
-  #event(): string {
-    return this.#head.custom
-      ? "response.custom_tool_call_input"
-      : "response.function_call_arguments";
+  #tell(step: "delta" | "done", json: string): void {
+    const events = callEvents[this.#head.kind];
+    if (events === undefined) return;
+    const member = step === "delta" ? "delta" : events.member;
+    const where = place(this.#head.id, this.#index);
+    this.#write(`${events.event}.${step}`, `${where},"${member}":${json}`);
   }
 }

@@ -4,6 +4,7 @@ import { answerId } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
 import type { Citation, ReasoningProof } from "../conversation/mod.ts";
 import { sealProof } from "../reasoning_seal.ts";
+import { answerArguments } from "../tool_arguments.ts";
 import { summaryParts } from "./reasoning_item.ts";
 
 /** How far an item came: `incomplete` where the cap on tokens cut it. */
@@ -14,6 +15,7 @@ const prefixes = {
   reasoning: "rs_",
   function_call: "fc_",
   custom_tool_call: "ctc_",
+  tool_search_call: "tsc_",
 } as const;
 
 /** The id of the item at `index`: the kind, the request, the place. */
@@ -61,20 +63,39 @@ export function reasoningItem(
   };
 }
 
+/** A function, a tool that takes free text, or the client's own search for tools. */
+export type CallKind = "function_call" | "custom_tool_call" | "tool_search_call";
+
+/** Which item a call is. */
+export function callKind(name: string, custom: boolean, searchTool: string | undefined): CallKind {
+  if (name === searchTool) return "tool_search_call";
+  return custom ? "custom_tool_call" : "function_call";
+}
+
 /** What is known of a call when it begins. */
 export interface CallHead {
+  readonly kind: CallKind;
   readonly id: string;
   readonly callId: string;
   readonly name: string;
   /** Its group, where the client sent it in one. */
   readonly namespace?: string;
-  readonly custom: boolean;
 }
 
 export function callItem(head: CallHead, status: ItemStatus, text: string): JsonObject {
-  const { id, callId: call_id, name, namespace } = head;
+  const { kind: type, id, callId: call_id, name, namespace } = head;
+  const item = { id, type, status, call_id };
   const named = namespace === undefined ? { name } : { name, namespace };
-  return head.custom
-    ? { id, type: "custom_tool_call", status, call_id, ...named, input: text }
-    : { id, type: "function_call", status, call_id, ...named, arguments: text };
+  switch (type) {
+    case "function_call":
+      return { ...item, ...named, arguments: text };
+    case "custom_tool_call":
+      return { ...item, ...named, input: text };
+    case "tool_search_call":
+      return {
+        ...item,
+        execution: "client",
+        arguments: answerArguments({ kind: "json_text", text }),
+      };
+  }
 }

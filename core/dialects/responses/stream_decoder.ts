@@ -32,6 +32,8 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   readonly #items = new Map<number, OpenItem>();
   /** Places of items that are closed: nothing more is taken from them. */
   readonly #closed = new Set<number>();
+  /** Where the events of items without a place go: counted as they come. */
+  #unplaced = 0;
   #nextBlock = 0;
   #started = false;
   #ended = false;
@@ -54,7 +56,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   bodyEnd(): void {}
 
   #read(type: string, body: JsonObject, emit: EventSink): void {
-    const index = typeof body["output_index"] === "number" ? body["output_index"] : 0;
+    const index = this.#place(body, type);
     switch (type) {
       case "response.created":
       case "response.queued":
@@ -88,6 +90,15 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       case "response.custom_tool_call_input.delta":
         return this.#arguments(index, literal(body["delta"]), emit);
     }
+  }
+
+  /** Some servers say no place: their items come one after another. */
+  #place(body: JsonObject, type: string): number {
+    const { output_index: index } = body;
+    if (typeof index === "number") return index;
+    const brings = type.startsWith("response.output_item.") || type.endsWith(".delta");
+    if (brings && this.#closed.has(this.#unplaced)) this.#unplaced++;
+    return this.#unplaced;
   }
 
   #start(body: JsonObject, emit: EventSink): void {
@@ -217,9 +228,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     this.#start(body, emit);
     const response = responseOf(body);
     const output = response["output"];
-    if (Array.isArray(output)) {
-      output.forEach((item, index) => this.#itemDone(index, item, emit));
-    }
+    if (Array.isArray(output)) this.#takeMissing(output, emit);
     for (const item of this.#items.values()) {
       const blocks = item.parts.size > 0 ? [...item.parts.values()] : [item.block];
       for (const block of blocks) emit({ type: "block_end", block });
@@ -236,6 +245,17 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     });
     this.#ended = true;
     emit({ type: "end" });
+  }
+
+  /**
+   * The last event repeats all items. What had no events of its own is taken from it: as many items as were told are
+   * there already, whatever places they were given.
+   */
+  #takeMissing(output: readonly Json[], emit: EventSink): void {
+    const told = this.#closed.size + this.#items.size;
+    output.forEach((item, index) => {
+      if (this.#items.has(index) || told < output.length) this.#itemDone(index, item, emit);
+    });
   }
 
   #fail(body: JsonObject, emit: EventSink): void {

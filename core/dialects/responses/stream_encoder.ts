@@ -10,7 +10,7 @@ import type { Citation, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../sequencer.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
-import { itemId } from "./output_items.ts";
+import { callKind, itemId } from "./output_items.ts";
 import { responseObject } from "./response_object.ts";
 import { failureCode } from "./failure_codes.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
@@ -156,13 +156,12 @@ export class ResponsesStreamEncoder implements StreamEncoder {
 
   #call(event: BlockEvent & { readonly type: "call" }): void {
     this.#close("completed");
-    const custom = event.custom === true;
-    const kind = custom ? "custom_tool_call" : "function_call";
+    const kind = callKind(event.name, event.custom === true, this.#memory.searchTool);
     const head = {
+      kind,
       id: itemId(kind, this.#context, this.#output.length),
       callId: this.#callIds.next(event.id),
       ...nameMembers(event.name, this.#memory.groupedTools),
-      custom,
     };
     this.#open = new OpenCall(head, this.#output.length, this.#write);
   }

@@ -151,6 +151,7 @@ const typedItem = z.discriminatedUnion("type", [
       "mcp_call",
       "tool_search_call",
       "tool_search_output",
+      "additional_tools",
       "compaction",
     ]),
   }),

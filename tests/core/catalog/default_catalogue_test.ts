@@ -3,6 +3,7 @@ import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { readConfig } from "../../../core/config.ts";
 import { listFigure } from "../../../core/money/micro_vnd.ts";
+import { resolveVideoRules, videoRulesSchema } from "../../../core/video/rules.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 
@@ -72,6 +73,20 @@ Deno.test("the default catalogue prices videos by length as the spec lists them"
   }
 });
 
+Deno.test("no video is listed with a length that its model does not make", () => {
+  for (const { id, kind, price, videoRules } of defaultCatalog().models) {
+    if (kind !== "video") continue;
+    assert(price.unit === "video", id);
+    const { seconds } = resolveVideoRules(videoRulesSchema.parse(videoRules));
+    const ends = (list: readonly number[]) => [Math.min(...list), Math.max(...list)];
+    assertEquals(
+      ends(price.tiers.flatMap((tier) => [tier.fromSeconds, tier.toSeconds])),
+      ends(seconds.flatMap(({ from, to }) => [from, to])),
+      id,
+    );
+  }
+});
+
 Deno.test("an unknown chat name means the default premium model, any other kind nothing", () => {
   const catalog = defaultCatalog();
   const chat = catalog.resolve("no-such-model", "chat");
@@ -92,6 +107,23 @@ Deno.test("readConfig() names every problem at once", () => {
   assert(!result.ok);
   const text = result.problems.join("\n");
   for (const part of ["PORT", "MAIL_URL", "models.0.price"]) assert(text.includes(part), text);
+});
+
+Deno.test("a variable that is not set does not hide behind the wrong shape of its provider", () => {
+  const file = JSON.parse(fileText);
+  file.providers.one = { kind: "http", baseUrl: "ftp://x", apiKeyEnv: "ONE_KEY" };
+  file.providers.two = { apiKeyEnv: ["TWO_KEY", "two"] };
+  file.providers.three = { kind: "sandbox", apiKeyEnv: "NOT_NEEDED" };
+  file.providers.four = "THIS";
+  const result = readConfig({}, JSON.stringify(file));
+  assert(!result.ok);
+  const text = result.problems.join("\n");
+  for (const name of ["one.baseUrl", "ONE_KEY: not set", "providers.two", "TWO_KEY: not set"]) {
+    assert(text.includes(name), text);
+  }
+  for (const name of ["NOT_NEEDED", "environment two", "THIS"]) assert(!text.includes(name), text);
+  const set = readConfig({ ONE_KEY: "k", TWO_KEY: "k" }, JSON.stringify(file));
+  assert(!set.ok && !set.problems.some((problem) => problem.startsWith("environment")));
 });
 
 Deno.test("readConfig() refuses routes to unknown providers, taken names, wrong units and a bad default", () => {

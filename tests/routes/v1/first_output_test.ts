@@ -35,7 +35,11 @@ Deno.test("the first output of a call is that of the try that was first, though 
       hostedTools: [],
       costMicroVnd: 0n,
     },
-    reservation: await reserve(gateway.teller, principal, 0n, startedAtMs),
+    reservation: await reserve(gateway.teller, principal, {
+      worstCaseMicroVnd: 0n,
+      startedAtMs,
+      wrongInItself: () => Promise.resolve(undefined),
+    }),
     startedAtMs,
     startedMonotonicMs,
     origin: undefined,

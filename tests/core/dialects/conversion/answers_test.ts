@@ -328,6 +328,15 @@ Deno.test("the tier that was used is told", () => {
   }
 });
 
+Deno.test("a choice that holds an error is an error", () => {
+  const error = { code: 502, message: "Provider disconnected" };
+  const message = { role: "assistant", content: "Par" };
+  const choice = { index: 0, message, finish_reason: "error", error };
+  assertThrows(() => convertedAnswer("chat", "messages", { choices: [choice] }), GatewayError);
+  const good = convertedAnswer("chat", "messages", { choices: [{ ...choice, error: null }] });
+  assertEquals(good.stop_reason, "end_turn");
+});
+
 Deno.test("a 200 that holds an error is an error", () => {
   const bodies: readonly JsonObject[] = [
     { error: { message: "Overloaded", code: 529 } },

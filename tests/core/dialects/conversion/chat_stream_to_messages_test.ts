@@ -417,6 +417,15 @@ Deno.test("an error event ends the stream with an error", () => {
   assertEquals(toMessages(frames).error, { type: "overloaded_error", message: "Overloaded" });
 });
 
+Deno.test("an error within the choice ends the stream with an error", () => {
+  const error = { code: 502, message: "Provider disconnected" };
+  const failed = { choices: [{ index: 0, delta: {}, finish_reason: "error", error }] };
+  const frames = chatFrames([chunk({ content: "Par" }), failed]);
+  const { text } = streamed("chat", "messages", frames);
+  assertStringIncludes(text, "event: error");
+  assert(!text.includes("message_stop") && !text.includes('stop_reason":"end_turn'), text);
+});
+
 Deno.test("further choices are ignored", () => {
   const second = (delta: JsonObject): Json => ({
     ...chunk({}) as JsonObject,

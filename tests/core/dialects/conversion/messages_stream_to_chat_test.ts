@@ -55,6 +55,10 @@ const use = (index: number, id: string, name: string, ...pieces: string[]): Even
   close(index),
 ];
 
+function functionsOf({ tool_calls: calls }: JsonObject): (Json | undefined)[] {
+  return (Array.isArray(calls) ? calls : []).filter(isJsonObject).map((call) => call.function);
+}
+
 function toChat(events: readonly Event[], call: StreamCall = {}) {
   const transcript = messagesFrames(events);
   const whole = streamed("messages", "chat", transcript, call);
@@ -371,6 +375,57 @@ Deno.test("events and deltas that nobody knows are passed over", () => {
     end,
   ]);
   assertEquals(message.content, "a");
+});
+
+Deno.test("pieces of calls that overlap go to the call that their index names", () => {
+  const [open0, ...rest0] = use(0, "toolu_1", "f", '{"x":', "0", "}");
+  const [open1, ...rest1] = use(1, "toolu_2", "g", '{"y":', "1", "}");
+  const mixed = rest0.flatMap((event, i) => [rest1[i]!, event]);
+  const orders: Event[][] = [
+    [open0!, open1!, ...mixed],
+    [open0!, open1!, ...rest1, ...rest0],
+    [open0!, ...rest0.slice(0, 2), open1!, ...rest0.slice(2), ...rest1],
+    [open0!, ...rest0.slice(0, 2), open1!, ...rest1, ...rest0.slice(2, -1)],
+  ];
+  for (const events of orders) {
+    const { message } = toChat([begin, ...events, stop("tool_use"), end]);
+    assertEquals(
+      functionsOf(message),
+      [{ name: "f", arguments: '{"x":0}' }, { name: "g", arguments: '{"y":1}' }],
+      JSON.stringify(events),
+    );
+  }
+});
+
+Deno.test("events without an index belong to the block that began last", () => {
+  const bare = (events: Event[]) => events.map(({ index: _, ...event }) => event);
+  const blocks = [
+    ...text(0, "a", "b"),
+    ...use(1, "toolu_1", "f", '{"x":', "1}"),
+    ...use(2, "toolu_2", "g", '{"y":', "2}"),
+  ].filter(({ type }) => type !== "content_block_stop");
+  for (const events of [bare(blocks), blocks]) {
+    const { message } = toChat([begin, ...events, stop("tool_use"), end]);
+    assertEquals(message.content, "ab");
+    assertEquals(
+      functionsOf(message).map((called) => isJsonObject(called) && called.arguments),
+      ['{"x":1}', '{"y":2}'],
+    );
+  }
+});
+
+Deno.test("text and thinking whose block never began are not lost", () => {
+  const { message } = toChat([
+    begin,
+    delta(0, { type: "thinking_delta", thinking: "Hm" }),
+    delta(1, { type: "text_delta", text: "a" }),
+    delta(1, { type: "text_delta", text: "b" }),
+    close(1),
+    delta(2, { type: "input_json_delta", partial_json: "{}" }),
+    stop("end_turn"),
+    end,
+  ]);
+  assertEquals([message.content, message.reasoning_content], ["ab", "Hm"]);
 });
 
 Deno.test("clients of the old functions form get one function_call", () => {

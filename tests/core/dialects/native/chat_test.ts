@@ -385,6 +385,32 @@ Deno.test("a finish reason without [DONE] is a clean end, and the client gets it
   assertEquals(piped.reading.state, "completed");
 });
 
+Deno.test("of several choices all that began must have a finish reason", () => {
+  const of = (index: number, delta: object, finish_reason: string | null = null) =>
+    chunk(delta, {}, { index, finish_reason });
+  const begun = [of(0, { content: "a" }), of(1, { content: "b" })];
+  const first = [...begun, of(0, {}, "stop")];
+  const whole = [...first, of(1, { content: "c" }), of(1, {}, "length")];
+  const late = [...first.slice(0, 1), of(0, {}, "stop"), of(1, { content: "b" })];
+  const unnumbered = [chunk({ content: "a" }, {}, { index: undefined }), finish("stop")];
+  const repeated = [...whole, of(1, {}), of(0, {}, "stop"), usageChunk(usage)];
+  const cases: [object[], string | undefined][] = [
+    [first, undefined],
+    [late, undefined],
+    [whole, "length"],
+    [repeated, "stop"],
+    [unnumbered, "stop"],
+  ];
+  for (const [chunks, reason] of cases) {
+    const { ending, reading } = pipeText("chat", chatStream(...chunks));
+    const expected = reason === undefined ? "open" : "completed";
+    assertEquals([reading.state, reading.stopReason], [expected, reason], JSON.stringify(chunks));
+    assertEquals(ending === done, reason !== undefined);
+    // With its own end the stream is whole in any case.
+    assertEquals(pipeText("chat", chatStream(...chunks) + done).reading.state, "completed");
+  }
+});
+
 Deno.test("the end of the body without either is a cut, told as an error and without [DONE]", () => {
   for (
     const stream of [
@@ -465,6 +491,16 @@ Deno.test("errors inside the stream are decoded from every shape and end it with
     assert(piped.ending.startsWith('data: {"error":{'), name);
     assert(!piped.ending.includes("[DONE]"), name);
   }
+});
+
+Deno.test("an error within a choice is an error of the stream, null is none", () => {
+  const error = { code: 429, message: "Provider is busy" };
+  const failed = chunk({}, {}, { finish_reason: "error", error });
+  const piped = pipeText("chat", chatStream(chunk({ content: "a" }), failed) + done);
+  assertEquals([piped.reading.state, piped.reading.error?.code], ["error", "rate_limit_exceeded"]);
+  assert(!piped.passed.includes("busy") && !(piped.passed + piped.ending).includes("[DONE]"));
+  const none = chatStream(chunk({ content: "a" }, {}, { error: null }), finish("stop")) + done;
+  assertEquals(pipeText("chat", none).reading.state, "completed");
 });
 
 Deno.test("an error after a finish reason is an error", () => {

@@ -250,6 +250,19 @@ const deviations: Record<string, Uint8Array> = {
     completed([call]),
   ),
   "with the last event only": upstream(created, completed([call])),
+  "that counts its items from 1": upstream(
+    created,
+    { type: "response.output_item.added", output_index: 1, item: { ...call, arguments: "" } },
+    { type: "response.function_call_arguments.delta", output_index: 1, delta: '{"a":1}' },
+    { type: "response.output_item.done", output_index: 1, item: call },
+    completed([call]),
+  ),
+  "that never ends its item": upstream(
+    created,
+    { type: "response.output_item.added", output_index: 1, item: { ...call, arguments: "" } },
+    { type: "response.function_call_arguments.delta", output_index: 1, delta: '{"a":1}' },
+    completed([call]),
+  ),
 };
 
 for (const [name, bytes] of Object.entries(deviations)) {
@@ -261,6 +274,51 @@ for (const [name, bytes] of Object.entries(deviations)) {
     assert(told.ended);
   });
 }
+
+Deno.test("items without a place come one after another, as they stream", () => {
+  const reasoning = {
+    type: "reasoning",
+    id: "rs_1",
+    summary: [],
+    content: [{ type: "reasoning_text", text: "Hm" }],
+  };
+  const message = {
+    type: "message",
+    id: "msg_1",
+    role: "assistant",
+    content: [{ type: "output_text", text: "Hello" }],
+  };
+  const words = ["Hel", "lo"].map((delta) => ({ type: "response.output_text.delta", delta }));
+  const added = (item: JsonObject) => ({ type: "response.output_item.added", item });
+  const done = (item: JsonObject) => ({ type: "response.output_item.done", item });
+  const thought = [
+    added({ ...reasoning, content: [] }),
+    { type: "response.reasoning_text.delta", delta: "Hm" },
+    done(reasoning),
+  ];
+  for (const output of [[reasoning, message, call], []]) {
+    for (const begun of [[added({ ...message, content: [] })], []]) {
+      const events = [created, ...thought, ...begun, ...words, done(message), done(call)];
+      const bytes = upstream(...events, completed(output));
+      const told = decodeStream(bytes);
+      assertEquals(
+        told.flatMap((event) => event.type === "text" ? [JSON.parse(event.json)] : []),
+        ["Hel", "lo"],
+      );
+      const { blocks } = answerOfEvents(told);
+      assertEquals(
+        blocks.map((
+          block,
+        ) => [Reflect.get(Object(block), "type"), Reflect.get(Object(block), "text")]),
+        [
+          ["reasoning", "Hm"],
+          ["text", "Hello"],
+          ["call", '{"a":1}'],
+        ],
+      );
+    }
+  }
+});
 
 Deno.test("several parts of a summary are one text, and the item's proof comes with it", () => {
   const item: JsonObject = {

@@ -110,3 +110,49 @@ Deno.test("the answer calls the function by its group and name, streamed as whol
     assertEquals(told(items), expected);
   }
 });
+
+Deno.test("functions whose joined names coincide stay apart, in calls of the history and of the answer", () => {
+  const alike = request({
+    tools: [group("a", fn("b__c")), group("a__b", fn("c")), fn("a__b__c"), group("a", fn("d"))],
+    input: [
+      { role: "user", content: "Hi" },
+      ...["a", "a__b", undefined].flatMap((namespace, i) => [
+        {
+          type: "function_call",
+          call_id: `c${i}`,
+          ...(namespace === undefined ? {} : { namespace }),
+          name: ["b__c", "c", "a__b__c"][i]!,
+          arguments: "{}",
+        },
+        { type: "function_call_output", call_id: `c${i}`, output: "ok" },
+      ]),
+    ],
+    tool_choice: { type: "function", namespace: "a__b", name: "c" },
+  });
+  for (const to of ["messages", "chat"] as const) {
+    const { body, memory } = accepted("responses", to, alike);
+    const given = names(body.tools).map(String);
+    assertEquals(new Set(given).size, 4);
+    assertEquals(given.slice(2), ["a__b__c", "a__d"]);
+    for (const name of given) assert(name.startsWith("a__"), name);
+    const choice = JSON.stringify(body.tool_choice);
+    assert(choice.includes(`"name":"${given[1]}"`), choice);
+    const history = JSON.stringify(body.messages);
+    const at = given.slice(0, 3).map((name) => history.indexOf(`"name":"${name}"`));
+    assert(at.every((place) => place > 0) && at[0]! < at[1]! && at[1]! < at[2]!, `${at}`);
+    const calls = given.map((name, i) => ({
+      id: `c${i}`,
+      type: "function",
+      function: { name, arguments: "{}" },
+    }));
+    const message = { role: "assistant", content: null, tool_calls: calls };
+    const { output } = convertedAnswer("chat", "responses", {
+      choices: [{ index: 0, message, finish_reason: "tool_calls" }],
+    }, memory);
+    assert(Array.isArray(output));
+    assertEquals(
+      output.filter(isJsonObject).map(({ namespace, name }) => [namespace, name]),
+      [["a", "b__c"], ["a__b", "c"], [undefined, "a__b__c"], ["a", "d"]],
+    );
+  }
+});

@@ -197,6 +197,51 @@ Deno.test("a route that cannot carry the request is passed over; what cannot be 
   assert(JSON.stringify(images).includes("pics.example"), "its provider fetches by itself");
 });
 
+Deno.test("without money: what no route would carry is told first, and nothing is fetched for it", async () => {
+  await using pictures = mockProvider(() => new Response("none", { status: 404 }));
+  await using provider = mockProvider(good);
+  const cut = `${png}A`;
+  const remote = "http://pics.example/a.png";
+  const videoAdapter = {
+    submit: { path: "/v1/videos/all", fields: { model: "model", prompt: "prompt" }, id: "id" },
+    poll: {
+      path: "/v1/videos/{id}",
+      state: "status",
+      states: { done: "completed" },
+    },
+    content: { url: "url" },
+  };
+  const edit = { path: "/v1/images/edits", model: "image-t" };
+  const video = { path: "/v1/videos", model: "video-t" };
+  const cases: [string, Record<string, unknown>[], Record<string, unknown>, number][] = [
+    ["broken base64", [{}, {}], { ...edit, image: cut }, 400],
+    ["behind one that may be good", [{}, {}], { ...edit, images: [remote, cut] }, 400],
+    ["one route takes it as text", [{}, { image_edits: "json" }], { ...edit, image: cut }, 402],
+    ["what may be behind a URL", [{}, {}], { ...edit, image: remote }, 402],
+    ["nothing wrong", [{}, {}], { ...edit, image: png }, 402],
+    [
+      "no place for it",
+      [{ videoAdapter }, { videoAdapter }],
+      { ...video, input_reference: png },
+      400,
+    ],
+    ["a place at one", [{ videoAdapter }, {}], { ...video, input_reference: png }, 402],
+  ];
+  for (const [what, facts, { path, ...body }, status] of cases) {
+    const routes = facts.map((own, i) => ({ provider: `p${i + 1}`, facts: own }));
+    await using world = await openMediaWorld({
+      providers: { p1: provider.port, p2: provider.port },
+      models: models({ routes }).filter(({ id }) => id === body["model"]),
+      names: { "pics.example": pictures.port },
+      vnd: 0,
+    });
+    const error = await errorOf(await world.post(String(path), { prompt: "x", ...body }));
+    assertEquals(error.status, status, `${what}: ${error.message}`);
+    if (status === 400) assert(error.param?.startsWith("i"), `${what}: ${error.param}`);
+  }
+  assertEquals([pictures.seen.length, provider.seen.length], [0, 0]);
+});
+
 Deno.test("a streamed image may be silent for as long as its provider may", async () => {
   const time = new ManualTime();
   const preview = pictureEvent.replaceAll("completed", "partial_image");

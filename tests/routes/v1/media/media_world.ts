@@ -65,6 +65,7 @@ export interface MediaWorld extends AsyncDisposable {
   readonly gateway: Gateway;
   readonly test: TestGateway;
   readonly accountId: AccountId;
+  readonly key: string;
   /** Moves the gateway's clock on. */
   readonly advance: (ms: number) => void;
   /** A request of the customer. */
@@ -174,6 +175,7 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
     gateway,
     test,
     accountId,
+    key,
     advance: (ms) => offsetMs += ms,
     send,
     post: (path, body, headers = {}) =>
