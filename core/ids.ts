@@ -114,6 +114,12 @@ export function beforeIdsOf(kind: keyof IdTypes, atMs: number): string {
   return prefixes[kind] + timeText(atMs);
 }
 
+/** When an id was made, by the clock of the process that made it, which is never behind an earlier id of its own. */
+export function idTimeMs<Kind extends keyof IdTypes>(kind: Kind, id: IdTypes[Kind]): number {
+  const start = prefixes[kind].length;
+  return parseInt(id.slice(start, start + timeLength), 36);
+}
+
 function timeText(atMs: number): string {
   return atMs.toString(36).padStart(timeLength, "0");
 }

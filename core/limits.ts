@@ -376,6 +376,11 @@ export const limits = {
   leaseIdleLongMs: 60_000,
   /** Accounts (or day sums) that verification keeps in memory in one pass over the store. */
   verifyRowsPerPass: 200_000,
+  /**
+   * Calls that began this long before the newest may move while verification reads: four minutes of body, 15 of call,
+   * and some for a store that was busy. Twice as many would only be read twice as often.
+   */
+  verifyRecentMs: 30 * 60_000,
   /** Readings of one account in use before verification calls it moving. */
   verifyAccountAttempts: 5,
   /** Pauses in which accounts in use may come to rest, before each further look at them. */

@@ -135,7 +135,7 @@ export async function* exportRecords(
   for (const kind of rowKinds) {
     const recordsOf = decisions[kind];
     if (typeof recordsOf === "string") continue;
-    for await (const entry of wholeKind<unknown>(kv, rowsOfKindPrefix(kind), slices)) {
+    for await (const entry of wholeKind<unknown>(kv, { prefix: rowsOfKindPrefix(kind) }, slices)) {
       for (const { key, value } of recordsOf(entry)) {
         yield `${JSON.stringify({ key, value }, plain)}\n`;
       }

@@ -21,7 +21,8 @@ import type { TimeSlices } from "../core/time_slices.ts";
 import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
 import type { Problem } from "./verify_account.ts";
 import { isRefund } from "./verify_refunds.ts";
-import { hash, Scan } from "./verify_scan.ts";
+import { hash, recentIdsStart } from "./verify_index.ts";
+import { Scan } from "./verify_scan.ts";
 import { checkUntilRest } from "./verify_suspects.ts";
 import { verifyVideos } from "./videos/verify.ts";
 import { wholeKind } from "./whole_kind.ts";
@@ -61,9 +62,9 @@ async function countPasses(
 ): Promise<number> {
   let rows = 0;
   for (const prefix of [walletsPrefix(), rollupsPrefix()]) {
-    for await (const _ of wholeKind(kv, prefix, slices)) rows++;
+    for await (const _ of wholeKind(kv, { prefix }, slices)) rows++;
   }
-  for await (const { value } of wholeKind(kv, ledgersPrefix(), slices)) {
+  for await (const { value } of wholeKind(kv, { prefix: ledgersPrefix() }, slices)) {
     if (isRefund(value)) rows++;
   }
   return Math.max(1, Math.ceil(rows / rowsPerPass));
@@ -87,6 +88,7 @@ export async function verifyStore(
 ): Promise<VerifyReport> {
   const rowsPerPass = options.rowsPerPass ?? limits.verifyRowsPerPass;
   const { slices, pause = sleep } = options;
+  const recentStart = await recentIdsStart(kv);
   const passes = await countPasses(kv, rowsPerPass, slices);
   const totals = { accounts: 0, receipts: 0, available: 0n, leased: 0n, ledger: 0n, charged: 0n };
   const problems: Problem[] = [];
@@ -97,7 +99,8 @@ export async function verifyStore(
     problems.push(...some.slice(0, limits.verifyProblems - problems.length));
   };
   for (let pass = 0; pass < passes; pass++) {
-    const scan = new Scan(kv, (accountId) => hash(accountId) % passes === pass, slices);
+    const isOurs = (accountId: AccountId) => hash(accountId) % passes === pass;
+    const scan = new Scan(kv, isOurs, { recentStart, slices });
     await scan.run();
     totals.accounts += scan.tallies.size;
     totals.receipts += scan.receipts;
@@ -111,10 +114,11 @@ export async function verifyStore(
     report(scan.problems.filter(({ accountId }) => accountId !== undefined || pass === 0));
     const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
     const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));
-    const tallies = new Map(suspects.map((accountId) => [accountId, scan.tally(accountId)]));
-    const second = await checkUntilRest(kv, tallies, {
+    const seen = new Map(suspects.map((accountId) => [accountId, scan.prints.of(accountId)]));
+    const second = await checkUntilRest(kv, seen, {
       pause,
       slices,
+      recentStart,
       known: scan.provedSums,
     });
     report(second.problems);

@@ -35,6 +35,7 @@ import {
 } from "./rollups.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
+import { hash, IndexPrints, isIndexed } from "./verify_index.ts";
 import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { type ProvedSums, sumId } from "./verify_sums.ts";
 import { walletRow } from "./wallets.ts";
@@ -48,24 +49,18 @@ export interface Tally {
   chargedMicroVnd: bigint;
   /** Ledger lines less the rows of their operations, as a sum of hashes that does not depend on the order: 0. */
   ledgerPrint: number;
-  /** Receipts by a sum of hashes that does not depend on the order: of the receipts themselves … */
-  receiptsPrint: number;
-  /** … and of the index rows and unindexed batches. */
-  indexPrint: number;
 }
 
-/** A quick hash of a text; 32 bits. FNV-1a. */
-export function hash(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  }
-  return hash >>> 0;
+export interface ScanOptions {
+  /** Calls behind this id may move while they are read. */
+  readonly recentStart: string;
+  readonly slices: TimeSlices | undefined;
 }
 
 /** One reading of the whole store, for the accounts that are ours to check in it. */
 export class Scan {
   readonly tallies = new Map<AccountId, Tally>();
+  readonly prints: IndexPrints;
   readonly suspects = new Set<AccountId>();
   readonly problems: Problem[] = [];
   receipts = 0;
@@ -91,11 +86,12 @@ export class Scan {
   constructor(
     kv: Deno.Kv,
     isOurs: (accountId: AccountId) => boolean,
-    slices: TimeSlices | undefined,
+    { recentStart, slices }: ScanOptions,
   ) {
     this.#kv = kv;
     this.#isOurs = isOurs;
     this.#slices = slices;
+    this.prints = new IndexPrints(recentStart);
   }
 
   tally(accountId: AccountId): Tally {
@@ -107,8 +103,6 @@ export class Scan {
         ledgerMicroVnd: 0n,
         chargedMicroVnd: 0n,
         ledgerPrint: 0,
-        receiptsPrint: 0,
-        indexPrint: 0,
       };
       this.tallies.set(accountId, tally);
     }
@@ -121,7 +115,7 @@ export class Scan {
     accountOf: (key: Deno.KvKey) => AccountId | undefined,
     read: (entry: Deno.KvEntry<unknown>) => void,
   ): Promise<void> {
-    for await (const entry of wholeKind<unknown>(this.#kv, prefix, this.#slices)) {
+    for await (const entry of wholeKind<unknown>(this.#kv, { prefix }, this.#slices)) {
       const accountId = accountOf(entry.key);
       if (accountId !== undefined && !this.#isOurs(accountId)) continue;
       try {
@@ -152,10 +146,11 @@ export class Scan {
     });
     await this.#addLedger();
     await this.#each(allReceiptPagesPrefix(), accountOfKey, (entry) => {
-      const tally = this.tally(accountOfKey(entry.key));
+      const accountId = accountOfKey(entry.key);
+      this.tally(accountId);
       for (const requestId of pageIds(entry)) {
         if (this.#tail.has(requestId)) this.#indexedTail.add(requestId);
-        tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+        this.prints.add("index", accountId, requestId);
       }
     });
     await this.#each(receiptsPrefix(), none, (entry) => {
@@ -216,7 +211,7 @@ export class Scan {
     this.receipts++;
     const tally = this.tally(receipt.accountId);
     tally.chargedMicroVnd += receipt.costMicroVnd;
-    tally.receiptsPrint = (tally.receiptsPrint + hash(requestId)) >>> 0;
+    this.prints.add("receipts", receipt.accountId, requestId);
     this.#addRefundOf(receipt);
     if (this.#tail.has(requestId) && !this.#indexedTail.has(requestId)) return;
     const cell = rollupCell(receipt);
@@ -254,8 +249,8 @@ export class Scan {
   #conclude(): void {
     for (const [requestId, accountId] of this.#tail) {
       if (this.#indexedTail.has(requestId)) continue;
-      const tally = this.tally(accountId);
-      tally.indexPrint = (tally.indexPrint + hash(requestId)) >>> 0;
+      this.tally(accountId);
+      this.prints.add("index", accountId, requestId);
     }
     // Sums that no row claimed.
     for (const { cell } of this.#sums.values()) this.suspects.add(cell.accountId);
@@ -265,7 +260,7 @@ export class Scan {
       const worth = tally.availableMicroVnd + tally.leasedMicroVnd;
       if (
         worth !== tally.ledgerMicroVnd - tally.chargedMicroVnd || tally.ledgerPrint !== 0 ||
-        tally.receiptsPrint !== tally.indexPrint
+        !isIndexed(this.prints.of(accountId))
       ) {
         this.suspects.add(accountId);
       }

@@ -3,10 +3,13 @@ import { InvariantError } from "../core/assert.ts";
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { type AccountCheckOptions, type Problem, verifyAccount } from "./verify_account.ts";
-import { Scan, type Tally } from "./verify_scan.ts";
+import { type AccountPrints, isIndexed, rereadRecent } from "./verify_index.ts";
+import { Scan, type ScanOptions } from "./verify_scan.ts";
 
-/** Accounts by what the last scan saw of them. */
-export type Suspects = ReadonlyMap<AccountId, Tally>;
+/** Accounts by what was seen of their receipts and index. */
+export type Suspects = ReadonlyMap<AccountId, AccountPrints>;
+
+export type SecondLookOptions = AccountCheckOptions & ScanOptions;
 
 interface SecondLook {
   readonly problems: Problem[];
@@ -16,16 +19,16 @@ interface SecondLook {
 
 /**
  * Checks accounts one by one, where a reading counts only if nothing moved. Receipts that no index row and no batch
- * names are seen by a scan alone: those accounts share one more.
+ * names are seen by reading all accounts' receipts alone: accounts that may have some share one more such reading.
  */
 async function checkSuspects(
   kv: Deno.Kv,
   suspects: Suspects,
-  check: AccountCheckOptions,
+  check: SecondLookOptions,
 ): Promise<SecondLook> {
   const problems: Problem[] = [];
-  const moving = new Map<AccountId, Tally>();
-  const doubtful = new Map<AccountId, Tally>();
+  const moving = new Map<AccountId, AccountPrints>();
+  const doubtful = new Map<AccountId, AccountPrints>();
   for (const [accountId, seen] of suspects) {
     const found = await exactProblems(kv, accountId, check);
     await check.slices?.rest();
@@ -34,18 +37,29 @@ async function checkSuspects(
       continue;
     }
     problems.push(...found);
-    if (seen.receiptsPrint !== seen.indexPrint) doubtful.set(accountId, seen);
+    if (!isIndexed(seen)) doubtful.set(accountId, seen);
   }
   if (doubtful.size === 0) return { problems, moving };
-  const scan = new Scan(kv, (accountId) => doubtful.has(accountId), check.slices);
-  await scan.run();
+  const prints = await readPrintsAgain(kv, doubtful, check);
   for (const [accountId, seen] of doubtful) {
-    const now = scan.tally(accountId);
-    if (now.receiptsPrint === now.indexPrint) continue;
-    if (now.receiptsPrint !== seen.receiptsPrint) moving.set(accountId, now);
+    const now = prints.of(accountId);
+    if (isIndexed(now)) continue;
+    const isMoving = now.recent.receipts !== seen.recent.receipts ||
+      now.old.receipts !== seen.old.receipts;
+    if (isMoving) moving.set(accountId, now);
     else problems.push({ accountId, kind: "index", detail: "receipts and index differ" });
   }
   return { problems, moving };
+}
+
+/** Of calls at rest too where these do not agree, which takes a scan of everything. */
+async function readPrintsAgain(kv: Deno.Kv, doubtful: Suspects, check: SecondLookOptions) {
+  if ([...doubtful.values()].every(({ old }) => old.receipts === old.index)) {
+    return await rereadRecent(kv, new Set(doubtful.keys()), check);
+  }
+  const scan = new Scan(kv, (accountId) => doubtful.has(accountId), check);
+  await scan.run();
+  return scan.prints;
 }
 
 async function exactProblems(
@@ -65,7 +79,7 @@ async function exactProblems(
 export async function checkUntilRest(
   kv: Deno.Kv,
   suspects: Suspects,
-  { pause, ...check }: AccountCheckOptions & {
+  { pause, ...check }: SecondLookOptions & {
     readonly pause: (durationMs: number) => Promise<void>;
   },
 ): Promise<SecondLook> {

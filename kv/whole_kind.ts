@@ -3,15 +3,15 @@ import { limits } from "../core/limits.ts";
 import type { TimeSlices } from "../core/time_slices.ts";
 
 /**
- * The rows under a prefix in key order, a bounded number in memory at a time. With `slices` the reader, who works on
+ * The rows of a selector in key order, a bounded number in memory at a time. With `slices` the reader, who works on
  * each row as it comes, takes turns with whatever else the thread does.
  */
 export async function* wholeKind<Value>(
   kv: Deno.Kv,
-  prefix: Deno.KvKey,
+  selector: Deno.KvListSelector,
   slices: TimeSlices | undefined,
 ): AsyncGenerator<Deno.KvEntry<Value>> {
-  for await (const entry of kv.list<Value>({ prefix }, { batchSize: limits.listBatchRows })) {
+  for await (const entry of kv.list<Value>(selector, { batchSize: limits.listBatchRows })) {
     yield entry;
     const rest = slices?.rest();
     if (rest !== undefined) await rest;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { newId } from "../../core/ids.ts";
+import { beforeIdsOf, newId, type RequestId } from "../../core/ids.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import {
@@ -11,6 +11,12 @@ import {
 } from "../../kv/verify_sums.ts";
 import { ManualTime } from "../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
+
+/** An id of that time, whatever time ids were made for before. */
+function idOf(atMs: number): RequestId {
+  const random = newId("request", atMs).slice(-16);
+  return `${beforeIdsOf("request", atMs)}${random}` as RequestId;
+}
 
 const dayMs = 86_400_000;
 const startMs = Date.UTC(2026, 10, 20);
@@ -26,7 +32,7 @@ async function weekOfCalls() {
     const [startedAtMs, costs] of [[startMs, [40n, 30n]], [startMs + 7 * dayMs, [20n]]] as const
   ) {
     for (const cost of costs) {
-      const requestId = newId("request", startedAtMs);
+      const requestId = idOf(startedAtMs);
       const reservation = await mustReserve(teller, account, 50n);
       await teller.settle(reservation, draftOf(cost, { requestId, startedAtMs }));
     }

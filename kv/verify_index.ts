@@ -1,0 +1,138 @@
+/**
+ * Receipts against the index of their accounts, by sums of hashes that do not depend on the order. Calls that began
+ * lately, and so may move while the store is read, are kept apart from those at rest: only they are worth a second look,
+ * and there are few of them.
+ */
+import { InvariantError } from "../core/assert.ts";
+import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import type { TimeSlices } from "../core/time_slices.ts";
+import { listBatches } from "./batches.ts";
+import {
+  newestOnSheet,
+  receiptPageKey,
+  receiptPagesPrefix,
+  receiptSheetKey,
+  receiptsPrefix,
+} from "./keys.ts";
+import { pageIds } from "./receipt_index.ts";
+import { decodeSheet } from "./receipt_sheets.ts";
+import { wholeKind } from "./whole_kind.ts";
+
+/** A quick hash of a text; 32 bits. FNV-1a. */
+export function hash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+interface Prints {
+  /** Of the receipts … */
+  receipts: number;
+  /** … and of the index rows and unindexed batches. */
+  index: number;
+}
+
+/** What one account has of each. */
+export interface AccountPrints {
+  readonly old: Prints;
+  readonly recent: Prints;
+}
+
+/** Each receipt of the account is in the index, and each entry of the index has its receipt. */
+export function isIndexed({ old, recent }: AccountPrints): boolean {
+  return old.receipts === old.index && recent.receipts === recent.index;
+}
+
+/** The ids of calls that may move yet begin behind this text. Known from the store, so that no clock has a say. */
+export async function recentIdsStart(kv: Deno.Kv): Promise<string> {
+  const last = kv.list({ prefix: receiptsPrefix() }, { reverse: true, limit: 1 });
+  for await (const { key } of last) {
+    const newestMs = idTimeMs("request", newestOnSheet(key));
+    return beforeIdsOf("request", Math.max(0, newestMs - limits.verifyRecentMs));
+  }
+  return "";
+}
+
+/** Adds up what is seen of receipts and index, by account. */
+export class IndexPrints {
+  readonly #recentStart: string;
+  readonly #accounts = new Map<AccountId, AccountPrints>();
+
+  constructor(recentStart: string) {
+    this.#recentStart = recentStart;
+  }
+
+  get recentStart(): string {
+    return this.#recentStart;
+  }
+
+  of(accountId: AccountId): AccountPrints {
+    let prints = this.#accounts.get(accountId);
+    if (prints === undefined) {
+      prints = { old: { receipts: 0, index: 0 }, recent: { receipts: 0, index: 0 } };
+      this.#accounts.set(accountId, prints);
+    }
+    return prints;
+  }
+
+  add(side: keyof Prints, accountId: AccountId, requestId: RequestId): void {
+    const { old, recent } = this.of(accountId);
+    const prints = requestId > this.#recentStart ? recent : old;
+    prints[side] = (prints[side] + hash(requestId)) >>> 0;
+  }
+}
+
+/** Nothing, where a row cannot be read: the scan has said so already. */
+function readable<Item>(read: () => Item[]): Item[] {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvariantError) return [];
+    throw error;
+  }
+}
+
+/** Reads receipts and index of some accounts again, for the recent calls. */
+export async function rereadRecent(
+  kv: Deno.Kv,
+  accounts: ReadonlySet<AccountId>,
+  { recentStart, slices }: {
+    readonly recentStart: string;
+    readonly slices: TimeSlices | undefined;
+  },
+): Promise<IndexPrints> {
+  const prints = new IndexPrints(recentStart);
+  const isRecent = (requestId: RequestId) => requestId > recentStart;
+  // The batches first: what leaves them is in the index when that is read.
+  const tail = new Map<RequestId, AccountId>();
+  for await (const { parts } of listBatches(kv)) {
+    for (const { accountId, requestIds } of parts) {
+      if (accounts.has(accountId)) { for (const id of requestIds) tail.set(id, accountId); }
+    }
+  }
+  for (const accountId of accounts) {
+    const start = receiptPageKey(accountId, recentStart);
+    const pages = { prefix: receiptPagesPrefix(accountId), start };
+    for await (const page of wholeKind<unknown>(kv, pages, slices)) {
+      for (const requestId of readable(() => pageIds(page)).filter(isRecent)) {
+        tail.delete(requestId);
+        prints.add("index", accountId, requestId);
+      }
+    }
+  }
+  for (const [requestId, accountId] of tail) {
+    if (isRecent(requestId)) prints.add("index", accountId, requestId);
+  }
+  const sheets = { prefix: receiptsPrefix(), start: receiptSheetKey(recentStart) };
+  for await (const sheet of wholeKind<unknown>(kv, sheets, slices)) {
+    for (const { accountId, requestId } of readable(() => decodeSheet(sheet))) {
+      if (accounts.has(accountId) && isRecent(requestId)) {
+        prints.add("receipts", accountId, requestId);
+      }
+    }
+  }
+  return prints;
+}
