@@ -49,7 +49,7 @@ const chatMessages: JsonObject[] = [
     tool_call_id: "call_1",
     content: [{ type: "text", text: "1", prompt_cache_breakpoint: breakpoint }],
   },
-  { role: "tool", tool_call_id: "call_2", content: "2", cache_control: mark },
+  { role: "tool", tool_call_id: "call_2", name: "f", content: "2", cache_control: mark },
   { role: "user", content: "e", cache_control: mark },
 ];
 
