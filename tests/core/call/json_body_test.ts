@@ -4,7 +4,7 @@ import { withFields } from "../../../core/call/changed_body.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -152,6 +152,14 @@ Deno.test("parseJsonBody() takes what is large and honest", () => {
   }
 });
 
+/** What the engine makes of the numbers that are kept as they were written. */
+function rounded(value: Json | undefined): unknown {
+  if (JSON.isRawJSON(value)) return Number(value.rawJSON);
+  if (Array.isArray(value)) return value.map(rounded);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, rounded(member)]));
+}
+
 Deno.test("parseJsonBody() refuses what the engine refuses, and nothing else, wherever a body is broken", () => {
   const piece = fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", "é", "1", "true", " ", "");
   const cut = fc.record({ at: fc.nat(), drop: fc.nat({ max: 3 }), put: piece });
@@ -169,7 +177,7 @@ Deno.test("parseJsonBody() refuses what the engine refuses, and nothing else, wh
     }
     const isObject = typeof expected === "object" && expected !== null && !Array.isArray(expected);
     try {
-      assertEquals(parseJsonBody(encode(text)).value, expected, text);
+      assertEquals(rounded(parseJsonBody(encode(text)).value), expected, text);
       assert(isObject, text);
     } catch (error) {
       assert(error instanceof GatewayError, `${text}: ${error}`);
