@@ -43,7 +43,11 @@ for (const killed of [false, true]) {
             ),
           );
         const streams = Array.from({ length: 8 }, async (_, i) => {
-          const response = await beginStream(gateway, key, `[[sandbox:pace 60]] rivers, ${i} of 8`);
+          const response = await beginStream(
+            gateway,
+            key,
+            `[[sandbox:pace 700]] rivers, ${i} of 8`,
+          );
           return {
             requestId: response.headers.get("x-request-id") ?? "",
             text: await response.text().catch(() => "killed"),
@@ -54,8 +58,8 @@ for (const killed of [false, true]) {
         assertEquals(await tell(2, 6), [503, 503, 503, 503]);
         const told = await credit().catch((error) => String(error));
         assert(String(told).includes("the store does not answer"), JSON.stringify(told));
-        // Long enough for the streams to come to their ends and for every job that writes.
-        await pause(2_000);
+        // Long enough for the streams, of four steps each, to come to their ends and for every job that writes.
+        await pause(4_000);
         assertEquals(await Promise.race([...streams, pause(0)]), undefined, "a call has ended");
         assertEquals((await beginStream(gateway, key, "hello")).status, 503);
         if (killed) {
