@@ -95,16 +95,17 @@ function readable<Item>(read: () => Item[]): Item[] {
   }
 }
 
-/** Reads receipts and index of some accounts again, for the recent calls. */
+/** Reads receipts and index of some accounts again, for the recent calls; of the others stands what was seen of them. */
 export async function rereadRecent(
   kv: Deno.Kv,
-  accounts: ReadonlySet<AccountId>,
+  accounts: ReadonlyMap<AccountId, AccountPrints>,
   { recentStart, slices }: {
     readonly recentStart: string;
     readonly slices: TimeSlices | undefined;
   },
 ): Promise<IndexPrints> {
   const prints = new IndexPrints(recentStart);
+  for (const [accountId, { old }] of accounts) Object.assign(prints.of(accountId).old, old);
   const isRecent = (requestId: RequestId) => requestId > recentStart;
   // The batches first: what leaves them is in the index when that is read.
   const tail = new Map<RequestId, AccountId>();
@@ -113,7 +114,7 @@ export async function rereadRecent(
       if (accounts.has(accountId)) { for (const id of requestIds) tail.set(id, accountId); }
     }
   }
-  for (const accountId of accounts) {
+  for (const accountId of accounts.keys()) {
     const start = receiptPageKey(accountId, recentStart);
     const pages = { prefix: receiptPagesPrefix(accountId), start };
     for await (const page of wholeKind<unknown>(kv, pages, slices)) {

@@ -55,7 +55,7 @@ async function checkSuspects(
 /** Of calls at rest too where these do not agree, which takes a scan of everything. */
 async function readPrintsAgain(kv: Deno.Kv, doubtful: Suspects, check: SecondLookOptions) {
   if ([...doubtful.values()].every(({ old }) => old.receipts === old.index)) {
-    return await rereadRecent(kv, new Set(doubtful.keys()), check);
+    return await rereadRecent(kv, doubtful, check);
   }
   const scan = new Scan(kv, (accountId) => doubtful.has(accountId), check);
   await scan.run();

@@ -98,3 +98,12 @@ Deno.test("damage to the calls of an earlier day is found", async () => {
     "rollup",
   ]);
 });
+
+Deno.test("a call of today that the index has lost is found beside the calls of earlier days", async () => {
+  using week = await weekOfCalls();
+  const pages = week.kv.list({ prefix: ["receipts_of"] }, { reverse: true, limit: 1 });
+  for await (const { key } of pages) await week.kv.delete(key);
+  const report = await verifyStore(week.kv, { pause: () => Promise.resolve() });
+  assertEquals(report.moving, []);
+  assertEquals(report.problems.some(({ kind }) => kind === "index"), true);
+});
