@@ -11,7 +11,7 @@ import { growthRows } from "./growth.ts";
 import { efforts } from "./measure.ts";
 import { print } from "./print.ts";
 import { stolenTicks } from "./process_stats.ts";
-import { isMissed, printReport, type Row, scaledVerdictOf, verdictOf } from "./report.ts";
+import { printReport, type Row, scaledVerdictOf, verdictOf } from "./report.ts";
 import { roundTripRows } from "./round_trips.ts";
 import { openSetting } from "./setting.ts";
 import { streamRows } from "./stream_rows.ts";
@@ -98,4 +98,4 @@ if (choice.jsonFile !== undefined) {
   });
   await Deno.writeTextFile(choice.jsonFile, JSON.stringify(results, null, 2) + "\n");
 }
-Deno.exit(failures.length > 0 || rows.some(isMissed) ? 1 : 0);
+Deno.exit(failures.length > 0 || rows.some((row) => verdictOf(row) === "missed") ? 1 : 0);

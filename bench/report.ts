@@ -54,11 +54,6 @@ function scaledBarOf({ bar, floor }: Row): Bar | undefined {
   return { ...bar, firstStep, goal: bar.goal * scale };
 }
 
-/** Missed, and not by the machine's fault alone. */
-export function isMissed(row: Row): boolean {
-  return (scaledVerdictOf(row) ?? verdictOf(row)) === "missed";
-}
-
 function showScaled(row: Row): string {
   const scaled = scaledBarOf(row);
   if (row.floor === undefined || scaled === undefined) return "–";

@@ -1,5 +1,6 @@
 /** The store takes no writes exactly when calls end and money arrives. */
 import { assert, assertEquals } from "@std/assert";
+import { sleep } from "../../core/sleep.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
 import {
   askAdmin,
@@ -14,8 +15,6 @@ import {
   withStoreFolder,
 } from "../support/money_process.ts";
 import { canLimitFileSize, limitFileSize } from "../support/started_gateway.ts";
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 for (const killed of [false, true]) {
   Deno.test({
@@ -59,8 +58,8 @@ for (const killed of [false, true]) {
         const told = await credit().catch((error) => String(error));
         assert(String(told).includes("the store does not answer"), JSON.stringify(told));
         // Long enough for the streams, of four steps each, to come to their ends and for every job that writes.
-        await pause(4_000);
-        assertEquals(await Promise.race([...streams, pause(0)]), undefined, "a call has ended");
+        await sleep(4_000);
+        assertEquals(await Promise.race([...streams, sleep(0)]), undefined, "a call has ended");
         assertEquals((await beginStream(gateway, key, "hello")).status, 503);
         if (killed) {
           await gateway.end("SIGKILL");
