@@ -3,15 +3,39 @@ import { CallControl } from "../../core/call/call_control.ts";
 import type { Deadline, Deadlines } from "../../core/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 
-/** A call that runs: its control, its time-out and its place in the list. */
-class RunningCall extends CallControl {
+/**
+ * A call that runs: its control, its time-out, the watch over its client and its place in the list. What lives as long
+ * as an answer holds on to this, and not to the request, whose body may be a thousand times as large.
+ */
+export class RunningCall extends CallControl {
   readonly deadline: Deadline;
+  /** Where it stands in the list; {@linkcode ended} afterwards. */
   at: number;
+  readonly #calls: CallsInFlight;
+  #watched: AbortSignal | undefined;
+  readonly #onGone = (): void => this.stop("client_gone");
 
-  constructor(deadlines: Deadlines, at: number) {
+  /** Internal: use {@linkcode CallsInFlight.begin}. */
+  constructor(calls: CallsInFlight, deadlines: Deadlines, at: number) {
     super();
+    this.#calls = calls;
     this.deadline = deadlines.create(() => this.stop("call_timeout"));
     this.at = at;
+  }
+
+  /** Stops the call when the client leaves; to be called once. */
+  watchClient(signal: AbortSignal): void {
+    if (this.at === ended) return;
+    this.#watched = signal;
+    signal.addEventListener("abort", this.#onGone);
+    if (signal.aborted) this.#onGone();
+  }
+
+  /** The call is over. Safe to call twice. */
+  end(): void {
+    this.#watched?.removeEventListener("abort", this.#onGone);
+    this.#watched = undefined;
+    this.#calls.end(this);
   }
 }
 
@@ -33,23 +57,23 @@ export class CallsInFlight {
   }
 
   /** Begins a call: it is stopped after 15 minutes at the latest (spec section 8). */
-  begin(): CallControl {
-    const call = new RunningCall(this.#deadlines, this.#running.length);
+  begin(): RunningCall {
+    const call = new RunningCall(this, this.#deadlines, this.#running.length);
     call.deadline.arm(limits.callMs);
     this.#running.push(call);
     return call;
   }
 
-  /** Ends a call. Safe to call twice. */
-  end(control: CallControl): void {
-    if (!(control instanceof RunningCall) || this.#running[control.at] !== control) return;
-    control.deadline.disarm();
+  /** Internal: use {@linkcode RunningCall.end}. */
+  end(call: RunningCall): void {
+    if (this.#running[call.at] !== call) return;
+    call.deadline.disarm();
     const last = this.#running.pop();
-    if (last !== undefined && last !== control) {
-      this.#running[control.at] = last;
-      last.at = control.at;
+    if (last !== undefined && last !== call) {
+      this.#running[call.at] = last;
+      last.at = call.at;
     }
-    control.at = ended;
+    call.at = ended;
     if (this.#running.length === 0) this.#onIdle?.();
   }
 

@@ -6,7 +6,6 @@ import {
   type StartedStream,
   type WholeAnswer,
 } from "../../core/call/attempt.ts";
-import type { CallControl } from "../../core/call/call_control.ts";
 import { chatBounds } from "../../core/call/chat_bounds.ts";
 import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import {
@@ -70,7 +69,6 @@ export async function serveChat(
     wrongInItself: () => wrongInItself(gateway, call),
   });
   const control = gateway.calls.begin();
-  let stopWatching: (() => void) | undefined;
   const settlement = new ChatSettlement(gateway, {
     requestId: incoming.requestId,
     principal,
@@ -83,17 +81,14 @@ export async function serveChat(
     startedAtMs,
     startedMonotonicMs,
     origin,
-    onEnd: () => {
-      gateway.calls.end(control);
-      stopWatching?.();
-    },
+    running: control,
   });
   try {
     // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
     // Asking for the signal makes the server watch the connection, which costs as much as parsing the body: it is done
     // while the provider works.
     const onSent = () => {
-      if (request.stream) stopWatching = watchClient(incoming.request.signal, control);
+      if (request.stream) control.watchClient(incoming.request.signal);
     };
     const { held } = incoming;
     return await answer({ gateway, call, settlement, control, held, dropped: new Set() }, onSent);
@@ -111,14 +106,6 @@ function wrongInItself(
   const operation = stream ? "chat_stream" : "chat";
   const candidates = router.candidates(call.model, { style, operation });
   return chatRefusalUnasked(call, candidates, ({ provider }) => catalog.providers[provider]);
-}
-
-/** Stops the call when the client leaves. Returns how to stop watching. */
-function watchClient(signal: AbortSignal, control: CallControl): () => void {
-  const onGone = () => control.stop("client_gone");
-  signal.addEventListener("abort", onGone);
-  if (signal.aborted) onGone();
-  return () => signal.removeEventListener("abort", onGone);
 }
 
 /** `onSent` is called when the first route has its request, or cannot have it. */

@@ -28,8 +28,8 @@ export interface ChatSettlementInput {
   readonly startedMonotonicMs: number;
   /** Where in a trace the call began. */
   readonly origin: unknown;
-  /** Called once when the call is over, whatever happened. */
-  readonly onEnd: () => void;
+  /** Told when the call is over, whatever happened. An object: a closure made beside the request would keep its body. */
+  readonly running: { end(): void };
 }
 
 export interface CallEnd {
@@ -179,7 +179,7 @@ export class ChatSettlement {
       });
       throw error;
     } finally {
-      this.#input.onEnd();
+      this.#input.running.end();
     }
   }
 
@@ -202,6 +202,6 @@ export class ChatSettlement {
     if (this.#ended) return;
     this.#ended = true;
     this.#gateway.teller.release(this.#input.reservation);
-    this.#input.onEnd();
+    this.#input.running.end();
   }
 }

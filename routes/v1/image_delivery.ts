@@ -10,6 +10,7 @@ import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import { keepAliveComment } from "../../core/sse/writer.ts";
 import type { MediaCall } from "./media_call.ts";
+import type { MediaSettlement } from "./media_settlement.ts";
 import { answerOf, costHeaders, streamOf } from "./response_headers.ts";
 
 export interface ImageDelivery {
@@ -25,15 +26,24 @@ export type FoundImages = Extract<
 type WholeResult = Extract<ImageResult, { readonly kind: "answer" }>;
 type StreamResult = Extract<ImageResult, { readonly kind: "stream" }>;
 
+/** What a stream keeps of its call: not the request, whose pictures may be large. */
+interface ImageEnd extends Pick<FoundImages, "route" | "attempts"> {
+  readonly settlement: MediaSettlement;
+  readonly asked: number;
+}
+
+function endOf({ call, asked }: ImageDelivery, { route, attempts }: FoundImages): ImageEnd {
+  return { settlement: call.settlement, asked, route, attempts };
+}
+
 async function settleImages(
-  { call, asked }: ImageDelivery,
-  { route, attempts }: FoundImages,
+  { settlement, asked, route, attempts }: ImageEnd,
   outcome: Outcome,
   counts: { readonly finished: number; readonly begun: number },
 ) {
-  const { price } = call.input;
+  const { price } = settlement.input;
   const charge = chargeForImages({ outcome, price, asked, ...counts });
-  return await call.settlement.settle({ outcome, status: 200, ...charge, route, attempts });
+  return await settlement.settle({ outcome, status: 200, ...charge, route, attempts });
 }
 
 async function deliverAnswer(
@@ -42,7 +52,8 @@ async function deliverAnswer(
   { bytes, images }: WholeResult,
 ): Promise<Response> {
   const outcome = images === 0 ? "empty" : "completed";
-  const receipt = await settleImages(delivery, found, outcome, { finished: images, begun: images });
+  const counts = { finished: images, begun: images };
+  const receipt = await settleImages(endOf(delivery, found), outcome, counts);
   const headers = [...delivery.call.headers, ...costHeaders(receipt)];
   return answerOf(bytes, "application/json", headers);
 }
@@ -53,6 +64,7 @@ function meteredInput(
   { started, images }: StreamResult,
 ): MeteredStreamInput {
   const { gateway, control, settlement } = delivery.call;
+  const end = endOf(delivery, found);
   return {
     started,
     keepAlive: keepAliveComment,
@@ -60,7 +72,7 @@ function meteredInput(
     control,
     idleMs: idleMs(gateway.config.catalog, found.route),
     settle: async (outcome) => {
-      await settleImages(delivery, found, outcome, images.counts());
+      await settleImages(end, outcome, images.counts());
     },
     onBug: settlement.onBug,
   };

@@ -80,7 +80,7 @@ export async function beginMediaCall<Value>(
     price,
     reservation,
     start: input.start,
-    onEnd: () => gateway.calls.end(control),
+    running: control,
   });
   const headers = callHeaders({
     requestId: incoming.requestId,

@@ -36,8 +36,8 @@ export interface MediaSettlementInput {
   readonly price: AppliedPrice;
   readonly reservation: Reservation;
   readonly start: CallStart;
-  /** Called once when the call is over, whatever happened. */
-  readonly onEnd: () => void;
+  /** Told when the call is over, whatever happened. An object: a closure made beside the request would keep its body. */
+  readonly running: { end(): void };
 }
 
 export interface MediaEnd {
@@ -132,7 +132,7 @@ export class MediaSettlement {
       });
       throw error;
     } finally {
-      this.input.onEnd();
+      this.input.running.end();
     }
   }
 
@@ -155,6 +155,6 @@ export class MediaSettlement {
     if (this.#ended) return;
     this.#ended = true;
     this.#gateway.teller.release(this.input.reservation);
-    this.input.onEnd();
+    this.input.running.end();
   }
 }

@@ -24,14 +24,16 @@ type Audio = Extract<SpeechResult, { readonly kind: "audio" }>;
 /** Half a file is no speech; a client that leaves pays, since the provider made it all. */
 const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "client_gone"]);
 
-async function settleSpeech(
-  { settlement, input }: MediaCall,
+/** How to settle; keeps nothing of the request, since it lives as long as the answer. */
+function settlerOf(
+  { settlement }: MediaCall,
   { route, attempts }: FoundSpeech,
-  outcome: Outcome,
-): Promise<void> {
-  const units = chargedOutcomes.has(outcome) ? 1 : 0;
-  const priceMicroVnd = costOfUnits(input.price, units);
-  await settlement.settle({ outcome, status: 200, units, priceMicroVnd, route, attempts });
+): (outcome: Outcome) => Promise<void> {
+  return async (outcome) => {
+    const units = chargedOutcomes.has(outcome) ? 1 : 0;
+    const priceMicroVnd = costOfUnits(settlement.input.price, units);
+    await settlement.settle({ outcome, status: 200, units, priceMicroVnd, route, attempts });
+  };
 }
 
 function meteredInput(call: MediaCall, found: FoundSpeech, { started }: Events) {
@@ -42,7 +44,7 @@ function meteredInput(call: MediaCall, found: FoundSpeech, { started }: Events) 
     deadlines: gateway.deadlines,
     control,
     idleMs: idleMs(gateway.config.catalog, found.route),
-    settle: (outcome) => settleSpeech(call, found, outcome),
+    settle: settlerOf(call, found),
     onBug: settlement.onBug,
   } satisfies MeteredStreamInput;
 }
@@ -51,7 +53,7 @@ function deliverAudio(call: MediaCall, found: FoundSpeech, audio: Audio): Respon
   const body = relayedBody({
     ...audio,
     control: call.control,
-    onEnd: (outcome) => settleSpeech(call, found, outcome),
+    onEnd: settlerOf(call, found),
   });
   const cost = formatVnd(costOfUnits(call.input.price, 1));
   return new Response(body, {

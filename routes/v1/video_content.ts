@@ -201,7 +201,7 @@ export async function serveVideoContent(
     exchange: file.exchange,
     body: file.response.body,
     control,
-    onEnd: () => Promise.resolve(gateway.calls.end(control)),
+    onEnd: () => Promise.resolve(control.end()),
   });
   return new Response(body, { status: file.response.status, headers });
 }

@@ -20,6 +20,8 @@ export interface StartOptions {
   /** Where to keep the store; a new temporary folder by default, removed at the end. */
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** A free port for `LiveHeap`, which looks at what the process keeps. */
+  readonly inspectorPort?: number;
   /** Lets {@linkcode limitFileSize} act on it: a write beyond the limit is an error, not the end of the process. */
   readonly outlivesFileLimit?: boolean;
 }
@@ -27,10 +29,12 @@ export interface StartOptions {
 const root = new URL("../../", import.meta.url);
 
 /** The permissions and flags of the README's command. */
-function startFlags(): string[] {
+function startFlags(inspectorPort?: number): string[] {
   const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
   const command: string = tasks.start;
-  return command.split(" ").slice(1);
+  const [, run, ...rest] = command.split(" ");
+  const inspect = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`];
+  return [run!, ...inspect, ...rest];
 }
 
 function environment(folder: string, options: StartOptions): Record<string, string> {
@@ -46,9 +50,10 @@ function environment(folder: string, options: StartOptions): Record<string, stri
 export async function startGateway(options: StartOptions = {}): Promise<StartedGateway> {
   const folder = options.folder ?? await Deno.makeTempDir({ prefix: "gateway-test-" });
   const env = environment(folder, options);
+  const command = [Deno.execPath(), ...startFlags(options.inspectorPort)];
   const [program, ...args] = options.outlivesFileLimit === true
-    ? ["sh", "-c", `trap '' XFSZ; exec "$0" "$@"`, Deno.execPath(), ...startFlags()]
-    : [Deno.execPath(), ...startFlags()];
+    ? ["sh", "-c", `trap '' XFSZ; exec "$0" "$@"`, ...command]
+    : command;
   const child = new Deno.Command(program!, {
     args,
     cwd: root,

@@ -43,7 +43,7 @@ Deno.test("the first output of a call is that of the try that was first, though 
     startedAtMs,
     startedMonotonicMs,
     origin: undefined,
-    onEnd: () => {},
+    running: { end() {} },
   });
   settlement.tried(route, { kind: "beaten", ms: 50 }, startedMonotonicMs + 50);
   settlement.tried(route, { kind: "ok", ms: 120 }, startedMonotonicMs + 120);

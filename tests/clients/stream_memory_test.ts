@@ -1,0 +1,170 @@
+/**
+ * What an open stream keeps alive in the real process. A coding agent sends its whole history with each call, and the
+ * answer takes minutes: once a route has begun to answer nobody needs the request any more.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { sleep } from "../../core/sleep.ts";
+import { freePort, LiveHeap } from "../support/live_heap.ts";
+import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+
+const streamsOfEach = 12;
+const promptBytes = 400_000;
+/** Objects and buffers of one open stream, with room to spare: 27 to 29 KB were seen. */
+const mostBytesPerStream = 60_000;
+
+const chat = 'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",' +
+  '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"},"finish_reason":null}]}\n\n';
+const messages =
+  'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message",' +
+  '"role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,' +
+  '"usage":{"input_tokens":1,"output_tokens":1}}}\n\n' +
+  'event: content_block_start\ndata: {"type":"content_block_start","index":0,' +
+  '"content_block":{"type":"text","text":""}}\n\n' +
+  'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,' +
+  '"delta":{"type":"text_delta","text":"Hi"}}\n\n';
+const responses =
+  'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":' +
+  '{"id":"r","object":"response","status":"in_progress","model":"m","output":[]}}\n\n' +
+  'event: response.output_text.delta\ndata: {"type":"response.output_text.delta",' +
+  '"sequence_number":1,"item_id":"i","output_index":0,"content_index":0,"delta":"Hi"}\n\n';
+const picture = "event: image_edit.partial_image\ndata: " +
+  '{"type":"image_edit.partial_image","b64_json":"iVBORw0KGgoAAAAA","partial_image_index":0}\n\n';
+
+/** The first words of each path; the rest of the answer never comes. */
+const beginnings: Readonly<Record<string, string>> = {
+  "/chat/completions": chat,
+  "/messages": messages,
+  "/responses": responses,
+  "/images/edits": picture,
+};
+
+function silentProvider() {
+  return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    await request.bytes();
+    const text = beginnings[new URL(request.url).pathname.replace(/^\/v1/, "")];
+    assert(text !== undefined, request.url);
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+}
+
+function configuration(port: number): string {
+  const chatModel = (style: string) => ({
+    id: `${style}-t`,
+    kind: "chat",
+    family: "test",
+    contextWindow: 1_000_000,
+    maxOutputTokens: 1_000,
+    price: { unit: "token", vndPerMtok: 1 },
+    routes: [{ provider: "p", style }],
+  });
+  return JSON.stringify({
+    defaultModel: "chat-t",
+    providers: {
+      p: { kind: "http", baseUrl: `http://127.0.0.1:${port}`, apiKeyEnv: "PROVIDER_KEY" },
+    },
+    models: [
+      ...["chat", "messages", "responses"].map(chatModel),
+      {
+        id: "image-t",
+        kind: "image",
+        family: "test",
+        price: { unit: "image", vnd: 1 },
+        routes: [{ provider: "p" }],
+      },
+    ],
+  });
+}
+
+interface Kind {
+  readonly name: string;
+  readonly path: string;
+  readonly body: (prompt: string) => BodyInit;
+}
+
+const inMessages = (model: string) => (content: string) =>
+  JSON.stringify({ model, max_tokens: 50, stream: true, messages: [{ role: "user", content }] });
+
+function edit(prompt: string): FormData {
+  const form = new FormData();
+  form.set("model", "image-t");
+  form.set("prompt", "brighter");
+  form.set("stream", "true");
+  form.set("partial_images", "1");
+  form.set("image", new File([`GIF89a${prompt}`], "a.gif", { type: "image/gif" }));
+  return form;
+}
+
+const kinds: readonly Kind[] = [
+  { name: "chat", path: "/v1/chat/completions", body: inMessages("chat-t") },
+  { name: "messages", path: "/v1/messages", body: inMessages("messages-t") },
+  { name: "converted", path: "/v1/chat/completions", body: inMessages("messages-t") },
+  {
+    name: "responses",
+    path: "/v1/responses",
+    body: (input) => JSON.stringify({ model: "responses-t", stream: true, input }),
+  },
+  { name: "a picture to edit", path: "/v1/images/edits", body: edit },
+];
+
+async function keyOf(gateway: StartedGateway): Promise<string> {
+  const email = "agent@example.invalid";
+  await gateway.admin("account", "create", "--email", email);
+  await gateway.admin("credit", email, "1000000", "--reason", "test");
+  const { output } = await gateway.admin("key", "create", email);
+  return /sk-[A-Za-z0-9]+/.exec(output)![0];
+}
+
+Deno.test("an open stream keeps nothing of its request alive, however large that was", {
+  sanitizeOps: false,
+  sanitizeResources: false,
+}, async (test) => {
+  const provider = silentProvider();
+  const folder = await Deno.makeTempDir({ prefix: "gateway-test-" });
+  try {
+    await Deno.writeTextFile(`${folder}/gateway.json`, configuration(provider.addr.port));
+    const inspectorPort = freePort();
+    await using gateway = await startGateway({
+      folder,
+      inspectorPort,
+      env: { GATEWAY_CONFIG: `${folder}/gateway.json`, PROVIDER_KEY: "secret" },
+    });
+    using heap = await LiveHeap.of(inspectorPort);
+    const authorization = `Bearer ${await keyOf(gateway)}`;
+
+    const begin = async ({ path, body }: Kind): Promise<() => void> => {
+      const json = path.includes("images") ? {} : { "content-type": "application/json" };
+      const leaving = new AbortController();
+      const response = await fetch(gateway.address + path, {
+        method: "POST",
+        headers: { authorization, ...json },
+        body: body("word ".repeat(promptBytes / 5)),
+        signal: leaving.signal,
+      });
+      assertEquals(response.status, 200, response.ok ? "" : await response.text());
+      const { value } = await response.body!.getReader().read();
+      assert(value !== undefined);
+      return () => leaving.abort();
+    };
+    const beginAll = (kind: Kind) =>
+      Promise.all(Array.from({ length: streamsOfEach }, () => begin(kind)));
+
+    for (const kind of kinds) {
+      await test.step(kind.name, async () => {
+        // What is made once, code above all, must not count.
+        for (const leave of await beginAll(kind)) leave();
+        await sleep(500); // so that those have ended
+        const before = await heap.liveBytes();
+        const leaves = await beginAll(kind);
+        const perStream = (await heap.liveBytes() - before) / streamsOfEach;
+        for (const leave of leaves) leave();
+        assert(perStream < mostBytesPerStream, `${Math.round(perStream)} bytes of each stream`);
+      });
+    }
+  } finally {
+    await provider.shutdown().catch(() => {});
+    await Deno.remove(folder, { recursive: true });
+  }
+});
