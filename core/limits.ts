@@ -107,8 +107,10 @@ export const limits = {
   upstreamProvenRestMs: 1_000,
   /** How long a connection may rest: most load balancers close at 60 s, and we should be first. */
   upstreamIdleConnectionMs: 50_000,
-  /** Read buffer of a connection: holds several events, and a thousand streams cost 8 MB. */
-  upstreamReadBytes: 8 * 1024,
+  /** Read buffer of a connection: holds ten events of a stream, and a thousand streams cost 4 MB. It grows while it fills. */
+  upstreamReadBytes: 4 * 1024,
+  /** Read buffer of a body that comes by `fetch`, which does not grow: files come this way too. */
+  fetchReadBytes: 8 * 1024,
   /** Read buffer while a large body comes in: beyond this larger reads save nothing. */
   upstreamReadMaxBytes: 64 * 1024,
   /** Request bodies copied behind the head to make one write; copying larger ones costs more than a second write. */

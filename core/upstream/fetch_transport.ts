@@ -42,7 +42,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
   const settled = {
     headMs: limits.callMs,
     idleMs: limits.upstreamIdleMs,
-    readBytes: limits.upstreamReadBytes,
+    readBytes: limits.fetchReadBytes,
     ...options,
   };
   return { open: (request) => new FetchExchange(settled, request) };
