@@ -107,7 +107,7 @@ function readProviderKeys(
  * Reads the configuration, or names every problem at once.
  *
  * @param environment e.g. `Deno.env.toObject()`; a blank variable counts as not set
- * @param file text of `gateway.json`, or why it could not be read
+ * @param file text of `gateway.json`, or of what `GATEWAY_CONFIG` names in its place, or why it could not be read
  */
 export function readConfig(
   environment: Environment,
@@ -116,11 +116,12 @@ export function readConfig(
   const set = setVariables(environment);
   const variables = readVariables(set);
   const topup = readTopupSettings(set);
+  const fileName = set["GATEWAY_CONFIG"] ?? "gateway.json";
   const openIdProblems: string[] = [];
   const openId = readOpenId(set, openIdProblems);
   const { catalog, secretNames, problems } = typeof file === "string"
-    ? readGatewayFile(file)
-    : { catalog: undefined, secretNames: {}, problems: [`gateway.json: ${file.problem}`] };
+    ? readGatewayFile(file, fileName)
+    : { catalog: undefined, secretNames: {}, problems: [`${fileName}: ${file.problem}`] };
   const secrets = readProviderKeys(secretNames, set);
   const all = [
     ...variables.problems,

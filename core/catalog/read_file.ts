@@ -71,6 +71,8 @@ function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secr
 /**
  * Reads the file.
  *
+ * @param name what the problems call it
+ *
  * @example
  * ```ts
  * import { readGatewayFile } from "./read_file.ts";
@@ -79,7 +81,7 @@ function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secr
  * if (catalog !== undefined || problems.length !== 2) throw new Error(problems.join("\n"));
  * ```
  */
-export function readGatewayFile(text: string): ReadGatewayFile {
+export function readGatewayFile(text: string, name = "gateway.json"): ReadGatewayFile {
   let raw: unknown;
   try {
     raw = JSON.parse(text);
@@ -88,23 +90,23 @@ export function readGatewayFile(text: string): ReadGatewayFile {
     return {
       catalog: undefined,
       secretNames: {},
-      problems: [`gateway.json: is not JSON (${why})`],
+      problems: [`${name}: is not JSON (${why})`],
     };
   }
   const file = gatewayFileSchema.safeParse(raw);
   if (!file.success) {
     const { secretNames, ...parts } = readableParts(raw);
-    const beyond = catalogProblems(parts).map((problem) => `gateway.json ${problem}`);
+    const beyond = catalogProblems(parts).map((problem) => `${name} ${problem}`);
     return {
       catalog: undefined,
       secretNames,
-      problems: [...issueLines("gateway.json", file.error), ...beyond],
+      problems: [...issueLines(name, file.error), ...beyond],
     };
   }
   const built = buildCatalog(file.data);
   return {
     catalog: built.ok ? built.catalog : undefined,
     secretNames: secretNames(file.data.providers),
-    problems: built.ok ? [] : built.problems.map((problem) => `gateway.json ${problem}`),
+    problems: built.ok ? [] : built.problems.map((problem) => `${name} ${problem}`),
   };
 }

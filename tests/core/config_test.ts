@@ -158,6 +158,22 @@ Deno.test("a file that cannot be read is one problem among the others", () => {
   ]);
 });
 
+Deno.test("problems name the file that was read", () => {
+  const problemsOf = (file: Parameters<typeof readConfig>[1]) => {
+    const read = readConfig({ GATEWAY_CONFIG: "/etc/gateway/live.json" }, file);
+    assert(!read.ok);
+    return read.problems.map((line) => line.split(/[: ]/)[0]);
+  };
+  for (const file of ["{", "{}", '{"providers":{},"models":[],"defaultModel":"x"}']) {
+    const named = problemsOf(file);
+    assert(
+      named.length > 0 && named.every((name) => name === "/etc/gateway/live.json"),
+      `${named}`,
+    );
+  }
+  assertEquals(problemsOf({ problem: "cannot be read" }), ["/etc/gateway/live.json"]);
+});
+
 Deno.test("the file that the operations guide shows starts as it is, with its keys set", async () => {
   const guide = await Deno.readTextFile(
     new URL("../../docs/operations.md", import.meta.url),
