@@ -150,6 +150,7 @@ class Load {
     return {
       ...measured,
       calls: this.#calls,
+      opened: this.#transport.counts().opened,
       errors: this.#errors,
       error: this.#error,
       events: this.#events,

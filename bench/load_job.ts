@@ -29,6 +29,8 @@ export interface LoadJob {
 export interface LoadResult {
   /** Calls that came to their clean, complete end. */
   readonly calls: number;
+  /** Connections that were opened in all the time, warming included. */
+  readonly opened: number;
   readonly errors: number;
   /** The first error, in words. */
   readonly error: string | undefined;

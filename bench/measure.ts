@@ -47,6 +47,10 @@ export async function runJob(job: LoadJob): Promise<LoadResult> {
   if (result.errors > 0) {
     print(`  ! ${result.errors} errors in ${job.scenario} on ${job.target.url}: ${result.error}`);
   }
+  // Clients keep theirs. What accepting and closing costs would hide what a call costs.
+  if (job.mode === "repeat" && result.opened > 2 * job.connections) {
+    print(`  ! ${result.opened} connections opened for ${result.calls} calls on ${job.target.url}`);
+  }
   return result;
 }
 
