@@ -35,6 +35,13 @@ interface Prints {
   index: number;
 }
 
+/** How the store is read. */
+export interface ScanOptions {
+  /** Calls behind this id may move while they are read. */
+  readonly recentStart: string;
+  readonly slices: TimeSlices | undefined;
+}
+
 /** What one account has of each. */
 export interface AccountPrints {
   readonly old: Prints;
@@ -63,10 +70,6 @@ export class IndexPrints {
 
   constructor(recentStart: string) {
     this.#recentStart = recentStart;
-  }
-
-  get recentStart(): string {
-    return this.#recentStart;
   }
 
   of(accountId: AccountId): AccountPrints {
@@ -99,10 +102,7 @@ function readable<Item>(read: () => Item[]): Item[] {
 export async function rereadRecent(
   kv: Deno.Kv,
   accounts: ReadonlyMap<AccountId, AccountPrints>,
-  { recentStart, slices }: {
-    readonly recentStart: string;
-    readonly slices: TimeSlices | undefined;
-  },
+  { recentStart, slices }: ScanOptions,
 ): Promise<IndexPrints> {
   const prints = new IndexPrints(recentStart);
   for (const [accountId, { old }] of accounts) Object.assign(prints.of(accountId).old, old);

@@ -35,7 +35,7 @@ import {
 } from "./rollups.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
-import { hash, IndexPrints, isIndexed } from "./verify_index.ts";
+import { hash, IndexPrints, isIndexed, type ScanOptions } from "./verify_index.ts";
 import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { type ProvedSums, sumId } from "./verify_sums.ts";
 import { walletRow } from "./wallets.ts";
@@ -49,12 +49,6 @@ export interface Tally {
   chargedMicroVnd: bigint;
   /** Ledger lines less the rows of their operations, as a sum of hashes that does not depend on the order: 0. */
   ledgerPrint: number;
-}
-
-export interface ScanOptions {
-  /** Calls behind this id may move while they are read. */
-  readonly recentStart: string;
-  readonly slices: TimeSlices | undefined;
 }
 
 /** One reading of the whole store, for the accounts that are ours to check in it. */

@@ -3,8 +3,8 @@ import { InvariantError } from "../core/assert.ts";
 import type { AccountId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
 import { type AccountCheckOptions, type Problem, verifyAccount } from "./verify_account.ts";
-import { type AccountPrints, isIndexed, rereadRecent } from "./verify_index.ts";
-import { Scan, type ScanOptions } from "./verify_scan.ts";
+import { type AccountPrints, isIndexed, rereadRecent, type ScanOptions } from "./verify_index.ts";
+import { Scan } from "./verify_scan.ts";
 
 /** Accounts by what was seen of their receipts and index. */
 export type Suspects = ReadonlyMap<AccountId, AccountPrints>;

@@ -7,6 +7,7 @@ import OpenAI from "openai";
 import { TOTP } from "otpauth";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { browserTest } from "../support/chromium.ts";
+import { freePort } from "../support/free_port.ts";
 import { receivingAccount } from "../support/topup_world.ts";
 import { openSmtp, type SmtpWorld, textOf } from "../support/smtp_server.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
@@ -24,14 +25,9 @@ interface Journey {
   readonly address: string;
 }
 
-/** A port that is free right now: links in mails need the address before the server listens. */
-function freePort(): number {
-  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  return listener.addr.port;
-}
-
 async function withGateway(browser: Browser, run: (journey: Journey) => Promise<void>) {
   await using smtp = await openSmtp();
+  // Links in mails need the address before the server listens.
   const port = freePort();
   const address = `http://127.0.0.1:${port}`;
   await using gateway = await startGateway({

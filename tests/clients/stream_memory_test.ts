@@ -4,8 +4,10 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { sleep } from "../../core/sleep.ts";
-import { freePort, LiveHeap } from "../support/live_heap.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { freePort } from "../support/free_port.ts";
+import { LiveHeap } from "../support/live_heap.ts";
+import { newPayer } from "../support/money_process.ts";
+import { startGateway } from "../support/started_gateway.ts";
 
 const streamsOfEach = 12;
 const promptBytes = 400_000;
@@ -118,14 +120,6 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-async function keyOf(gateway: StartedGateway): Promise<string> {
-  const email = "agent@example.invalid";
-  await gateway.admin("account", "create", "--email", email);
-  await gateway.admin("credit", email, "1000000", "--reason", "test");
-  const { output } = await gateway.admin("key", "create", email);
-  return /sk-[A-Za-z0-9]+/.exec(output)![0];
-}
-
 Deno.test("an open stream keeps nothing of its request alive, however large that was", {
   sanitizeOps: false,
   sanitizeResources: false,
@@ -141,7 +135,8 @@ Deno.test("an open stream keeps nothing of its request alive, however large that
       env: { GATEWAY_CONFIG: `${folder}/gateway.json`, PROVIDER_KEY: "secret" },
     });
     using heap = await LiveHeap.of(inspectorPort);
-    const authorization = `Bearer ${await keyOf(gateway)}`;
+    const { key } = await newPayer(gateway, 1_000_000);
+    const authorization = `Bearer ${key}`;
 
     const begin = async ({ path, body }: Kind): Promise<() => void> => {
       const json = path.includes("images") ? {} : { "content-type": "application/json" };

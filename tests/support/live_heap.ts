@@ -4,12 +4,6 @@
  */
 import { assert } from "@std/assert";
 
-/** A port that is free right now, for `--inspect`. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
-
 export class LiveHeap implements Disposable {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, (result: Record<string, number>) => void>();
