@@ -7,6 +7,16 @@ export const limits = {
   /** Bodies declared up to this size are read in one go. */
   bodyAtOnceBytes: 1024 * 1024,
   /**
+   * The server reads a connection 1 KB at a time until somebody reads more of a body at once, and then as much as that.
+   * A body that came with its head needs no stream, which is most of what reading costs, so the first body of a
+   * connection is read like that if it is no longer than this: longer ones come in several packets anyway.
+   */
+  widelyReadBodyBytes: 14 * 1024,
+  /** Room for a head of usual size beside the body. Doubled until both fit, it stays with the connection: 16 KB at most. */
+  wideReadHeadBytes: 2 * 1024,
+  /** Connections of which it is remembered that they brought a request; a port each. */
+  seenConnections: 4_096,
+  /**
    * Bodies of requests, and pictures fetched for them, that the process holds at once: 19 of the largest. With their
    * values, what goes out, and what the engine has not collected yet that is four to seven times as much (measured), so
    * a machine of 4 GB stays alive.

@@ -53,6 +53,8 @@ export interface BodyBounds {
   readonly maxBytes?: number;
   /** Asked for room before it is filled, by bodies above `limits.uncountedBodyBytes`; who gave it gets it back. */
   readonly room?: ByteRoom;
+  /** Reads a small body so that the next one of its connection comes with its head; see `limits.widelyReadBodyBytes`. */
+  readonly isReadWidely?: boolean;
 }
 
 /** First room for a body that does not say how long it is. */
@@ -94,12 +96,41 @@ async function readChunks(
   }
 }
 
+/**
+ * Reads through a view with room for a head beside the body: the server reads the connection in such pieces from then
+ * on. A body that is there already has no stream of bytes and comes as it is.
+ */
+async function readWidely(request: Request, declaredBytes: number): Promise<Uint8Array> {
+  let reader: ReadableStreamBYOBReader | undefined;
+  try {
+    reader = request.body?.getReader({ mode: "byob" });
+  } catch {
+    return await request.bytes();
+  }
+  if (reader === undefined) return new Uint8Array(0);
+  let wideBytes = 2 * limits.wideReadHeadBytes;
+  while (wideBytes < limits.wideReadHeadBytes + declaredBytes) wideBytes *= 2;
+  const whole = new Uint8Array(declaredBytes);
+  let length = 0;
+  let view = new Uint8Array(wideBytes);
+  for (;;) {
+    const { done, value } = await reader.read(view);
+    if (done) return whole.subarray(0, length);
+    whole.set(value, length);
+    length += value.length;
+    view = new Uint8Array(value.buffer);
+  }
+}
+
 /** Bodies that are declared small are read in one go, without a stream between: the cheapest way there is. */
-function readAtOnce(request: Request, deadlines: Deadlines): Promise<Uint8Array> {
+function readAtOnce(
+  deadlines: Deadlines,
+  reading: () => Promise<Uint8Array>,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const patience = deadlines.create(() => reject(tooSlow()));
     patience.arm(limits.requestBodyMs);
-    request.bytes().then(
+    reading().then(
       (bytes) => {
         patience.disarm();
         resolve(bytes);
@@ -164,7 +195,7 @@ async function refuse(
 export function readRequestBody(
   request: Request,
   deadlines: Deadlines,
-  { maxBytes = limits.requestBodyBytes, room }: BodyBounds = {},
+  { maxBytes = limits.requestBodyBytes, room, isReadWidely = false }: BodyBounds = {},
 ): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;
@@ -178,7 +209,12 @@ export function readRequestBody(
       }
     }
     // The server holds the client to its content-length, so this is bounded.
-    if (declaredBytes <= limits.bodyAtOnceBytes) return readAtOnce(request, deadlines);
+    if (isReadWidely && declaredBytes <= limits.widelyReadBodyBytes) {
+      return readAtOnce(deadlines, () => readWidely(request, declaredBytes));
+    }
+    if (declaredBytes <= limits.bodyAtOnceBytes) {
+      return readAtOnce(deadlines, () => request.bytes());
+    }
   }
   return readSlowly(request, deadlines, { maxBytes, declaredBytes, room });
 }

@@ -5,6 +5,7 @@ import { headAsGet } from "../http/head_answers.ts";
 import { serveHotPath } from "../v1/app.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import { clientAddressOf } from "./client_address.ts";
+import { SeenConnections } from "./seen_connections.ts";
 
 export type Answer = (
   request: Request,
@@ -41,9 +42,11 @@ export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
 /** The path of every request: the hot one first, then all of the application. */
 export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>): Answer {
   const { clientAddressHeader } = gateway.config;
+  const connections = new SeenConnections();
   return (request, { remoteAddr }) => {
     const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
-    return serveHotPath(gateway, request, clientAddress) ??
+    const isFirstOfConnection = connections.isFirst(remoteAddr);
+    return serveHotPath(gateway, request, { clientAddress, isFirstOfConnection }) ??
       // A `host` header that makes no URL would fail wherever the path is looked at.
       (URL.canParse(request.url)
         ? app.fetch(headAsGet(request), { clientAddress })

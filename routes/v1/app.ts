@@ -20,6 +20,8 @@ export interface ConnectionBindings {
   readonly clientAddress?: string;
 }
 
+type Connection = Pick<Incoming, "clientAddress" | "isFirstOfConnection">;
+
 type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
 
 interface Endpoint {
@@ -72,12 +74,13 @@ const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
 async function respond(
   gateway: Gateway,
   request: Request,
-  clientAddress: string,
+  connection: Connection,
   path: string,
   serve: (incoming: Incoming) => Promise<Response>,
 ): Promise<Response> {
   const requestId = newId("request", gateway.clock.nowMs());
-  const incoming: Incoming = { request, requestId, clientAddress };
+  const { clientAddress, isFirstOfConnection } = connection;
+  const incoming: Incoming = { request, requestId, clientAddress, isFirstOfConnection };
   try {
     return await serve(incoming);
   } catch (error) {
@@ -113,7 +116,7 @@ function pathOf(url: string): string {
 export function serveHotPath(
   gateway: Gateway,
   request: Request,
-  clientAddress: string,
+  connection: Connection,
 ): Promise<Response> | undefined {
   if (request.method !== "POST") return undefined;
   const path = pathOf(request.url);
@@ -122,7 +125,7 @@ export function serveHotPath(
   return respond(
     gateway,
     request,
-    clientAddress,
+    connection,
     path,
     (incoming) => serveChat(gateway, style, incoming),
   );
@@ -136,7 +139,7 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     respond(
       gateway,
       context.req.raw,
-      context.env?.clientAddress ?? "127.0.0.1",
+      { clientAddress: context.env?.clientAddress ?? "127.0.0.1", isFirstOfConnection: false },
       context.req.path,
       (incoming) => serve(gateway, incoming, context),
     );

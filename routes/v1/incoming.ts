@@ -14,6 +14,8 @@ export interface Incoming {
   readonly requestId: RequestId;
   /** IP address of the client, as far as we can tell. */
   readonly clientAddress: string;
+  /** Whether its connection brought none before, as far as we can tell. */
+  readonly isFirstOfConnection: boolean;
   /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
   held?: HeldBytes;
 }
@@ -50,7 +52,10 @@ export async function admitRequest(
     },
     release: () => incoming.held?.release(),
   };
-  const body = await readRequestBody(request, gateway.deadlines, { room });
+  const body = await readRequestBody(request, gateway.deadlines, {
+    room,
+    isReadWidely: incoming.isFirstOfConnection,
+  });
   return { body, principal };
 }
 
