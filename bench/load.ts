@@ -50,6 +50,8 @@ class Load {
   readonly #firstBytesMs: number[] = [];
   readonly #delaysMs: number[] = [];
   readonly #open = new Set<UpstreamExchange>();
+  /** Delays of the time in which all streams are open: from the last one's first byte to the first one's end. */
+  readonly #whileOpen = { from: 0, to: Infinity };
   #calls = 0;
   #events = 0;
   #errors = 0;
@@ -104,10 +106,11 @@ class Load {
       const meter = isStream ? new EventMeter(this.#delaysMs) : undefined;
       let isFirst = true;
       for (let view = await answer.body.read(); view !== null; view = await answer.body.read()) {
-        if (isFirst) this.#firstBytesMs.push(performance.now() - startedMs);
+        if (isFirst) this.#begun(performance.now() - startedMs);
         isFirst = false;
         meter?.push(view);
       }
+      this.#whileOpen.to = Math.min(this.#whileOpen.to, this.#delaysMs.length);
       if (meter && !meter.isComplete) throw new Error("a stream without its end");
       this.#events += meter?.events ?? 0;
       this.#calls++;
@@ -122,7 +125,14 @@ class Load {
     }
   }
 
-  /** Opens all streams at once, waits, and then lets them end, or leaves. */
+  #begun(firstByteMs: number): void {
+    this.#firstBytesMs.push(firstByteMs);
+    if (this.#firstBytesMs.length === this.#job.connections) {
+      this.#whileOpen.from = this.#delaysMs.length;
+    }
+  }
+
+  /** Opens all streams within a second, waits, and then lets them end, or leaves. */
   async #holdOrLeave(): Promise<LoadResult> {
     const { target, connections, seconds, mode } = this.#job;
     const cpuBefore = cpuMicros(target.pid);
@@ -141,8 +151,18 @@ class Load {
         seconds: (performance.now() - startedMs) / 1_000,
         cpuMicros: cpuMicros(target.pid) - cpuBefore,
       }),
+      ...this.#delaysWhileOpen(),
       peakResidentBytes,
       leftMs,
+    };
+  }
+
+  #delaysWhileOpen() {
+    const { from, to } = this.#whileOpen;
+    const delaysMs = this.#delaysMs.slice(from, to);
+    return {
+      openDelayP50Ms: quantile(delaysMs, 0.5),
+      openDelayP99Ms: quantile(delaysMs, 0.99),
     };
   }
 
@@ -160,6 +180,8 @@ class Load {
       firstByteP99Ms: quantile(this.#firstBytesMs, 0.99),
       delayP50Ms: quantile(this.#delaysMs, 0.5),
       delayP99Ms: quantile(this.#delaysMs, 0.99),
+      openDelayP50Ms: 0,
+      openDelayP99Ms: 0,
       peakResidentBytes: 0,
       leftMs: 0,
     };

@@ -44,6 +44,9 @@ export interface LoadResult {
   readonly firstByteP99Ms: number;
   readonly delayP50Ms: number;
   readonly delayP99Ms: number;
+  /** `hold` only: of the events that came while all streams were open. */
+  readonly openDelayP50Ms: number;
+  readonly openDelayP99Ms: number;
   /** `hold` only: memory of the target when all streams were open. */
   readonly peakResidentBytes: number;
   /** `leave` only: when the clients left, to compare with what the mock upstream saw. */

@@ -55,7 +55,9 @@ async function part(rows: Row[], name: string, run: () => Promise<Row[]>): Promi
     failures.push(`${name}: ${error instanceof Error ? error.message : error}`);
   }
   const after = stolenTicks();
-  const stolen = (after.stolen - before.stolen) / (after.all - before.all);
+  const passed = after.all - before.all;
+  if (passed === 0) return;
+  const stolen = (after.stolen - before.stolen) / passed;
   // On a machine that shares its processors, times on the wall are the neighbours' as well.
   print(`  stolen by the host meanwhile: ${(stolen * 100).toFixed(0)} % of the processors`);
 }
