@@ -107,7 +107,10 @@ export async function tryRoutes<Value>(
   const { model } = input.chosen;
   const onGone = () => control.stop("client_gone");
   const { signal } = input.incoming.request;
-  if (input.stream) signal.addEventListener("abort", onGone);
+  if (input.stream) {
+    signal.addEventListener("abort", onGone);
+    if (signal.aborted) onGone();
+  }
   const candidates = candidatesOf(gateway, input);
   const tools = toolsOfCall(gateway.media.tools, call.fetched);
   /** Routes whose try the router knows of: one that was only made ready for is none of its concern. */

@@ -201,6 +201,24 @@ Deno.test("a client that leaves a stream before its first picture stops the prov
   release.resolve(pictures(1));
 });
 
+Deno.test("a client that has left before a route is tried costs the provider nothing either", async () => {
+  let asked = 0;
+  await using provider = mockProvider(() => {
+    asked++;
+    return streamOf([preview, finished], "close");
+  });
+  await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
+  const response = await world.send("/v1/images/generations", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "image-t", prompt: "x", stream: true }),
+    signal: AbortSignal.abort(),
+  });
+  await response.body?.cancel();
+  assertEquals((await world.receiptOf(response))?.outcome, "client_gone");
+  assertEquals([asked, await world.balanceVnd(), world.gateway.calls.count], [0, 1_000_000, 0]);
+});
+
 Deno.test("an error that a provider tells in plain text is its error, and stands in no log", async () => {
   const failure = "event: error\ndata: a red fox was refused\n\n";
   await using provider = mockProvider(() => streamOf([preview, failure], "close"));
