@@ -45,7 +45,8 @@ export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>):
   const connections = new SeenConnections();
   return (request, { remoteAddr }) => {
     const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
-    const isFirstOfConnection = connections.isFirst(remoteAddr);
+    // Of those that bring a body: a list of models before it changes nothing.
+    const isFirstOfConnection = request.method === "POST" && connections.isFirst(remoteAddr);
     return serveHotPath(gateway, request, { clientAddress, isFirstOfConnection }) ??
       // A `host` header that makes no URL would fail wherever the path is looked at.
       (URL.canParse(request.url)
