@@ -110,7 +110,7 @@ interface Held {
   readonly delayP50Ms: number;
   readonly delayP99Ms: number;
   /** Of all events: also of the second in which the streams open, and that in which they end. */
-  readonly wholeP99Ms: number;
+  readonly withOpeningP99Ms: number;
   readonly whole: number;
   /** The same streams without a gateway, while all are open. */
   readonly aloneP99Ms: number;
@@ -143,7 +143,7 @@ async function holdOnce({ gateway, direct }: Setting, connections: number): Prom
     peakBytes: held.peakResidentBytes,
     delayP50Ms: held.openDelayP50Ms,
     delayP99Ms: held.openDelayP99Ms,
-    wholeP99Ms: held.delayP99Ms,
+    withOpeningP99Ms: held.delayP99Ms,
     whole: held.calls,
     aloneP99Ms: alone.openDelayP99Ms,
   };
@@ -168,9 +168,11 @@ async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
     measure: "open slow streams: event delay p99",
     seen: `p50 ${seen((round) => round.delayP50Ms).toFixed(2)} ms, p99 ${
       delayP99Ms.toFixed(1)
-    } ms; with their opening ${seen((round) => round.wholeP99Ms).toFixed(1)} ms; the mock alone ${
-      aloneP99Ms.toFixed(1)
-    } ms; ${Math.min(...rounds.map(({ whole }) => whole))} of ${heldStreams} whole`,
+    } ms; with their opening ${
+      seen((round) => round.withOpeningP99Ms).toFixed(1)
+    } ms; the mock alone ${aloneP99Ms.toFixed(1)} ms; ${
+      Math.min(...rounds.map(({ whole }) => whole))
+    } of ${heldStreams} whole`,
     // Where events come later than the bar without any gateway, the machine is what is seen.
     value: aloneP99Ms > bar.firstStep ? undefined : delayP99Ms,
     bar,

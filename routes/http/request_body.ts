@@ -105,9 +105,9 @@ async function readWidely(request: Request, declaredBytes: number): Promise<Uint
   try {
     reader = request.body?.getReader({ mode: "byob" });
   } catch {
-    return await request.bytes();
+    // It is there already.
   }
-  if (reader === undefined) return new Uint8Array(0);
+  if (reader === undefined) return await request.bytes();
   let wideBytes = 2 * limits.wideReadHeadBytes;
   while (wideBytes < limits.wideReadHeadBytes + declaredBytes) wideBytes *= 2;
   const whole = new Uint8Array(declaredBytes);

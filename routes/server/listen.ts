@@ -47,10 +47,11 @@ export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>):
     const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
     // Of those that bring a body: a list of models before it changes nothing.
     const isFirstOfConnection = request.method === "POST" && connections.isFirst(remoteAddr);
-    return serveHotPath(gateway, request, { clientAddress, isFirstOfConnection }) ??
+    const connection = { clientAddress, isFirstOfConnection };
+    return serveHotPath(gateway, request, connection) ??
       // A `host` header that makes no URL would fail wherever the path is looked at.
       (URL.canParse(request.url)
-        ? app.fetch(headAsGet(request), { clientAddress })
+        ? app.fetch(headAsGet(request), connection)
         : new Response(null, { status: 400 }));
   };
 }

@@ -15,12 +15,11 @@ import { listStyle, modelList, modelObject } from "./models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
 import { unknownPathMessage } from "./unknown_path.ts";
 
-/** What the server tells of a connection; absent when a test calls the app without a socket. */
-export interface ConnectionBindings {
-  readonly clientAddress?: string;
-}
-
+/** What the server tells of a connection. */
 type Connection = Pick<Incoming, "clientAddress" | "isFirstOfConnection">;
+
+/** The same; absent when the app is called without a socket. */
+export type ConnectionBindings = Partial<Connection>;
 
 type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
 
@@ -79,8 +78,7 @@ async function respond(
   serve: (incoming: Incoming) => Promise<Response>,
 ): Promise<Response> {
   const requestId = newId("request", gateway.clock.nowMs());
-  const { clientAddress, isFirstOfConnection } = connection;
-  const incoming: Incoming = { request, requestId, clientAddress, isFirstOfConnection };
+  const incoming: Incoming = { request, requestId, ...connection };
   try {
     return await serve(incoming);
   } catch (error) {
@@ -139,7 +137,7 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     respond(
       gateway,
       context.req.raw,
-      { clientAddress: context.env?.clientAddress ?? "127.0.0.1", isFirstOfConnection: false },
+      { clientAddress: "127.0.0.1", isFirstOfConnection: false, ...context.env },
       context.req.path,
       (incoming) => serve(gateway, incoming, context),
     );

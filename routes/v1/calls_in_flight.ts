@@ -31,10 +31,15 @@ export class RunningCall extends CallControl {
     if (signal.aborted) this.#onGone();
   }
 
-  /** The call is over. Safe to call twice. */
-  end(): void {
+  /** From here on the client may leave without stopping the call. */
+  unwatchClient(): void {
     this.#watched?.removeEventListener("abort", this.#onGone);
     this.#watched = undefined;
+  }
+
+  /** The call is over. Safe to call twice. */
+  end(): void {
+    this.unwatchClient();
     this.#calls.end(this);
   }
 }

@@ -1,6 +1,5 @@
 /** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
 import type { HeldBytes } from "../../core/byte_budget.ts";
-import type { CallControl } from "../../core/call/call_control.ts";
 import { type AttemptLoopResult, isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import { refusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
@@ -17,6 +16,7 @@ import type { Operation } from "../../core/routing/router.ts";
 import type { AppliedPrice, Attempt } from "../../core/receipt.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import { type ChosenModel, reserve } from "./admission.ts";
+import type { RunningCall } from "./calls_in_flight.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";
 import { type CallStart, MediaSettlement } from "./media_settlement.ts";
@@ -42,7 +42,7 @@ export interface MediaCall<Value = unknown> {
   readonly gateway: Gateway;
   readonly input: MediaCallInput;
   readonly work: MediaWork<Value>;
-  readonly control: CallControl;
+  readonly control: RunningCall;
   readonly settlement: MediaSettlement;
   /** Pictures that were fetched for the route that is tried. */
   readonly fetched: HeldBytes;
@@ -105,12 +105,7 @@ export async function tryRoutes<Value>(
   const { router, clock, deadlines, config: { catalog } } = gateway;
   const { operation } = input;
   const { model } = input.chosen;
-  const onGone = () => control.stop("client_gone");
-  const { signal } = input.incoming.request;
-  if (input.stream) {
-    signal.addEventListener("abort", onGone);
-    if (signal.aborted) onGone();
-  }
+  if (input.stream) control.watchClient(input.incoming.request.signal);
   const candidates = candidatesOf(gateway, input);
   const tools = toolsOfCall(gateway.media.tools, call.fetched);
   /** Routes whose try the router knows of: one that was only made ready for is none of its concern. */
@@ -142,7 +137,7 @@ export async function tryRoutes<Value>(
     control,
   });
   call.fetched.release();
-  if (input.stream) signal.removeEventListener("abort", onGone);
+  control.unwatchClient();
   if (result.ok) {
     gateway.availability.note(model.id, true, gateway.clock.nowMs());
     return result;

@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../../core/clock.ts";
 import { Deadlines } from "../../../core/deadlines.ts";
 import { limits } from "../../../core/limits.ts";
+import { sleep } from "../../../core/sleep.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";
 
 const encoder = new TextEncoder();
@@ -42,7 +43,7 @@ async function send(conn: Deno.Conn, text: string, pieceBytes: number): Promise<
   const bytes = encoder.encode(text);
   for (let at = 0; at < bytes.length;) {
     at += await conn.write(bytes.subarray(at, at + pieceBytes));
-    if (at < bytes.length) await new Promise((resolve) => setTimeout(resolve, 5));
+    if (at < bytes.length) await sleep(5);
   }
 }
 
@@ -80,7 +81,7 @@ Deno.test("bodies of one connection are read as they were sent, in one packet or
 Deno.test("a body that breaks off while it is read widely says so", async () => {
   const seen = await connected(async (conn) => {
     await send(conn, requestOf("x".repeat(5_000)).slice(0, 3_000), 100_000);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   });
   assertEquals(seen, ["GatewayError: The request body broke off"]);
 });
