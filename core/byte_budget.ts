@@ -20,13 +20,17 @@ export interface ByteRoom {
 /** Bytes that are taken by calls of owners and given back. */
 export class ByteBudget {
   readonly #bounds: ByteBounds;
+  readonly #onGivenBack: () => void;
   readonly #ofOwners = new Map<string, number>();
   #held = 0;
 
+  /** `onGivenBack` is called whenever there is more room than before. */
   constructor(
     bounds: ByteBounds = { total: limits.heldBytes, perOwner: limits.heldBytesPerAccount },
+    onGivenBack: () => void = () => {},
   ) {
     this.#bounds = bounds;
+    this.#onGivenBack = onGivenBack;
   }
 
   /** Bytes that are held now, by all. */
@@ -43,9 +47,15 @@ export class ByteBudget {
   take(owner: string, bytes: number): boolean {
     const own = (this.#ofOwners.get(owner) ?? 0) + bytes;
     if (own > this.#bounds.perOwner || this.#held + bytes > this.#bounds.total) return false;
-    this.#ofOwners.set(owner, own);
-    this.#held += bytes;
+    this.takeAnyway(owner, bytes);
     return true;
+  }
+
+  /** Takes bytes also where they do not fit: for the one who must come to an end so that others find room. */
+  takeAnyway(owner: string, bytes: number): void {
+    if (bytes === 0) return;
+    this.#ofOwners.set(owner, (this.#ofOwners.get(owner) ?? 0) + bytes);
+    this.#held += bytes;
   }
 
   giveBack(owner: string, bytes: number): void {
@@ -53,6 +63,7 @@ export class ByteBudget {
     if (own > 0) this.#ofOwners.set(owner, own);
     else this.#ofOwners.delete(owner);
     this.#held -= bytes;
+    this.#onGivenBack();
   }
 
   /** Something of an owner that will take bytes as it grows, and gives all of them back at once. */
@@ -86,13 +97,32 @@ export class HeldBytes implements ByteRoom {
     this.#owner = owner;
   }
 
-  /** What does not fit is not taken; what was taken before stays held. */
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Tells whether they fit. What does not is not taken; what was taken before stays held. */
+  tryTake(bytes: number): boolean {
+    if (!this.#budget.take(this.#owner, bytes)) return false;
+    this.#took(bytes);
+    return true;
+  }
+
+  /** See {@linkcode ByteBudget.takeAnyway}. */
+  takeAnyway(bytes: number): void {
+    this.#budget.takeAnyway(this.#owner, bytes);
+    this.#took(bytes);
+  }
+
+  #took(bytes: number): void {
+    this.#bytes += bytes;
+    this.#isReleased = false;
+  }
+
+  /** Like {@linkcode tryTake}, for requests. */
   take(bytes: number): void {
-    if (this.#budget.take(this.#owner, bytes)) {
-      this.#bytes += bytes;
-      this.#isReleased = false;
-      return;
-    }
+    if (this.tryTake(bytes)) return;
     throw new GatewayError(
       "busy",
       "Too many large requests are in progress at the moment; try again",
@@ -103,9 +133,10 @@ export class HeldBytes implements ByteRoom {
   /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending. More may be taken afterwards. */
   release(): void {
     this.#isReleased = true;
-    if (this.#keepers > 0) return;
-    this.#budget.giveBack(this.#owner, this.#bytes);
+    const bytes = this.#bytes;
+    if (this.#keepers > 0 || bytes === 0) return;
     this.#bytes = 0;
+    this.#budget.giveBack(this.#owner, bytes);
   }
 
   /** A release before `over` is settled waits for it. */

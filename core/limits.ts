@@ -28,6 +28,19 @@ export const limits = {
   busyRetrySeconds: 5,
   /** Bodies up to this size are not counted: a connection costs as much. */
   uncountedBodyBytes: 64 * 1024,
+  /**
+   * Whole answers that the process holds at once, from their first 64 KB until the client has them; one more may be beyond
+   * that. Four of the largest, or a hundred usual pictures.
+   */
+  heldAnswerBytes: 256 * 1024 * 1024,
+  /** Of these one account may hold so much: two of the largest. */
+  heldAnswerBytesPerAccount: 128 * 1024 * 1024,
+  /** An answer that finds no room waits this long, unread. Providers give up sending after about a minute, too. */
+  answerRoomMs: 60_000,
+  /** A large answer leaves in pieces of this size: what a socket takes at once. */
+  heldBodyPieceBytes: 64 * 1024,
+  /** A client that takes no piece for this long has its connection closed: 4 kbit/s are enough. */
+  unreadAnswerMs: 120_000,
   /** A body must be whole in this time: the largest at 0.7 Mbit/s. The server itself has no such limit. */
   requestBodyMs: 240_000,
   /** Of a refused body this much more is read and thrown away, so that the client gets to read the answer. */

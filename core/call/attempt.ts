@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
-import { readBeginning, readWhole } from "./read_whole.ts";
+import { type GrowingRoom, readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
 import { decodeUtf8 } from "./json_body.ts";
 
@@ -155,14 +155,16 @@ function concat(parts: readonly Uint8Array[], length: number): Uint8Array {
 /**
  * Waits for the whole answer.
  *
+ * @param room where a large one is counted; who gives it gives its bytes back
  * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
  */
 export async function attemptAnswer(
   handlers: AttemptHandlers,
   time: AttemptTime,
+  room?: GrowingRoom,
 ): Promise<WholeAnswer> {
   const response = await answered(handlers, time);
-  const bytes = await readWhole(response.body, limits.answerBytes);
+  const bytes = await readWhole(response, limits.answerBytes, room);
   const value = parseObject(bytes);
   if (value === undefined) throw failed("sent no JSON");
   const reading = handlers.readAnswer(value);

@@ -1,9 +1,27 @@
-import { type ByteReader, UpstreamFailure } from "../upstream/transport.ts";
+/** Bodies of providers that are wanted whole, within bounds of each and of all together. */
+import { limits } from "../limits.ts";
+import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "../upstream/transport.ts";
+
+/** Where the bytes of a large body are counted before there is memory taken for them. */
+export interface GrowingRoom {
+  /** A promise where so many more must be waited for. It rejects with a `GatewayError` after a while. */
+  grow(bytes: number): Promise<void> | undefined;
+}
 
 /** Bytes that grow: a body of one piece is copied once, others double their room. */
 class Gathering {
   #buffer: Uint8Array | undefined;
   length = 0;
+
+  get capacity(): number {
+    return this.#buffer?.length ?? 0;
+  }
+
+  enlarge(capacity: number): void {
+    const larger = new Uint8Array(capacity);
+    larger.set(this.bytes());
+    this.#buffer = larger;
+  }
 
   /** Takes a copy: pieces are views into a buffer that is used again. */
   add(chunk: Uint8Array): void {
@@ -11,13 +29,9 @@ class Gathering {
     const buffer = this.#buffer;
     if (buffer === undefined) {
       this.#buffer = chunk.slice();
-    } else if (length <= buffer.length) {
-      buffer.set(chunk, this.length);
     } else {
-      const larger = new Uint8Array(Math.max(buffer.length * 2, length));
-      larger.set(this.bytes());
-      larger.set(chunk, this.length);
-      this.#buffer = larger;
+      if (length > buffer.length) this.enlarge(Math.max(buffer.length * 2, length));
+      this.#buffer?.set(chunk, this.length);
     }
     this.length = length;
   }
@@ -27,18 +41,47 @@ class Gathering {
   }
 }
 
+function tooLarge(maxBytes: number): UpstreamFailure {
+  return new UpstreamFailure("too_large", `The body has more than ${maxBytes} bytes`);
+}
+
+function declaredBytes(response: Pick<UpstreamResponse, "header">): number {
+  const declared = response.header("content-length") ?? "";
+  return /^\d{1,15}$/.test(declared) ? Number(declared) : 0;
+}
+
 /**
- * Reads a body to its end.
+ * Reads a body to its end. From `limits.uncountedBodyBytes` on it asks `room` before it takes memory: once where the
+ * length is declared.
  *
  * @throws {UpstreamFailure} `too_large` when it has more than `maxBytes`
+ * @throws {GatewayError} what `room` rejects with
  */
-export async function readWhole(body: ByteReader, maxBytes: number): Promise<Uint8Array> {
+export async function readWhole(
+  response: Pick<UpstreamResponse, "header" | "body">,
+  maxBytes: number,
+  room?: GrowingRoom,
+): Promise<Uint8Array> {
   const gathering = new Gathering();
+  let counted = 0;
   for (;;) {
-    const chunk = await body.read();
+    const chunk = await response.body.read();
     if (chunk === null) return gathering.bytes();
-    if (gathering.length + chunk.length > maxBytes) {
-      throw new UpstreamFailure("too_large", `The body has more than ${maxBytes} bytes`);
+    const length = gathering.length + chunk.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    // Most bodies are one small piece, and cost no more than its copy.
+    const isMore = gathering.length > 0 || length > limits.uncountedBodyBytes;
+    if (isMore && length > gathering.capacity) {
+      const declared = declaredBytes(response);
+      if (declared > maxBytes) throw tooLarge(maxBytes);
+      const doubled = Math.min(maxBytes, gathering.capacity * 2);
+      const capacity = declared >= length ? declared : Math.max(doubled, length);
+      if (capacity > limits.uncountedBodyBytes) {
+        const waiting = room?.grow(capacity - counted);
+        counted = capacity;
+        if (waiting !== undefined) await waiting;
+      }
+      gathering.enlarge(capacity);
     }
     gathering.add(chunk);
   }

@@ -53,9 +53,9 @@ async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promi
     const images = createImagePipe(request.count, requestId);
     return { kind: "stream", started: await startStream(exchange, response, images.pipe), images };
   }
-  const { body } = response;
-  const bytes = await readWhole(body, limits.imageAnswerBytes);
+  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.room);
   imagesOf(bytes);
+  const { body } = response;
   const stream = answerAsStream({ bytes, request, requestId, nowSeconds, exchange, body });
   if (stream === undefined) {
     throw new GatewayError("upstream_unreachable", "The provider of this model sent no picture");
@@ -65,7 +65,7 @@ async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promi
 
 async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {
   const response = await asked.answered();
-  const bytes = await readWhole(response.body, limits.imageAnswerBytes);
+  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.room);
   return { kind: "answer", bytes, images: imagesOf(bytes) };
 }
 

@@ -6,6 +6,7 @@ import { answered, type AttemptTime } from "../call/attempt.ts";
 import { type CallControl, stopError } from "../call/call_control.ts";
 import type { RouteAccess } from "../call/chat_exchange.ts";
 import type { BegunTry } from "../call/racer.ts";
+import type { GrowingRoom } from "../call/read_whole.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";
 import { decodeMediaRefusal } from "./refusal.ts";
@@ -37,6 +38,8 @@ export interface MediaExchange extends BegunTry {
   readonly route: Route;
   readonly access: RouteAccess;
   readonly exchange: UpstreamExchange;
+  /** Where a large answer is counted. */
+  readonly room: GrowingRoom;
   /** See {@linkcode answered}. */
   readonly answered: () => Promise<UpstreamResponse>;
 }
@@ -48,6 +51,7 @@ export interface MediaStart {
   readonly begin: () => RouteAccess;
   readonly control: CallControl;
   readonly time: AttemptTime;
+  readonly room: GrowingRoom;
 }
 
 /**
@@ -57,7 +61,7 @@ export interface MediaStart {
  */
 export async function startMediaExchange<Value>(
   work: MediaWork<Value>,
-  { route, tools, begin, control, time }: MediaStart,
+  { route, tools, begin, control, time, room }: MediaStart,
 ): Promise<MediaExchange> {
   const requestFor = await work.prepare(route, tools);
   if (control.stopped !== undefined) throw stopError(control.stopped);
@@ -68,6 +72,7 @@ export async function startMediaExchange<Value>(
     route,
     access,
     exchange,
+    room,
     mayRepeat,
     answered: () => answered({ exchange, onStatus, decodeError: decodeMediaRefusal }, time),
   };

@@ -56,7 +56,7 @@ export function speechWork(request: SpeechRequest, requestId: string): MediaWork
 async function audioTypeOf(response: UpstreamResponse): Promise<string> {
   const contentType = response.header("content-type")?.trim() || "audio/mpeg";
   if (audioTypes.test(contentType)) return contentType;
-  const bytes = await readWhole(response.body, limits.errorBodyBytes);
+  const bytes = await readWhole(response, limits.errorBodyBytes);
   throw readProviderError(parseJson(bytes));
 }
 

@@ -25,7 +25,7 @@ export function videoWork(request: VideoRequest): MediaWork<string> {
 async function receiveTask({ route, answered }: MediaExchange): Promise<string> {
   const adapter = videoAdapterOf(route.facts);
   const response = await answered();
-  const answer = parseJson(await readWhole(response.body, limits.videoAnswerBytes));
+  const answer = parseJson(await readWhole(response, limits.videoAnswerBytes));
   const upstreamId = answer === undefined ? undefined : readUpstreamId(adapter, answer);
   if (answer === undefined || upstreamId === undefined) {
     throw new GatewayError("upstream_unreachable", "The provider of this model named no task");

@@ -1,4 +1,5 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
+import { AnswerRoom } from "../../core/answer_room.ts";
 import { ByteBudget } from "../../core/byte_budget.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
@@ -70,6 +71,7 @@ export async function assemble(
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
   const bodies = new ByteBudget();
+  const answers = new AnswerRoom(deadlines);
   const tracing = await openTelemetryOf(config);
   const log = createCallLog(
     write,
@@ -86,7 +88,7 @@ export async function assemble(
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
   });
-  const metrics = createGatewayMetrics({ router, calls, teller, bodies });
+  const metrics = createGatewayMetrics({ router, calls, teller, bodies, answers });
   const observer = observers([metrics.observer, ...tracing]);
   const gateway: Gateway = {
     config,
@@ -101,6 +103,7 @@ export async function assemble(
     availability: new Availability(clock.nowMs()),
     calls,
     bodies,
+    answers,
     log,
     metrics: metrics.registry,
     observer,

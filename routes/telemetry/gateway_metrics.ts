@@ -9,6 +9,7 @@ export interface GatewayState {
   readonly router: Pick<Router, "reports">;
   readonly calls: { readonly count: number };
   readonly bodies: { readonly held: number };
+  readonly answers: { readonly held: number };
   readonly teller: { readonly healthy: boolean };
 }
 
@@ -59,6 +60,12 @@ function addGauges(registry: Registry, state: GatewayState): void {
   registry.gauge("gateway_held_bytes", "Bytes of large bodies that calls hold now.", [], () => [
     { labels: [], value: state.bodies.held },
   ]);
+  registry.gauge(
+    "gateway_held_answer_bytes",
+    "Bytes of large answers that calls hold now.",
+    [],
+    () => [{ labels: [], value: state.answers.held }],
+  );
   registry.gauge(
     "gateway_teller_healthy",
     "0 when the ledger cannot be written: nothing is admitted then.",

@@ -91,6 +91,7 @@ async function respond(
     return errorResponse(error, errorStyleOf(path, request.headers), requestId);
   } finally {
     incoming.held?.release();
+    incoming.answer?.release();
   }
 }
 

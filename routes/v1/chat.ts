@@ -90,8 +90,10 @@ export async function serveChat(
     const onSent = () => {
       if (request.stream) control.watchClient(incoming.request.signal);
     };
-    const { held } = incoming;
-    return await answer({ gateway, call, settlement, control, held, dropped: new Set() }, onSent);
+    if (!request.stream) incoming.answer = gateway.answers.hold(principal.accountId);
+    const { held, answer: room } = incoming;
+    const delivery = { gateway, call, settlement, control, held, room, dropped: new Set<string>() };
+    return await answer(delivery, onSent);
   } catch (error) {
     settlement.abandon();
     throw error;
@@ -148,7 +150,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
       return begun;
     },
     firstOutput: (begun) =>
-      request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway),
+      request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway, delivery.room),
     patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
     hedge: router.hedge(model, operation, candidates[0]),
     deadlines: gateway.deadlines,

@@ -1,4 +1,5 @@
 /** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
+import type { HeldAnswer } from "../../core/answer_room.ts";
 import type { HeldBytes } from "../../core/byte_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
@@ -13,7 +14,8 @@ import { idleMs } from "../../core/routing/patience.ts";
 import { encodeSseEvent, keepAliveComment } from "../../core/sse/writer.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
-import { answerOf, callHeaders, costHeaders, streamOf } from "./response_headers.ts";
+import { callHeaders, costHeaders, streamOf } from "./response_headers.ts";
+import { wholeAnswer } from "./whole_answer.ts";
 
 /**
  * Sent during silence: a ping event where the style has one, a comment where not (wire notes 10). The `keepalive` event
@@ -33,6 +35,8 @@ export interface Delivery {
   readonly control: CallControl;
   /** What is held of the request's body, which is sent again as long as routes are tried. */
   readonly held: HeldBytes | undefined;
+  /** Where a whole answer is counted; absent for a stream. */
+  readonly room: HeldAnswer | undefined;
   /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */
   readonly dropped: Set<string>;
 }
@@ -67,13 +71,8 @@ export async function deliverAnswer(
     route: found.route,
     attempts: found.attempts,
   });
-  const response = answerOf(
-    clientBytes,
-    "application/json",
-    headersOf(delivery, found.begun.dropped),
-  );
-  for (const [name, value] of costHeaders(receipt)) response.headers.append(name, value);
-  return response;
+  const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
+  return wholeAnswer(clientBytes, headers, delivery.room, delivery.gateway.deadlines);
 }
 
 function meteredInput(

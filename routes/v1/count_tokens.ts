@@ -37,7 +37,7 @@ async function countUpstream(
   patience.arm(limits.countTokensMs);
   try {
     const response = await exchange.response;
-    const bytes = await readWhole(response.body, limits.errorBodyBytes);
+    const bytes = await readWhole(response, limits.errorBodyBytes);
     const text = new TextDecoder().decode(bytes);
     if (response.status === 400 || response.status === 413) {
       throw decodeProviderError("messages", response.status, text);

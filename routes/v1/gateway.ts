@@ -1,4 +1,5 @@
 /** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
+import type { AnswerRoom } from "../../core/answer_room.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ByteBudget } from "../../core/byte_budget.ts";
 import type { Config } from "../../core/config.ts";
@@ -29,6 +30,8 @@ export interface Gateway {
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
   readonly bodies: ByteBudget;
+  /** What they hold of large answers. */
+  readonly answers: AnswerRoom;
   readonly log: CallLog;
   readonly metrics: Registry;
   /** Asked where a call begins; its end reaches it through the log. */

@@ -11,7 +11,8 @@ import { idleMs } from "../../core/routing/patience.ts";
 import { keepAliveComment } from "../../core/sse/writer.ts";
 import type { MediaCall } from "./media_call.ts";
 import type { MediaSettlement } from "./media_settlement.ts";
-import { answerOf, costHeaders, streamOf } from "./response_headers.ts";
+import { costHeaders, streamOf } from "./response_headers.ts";
+import { wholeAnswer } from "./whole_answer.ts";
 
 export interface ImageDelivery {
   readonly call: MediaCall;
@@ -54,8 +55,8 @@ async function deliverAnswer(
   const outcome = images === 0 ? "empty" : "completed";
   const counts = { finished: images, begun: images };
   const receipt = await settleImages(endOf(delivery, found), outcome, counts);
-  const headers = [...delivery.call.headers, ...costHeaders(receipt)];
-  return answerOf(bytes, "application/json", headers);
+  const { headers, room, gateway } = delivery.call;
+  return wholeAnswer(bytes, [...headers, ...costHeaders(receipt)], room, gateway.deadlines);
 }
 
 function meteredInput(
@@ -63,8 +64,11 @@ function meteredInput(
   found: FoundImages,
   { started, images }: StreamResult,
 ): MeteredStreamInput {
-  const { gateway, control, settlement } = delivery.call;
+  const { gateway, control, settlement, room } = delivery.call;
   const end = endOf(delivery, found);
+  // Pictures that came whole all the same are here until they have left.
+  const over = Promise.withResolvers<void>();
+  room.keepUntil(over.promise);
   return {
     started,
     keepAlive: keepAliveComment,
@@ -72,7 +76,11 @@ function meteredInput(
     control,
     idleMs: idleMs(gateway.config.catalog, found.route),
     settle: async (outcome) => {
-      await settleImages(end, outcome, images.counts());
+      try {
+        await settleImages(end, outcome, images.counts());
+      } finally {
+        over.resolve();
+      }
     },
     onBug: settlement.onBug,
   };
@@ -108,6 +116,7 @@ export function deliverImagesEarly(
   });
   const { deadlines } = gateway;
   call.input.incoming.held?.keepUntil(finding);
+  call.room.keepUntil(finding);
   return streamOf(
     earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
     headers,

@@ -1,4 +1,5 @@
 /** The first steps of every API call: maintenance, body, key. */
+import type { HeldAnswer } from "../../core/answer_room.ts";
 import type { ByteRoom, HeldBytes } from "../../core/byte_budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/ids.ts";
@@ -18,6 +19,8 @@ export interface Incoming {
   readonly isFirstOfConnection: boolean;
   /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
   held?: HeldBytes;
+  /** The same of its answer, where that is read whole. */
+  answer?: HeldAnswer;
 }
 
 /** A request whose caller is known and whose body is read. */

@@ -1,4 +1,5 @@
 /** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
+import type { HeldAnswer } from "../../core/answer_room.ts";
 import type { HeldBytes } from "../../core/byte_budget.ts";
 import { type AttemptLoopResult, isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import { refusalUnasked } from "../../core/call/refusal_unasked.ts";
@@ -46,6 +47,8 @@ export interface MediaCall<Value = unknown> {
   readonly settlement: MediaSettlement;
   /** Pictures that were fetched for the route that is tried. */
   readonly fetched: HeldBytes;
+  /** Where a whole answer is counted. */
+  readonly room: HeldAnswer;
   /** Headers of any answer of this call. */
   readonly headers: [string, string][];
 }
@@ -90,7 +93,8 @@ export async function beginMediaCall<Value>(
     dropped: input.dropped,
   });
   const fetched = gateway.bodies.hold(principal.accountId);
-  return { gateway, input, work, control, settlement, fetched, headers };
+  const room = incoming.answer = gateway.answers.hold(principal.accountId);
+  return { gateway, input, work, control, settlement, fetched, room, headers };
 }
 
 function candidatesOf({ router }: Gateway, { chosen, style, operation }: MediaCallInput) {
@@ -123,6 +127,7 @@ export async function tryRoutes<Value>(
         },
         control,
         time: gateway,
+        room: call.room,
       });
     },
     firstOutput: work.receive,

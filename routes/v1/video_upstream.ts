@@ -66,7 +66,7 @@ export async function smallExchange(
   if (stop?.aborted === true) cancel();
   try {
     const response = await exchange.response;
-    const body = parseJson(await readWhole(response.body, limits.videoAnswerBytes));
+    const body = parseJson(await readWhole(response, limits.videoAnswerBytes));
     return { response, body };
   } catch (error) {
     exchange.cancel();

@@ -1,5 +1,6 @@
 /** A gateway in this process whose provider is a server of the test, with time and name servers in the test's hands. */
 import { assert } from "@std/assert";
+import { AnswerRoom } from "../../../../core/answer_room.ts";
 import { ByteBudget } from "../../../../core/byte_budget.ts";
 import type { Deadlines } from "../../../../core/deadlines.ts";
 import type { AccountId } from "../../../../core/ids.ts";
@@ -93,6 +94,8 @@ export interface MediaWorldOptions {
   readonly vnd?: number;
   /** What the gateway may hold of bodies. */
   readonly heldBytes?: number;
+  /** The same of answers. */
+  readonly heldAnswerBytes?: number;
 }
 
 /** Secrets by the name of their environment variable. */
@@ -158,6 +161,12 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
     bodies: options.heldBytes === undefined
       ? test.assembled.gateway.bodies
       : new ByteBudget({ total: options.heldBytes, perOwner: options.heldBytes }),
+    answers: options.heldAnswerBytes === undefined
+      ? test.assembled.gateway.answers
+      : new AnswerRoom(options.deadlines ?? deadlines, {
+        total: options.heldAnswerBytes,
+        perOwner: options.heldAnswerBytes,
+      }),
     deadlines: options.deadlines ?? deadlines,
     clock: {
       nowMs: () => real.nowMs() + offsetMs,
