@@ -136,6 +136,8 @@ export const limits = {
   fetchReadBytes: 8 * 1024,
   /** Read buffer while a large body comes in: beyond this larger reads save nothing. */
   upstreamReadMaxBytes: 64 * 1024,
+  /** A request body up to this size is copied to change a field in it: that costs less than one more write. */
+  copiedBodyBytes: 32 * 1024,
   /** Request bodies copied behind the head to make one write; copying larger ones costs more than a second write. */
   upstreamSingleWriteBytes: 16 * 1024,
   /** Extension bytes of one chunk of an upstream body; real ones have none. */

@@ -1,4 +1,5 @@
 /** A chat call on one route: native where the styles agree (bytes untouched), converted where they differ. */
+import type { ByteParts } from "../byte_parts.ts";
 import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../dialects/answer_reading.ts";
@@ -98,7 +99,7 @@ function nativeBody(
   call: ChatCall,
   route: Route,
   { injectUsage, leftOut }: NativeChanges,
-): Uint8Array {
+): ByteParts {
   const changes: JsonObject = withoutForeignReasoning(call.request.style, call.body);
   for (const field of leftOut) changes[field] = null;
   if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
@@ -116,7 +117,7 @@ function open(
   call: ChatCall,
   style: Style,
   access: ChatRouteAccess,
-  { body, betas }: { readonly body: Uint8Array; readonly betas: SortedBetas },
+  { body, betas }: { readonly body: ByteParts; readonly betas: SortedBetas },
 ) {
   return access.transport.open(providerRequest({
     provider: access.provider,

@@ -1,4 +1,5 @@
 /** From a route and a body to the request that goes out: address, credentials, and the headers that may travel. */
+import type { ByteParts } from "../byte_parts.ts";
 import type { RouteStyle } from "../catalog/catalog.ts";
 import {
   credentialHeaders,
@@ -45,7 +46,7 @@ export interface ProviderRequestInput {
   readonly method?: UpstreamRequest["method"];
   /** The credential of the provider; ignored by the sandbox. */
   readonly secret: string | undefined;
-  readonly body: Uint8Array | null;
+  readonly body: ByteParts | null;
   readonly contentType?: string;
   readonly stream: boolean;
   /** A header of the client's request by lower-case name. */

@@ -2,6 +2,7 @@
  * `multipart/form-data` (RFC 7578, RFC 2046) over bytes that are in memory: read as views, one field changed in place,
  * or written anew. No copy of a file is made to read a form.
  */
+import { type ByteParts, withFewPieces } from "../byte_parts.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 
@@ -184,18 +185,15 @@ export function replaceField(
   bytes: Uint8Array,
   boundary: string,
   field: { readonly name: string; readonly text: string },
-): Uint8Array {
+): ByteParts {
   const found = locateParts(bytes, boundary).filter((part) => part.name === field.name);
   const [part] = found;
   if (part === undefined || found.length > 1) refuse(`${field.name} must occur exactly once`);
   const value = encoder.encode(field.text);
   // A value that contained the delimiter would end the part early; model names cannot, so this is a bug or an attack.
   if (indexOfBytes(value, encoder.encode(boundary), 0) >= 0) refuse("its boundary is ambiguous");
-  const result = new Uint8Array(bytes.length - (part.end - part.start) + value.length);
-  result.set(bytes.subarray(0, part.start));
-  result.set(value, part.start);
-  result.set(bytes.subarray(part.end), part.start + value.length);
-  return result;
+  const pieces = [bytes.subarray(0, part.start), value, bytes.subarray(part.end)];
+  return withFewPieces(pieces, limits.upstreamSingleWriteBytes);
 }
 
 /** A part to be written. */

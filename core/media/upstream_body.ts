@@ -1,10 +1,11 @@
 /** A request body for a provider, and what making one may need. */
+import type { ByteParts } from "../byte_parts.ts";
 import type { ByteRoom } from "../byte_budget.ts";
 import type { MediaType } from "./sniff.ts";
 
 export interface UpstreamBody {
   readonly contentType: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: ByteParts;
 }
 
 /** What the body of a provider needs of the world. */

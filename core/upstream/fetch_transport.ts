@@ -1,4 +1,5 @@
 /** The `fetch` driver: for providers behind a proxy or that speak HTTP/2 only. Several times dearer than `http1/`. */
+import { joined } from "../byte_parts.ts";
 import { invariant } from "../assert.ts";
 import type { Deadline, Deadlines } from "../deadlines.ts";
 import { limits } from "../limits.ts";
@@ -111,7 +112,7 @@ class FetchExchange implements UpstreamExchange, ByteReader {
         method: request.method,
         headers,
         // A copy, because `fetch` takes no bytes of memory that might be shared.
-        body: request.body === null ? null : new Uint8Array(request.body),
+        body: request.body === null ? null : new Uint8Array(joined(request.body)),
         redirect: "manual",
         signal: this.#aborter.signal,
       });

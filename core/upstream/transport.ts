@@ -1,3 +1,5 @@
+import type { ByteParts } from "../byte_parts.ts";
+
 /**
  * The one way to a provider. Drivers: the HTTP/1.1 client, `fetch`, and the sandbox (no network at all).
  */
@@ -12,7 +14,7 @@ export interface UpstreamRequest {
   readonly url: string;
   /** Lower-case names. `host`, `content-length` and `connection` are the driver's own. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: Uint8Array | null;
+  readonly body: ByteParts | null;
   /**
    * For a POST that may be made twice: told when it was. A kept connection can end without a byte of an answer to a
    * request that was sent whole; whether the peer has acted on it nobody can know (RFC 9110 section 9.2.2). A POST

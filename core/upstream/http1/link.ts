@@ -91,14 +91,16 @@ export class Link {
   }
 
   async #writeAll({ first, rest }: RequestMessage, onProgress: () => void): Promise<void> {
-    for (let piece = first;;) {
+    let piece = first;
+    for (let next = 0;; next++) {
       let written = await this.#connection.write(piece);
       while (written < piece.length) {
         onProgress();
         written += await this.#connection.write(piece.subarray(written));
       }
-      if (rest === null || piece === rest) return;
-      piece = rest;
+      const following = rest[next];
+      if (following === undefined) return;
+      piece = following;
     }
   }
 

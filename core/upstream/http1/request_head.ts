@@ -1,4 +1,5 @@
 /** The request side of the wire (RFC 9112 sections 3 and 5): where to connect, and the bytes to send. */
+import { lengthOf, piecesOf } from "../../byte_parts.ts";
 import type { ConnectTarget } from "../connection.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../transport.ts";
 
@@ -68,13 +69,13 @@ const encoder = new TextEncoder();
 /** A request as it is written: `first`, then `rest` if there is more. */
 export interface RequestMessage {
   readonly first: Uint8Array;
-  readonly rest: Uint8Array | null;
+  readonly rest: readonly Uint8Array[];
 }
 
 /**
- * The bytes of the head with a body of at most `singleWriteBytes` behind it, so that one write sends both: two writes
- * are two packets, and with some peers 40 ms of delayed acknowledgement between them. A larger body is many packets
- * anyway; it is written from where it lies, since copying it costs more than the second write.
+ * The bytes of the head with a body, or its first piece, of at most `singleWriteBytes` behind it, so that one write
+ * sends both: two writes are two packets, and with some peers 40 ms of delayed acknowledgement between them. A larger
+ * body is many packets anyway; it is written from where it lies, since copying it costs more than the second write.
  *
  * @throws {UpstreamFailure} with code `refused` for a header that is not allowed
  */
@@ -84,8 +85,9 @@ export function encodeRequest(
   singleWriteBytes: number,
 ): RequestMessage {
   const text = headText(request, destination);
-  const body = request.body;
-  const isJoined = body !== null && body.length <= singleWriteBytes;
+  const pieces = request.body === null ? [] : piecesOf(request.body);
+  const body = pieces[0];
+  const isJoined = body !== undefined && body.length <= singleWriteBytes;
   const first = new Uint8Array(text.length + (isJoined ? body.length : 0));
   const { read, written } = encoder.encodeInto(text, first);
   // Characters above 0x7f became two bytes. Only header values hold them; there they mean one byte each, as in `Headers`.
@@ -93,7 +95,8 @@ export function encodeRequest(
     for (let index = 0; index < text.length; index++) first[index] = text.charCodeAt(index);
   }
   if (isJoined) first.set(body, text.length);
-  return { first, rest: isJoined ? null : body };
+  const rest = isJoined ? pieces.slice(1) : pieces;
+  return { first, rest };
 }
 
 /**
@@ -131,7 +134,7 @@ function headText(request: UpstreamRequest, destination: Destination): string {
   let text = `${method} ${destination.path} HTTP/1.1\r\nhost: ${destination.host}\r\n` +
     fieldLines(request.headers);
   // RFC 9110 section 8.6: a POST says its length even when it is 0; a GET without content says nothing.
-  if (body !== null) text += `content-length: ${body.length}\r\n`;
+  if (body !== null) text += `content-length: ${lengthOf(body)}\r\n`;
   else if (method === "POST") text += "content-length: 0\r\n";
   return text + "\r\n";
 }

@@ -1,4 +1,5 @@
 /** A request to the media sandbox: its fields whatever their form, and the triggers in its text. */
+import { joined } from "../../byte_parts.ts";
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../json.ts";
 import { fieldsOfForm, fieldsOfJson, type MediaFields } from "../../media/fields.ts";
@@ -65,7 +66,7 @@ export function mediaTrouble(triggers: MediaTriggers): Reply | undefined {
  * @throws {SandboxRefusal} for a body that is neither a JSON object nor a form
  */
 export function mediaFields(request: UpstreamRequest): MediaFields {
-  const body = request.body ?? new Uint8Array(0);
+  const body = joined(request.body ?? []);
   const contentType = request.headers.find(([name]) => name === "content-type")?.[1] ?? "";
   try {
     const boundary = multipartBoundary(contentType);

@@ -1,3 +1,4 @@
+import { type ByteParts, joined } from "../../byte_parts.ts";
 import type { Clock } from "../../clock.ts";
 import type { Style } from "../../dialects/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
@@ -92,10 +93,10 @@ function replyTo(request: UpstreamRequest, options: SandboxOptions, media: Media
   }
 }
 
-function parse(body: Uint8Array | null): JsonObject | undefined {
+function parse(body: ByteParts | null): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(
-      new TextDecoder("utf-8", { fatal: true }).decode(body ?? undefined),
+      new TextDecoder("utf-8", { fatal: true }).decode(joined(body ?? [])),
     );
     return isJsonObject(value) ? value : undefined;
   } catch {

@@ -1,4 +1,5 @@
 /** What leaves for a provider, and what does not, when a request asks for more than tokens. */
+import { joined } from "../../../core/byte_parts.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { ChatCall, ChatRouteAccess } from "../../../core/call/chat_exchange.ts";
 import { startChatExchange } from "../../../core/call/chat_exchange.ts";
@@ -74,7 +75,12 @@ function start({ style, text, model, headers = {}, strict = false, route = 0 }: 
     const [request] = sent;
     assert(request !== undefined && sent.length === 1 && request.body !== null);
     const header = (name: string) => request.headers.find(([key]) => key === name)?.[1];
-    return { ok: true, dropped, text: new TextDecoder().decode(request.body), header } as const;
+    return {
+      ok: true,
+      dropped,
+      text: new TextDecoder().decode(joined(request.body)),
+      header,
+    } as const;
   } catch (error) {
     assert(error instanceof GatewayError, String(error));
     assertEquals(sent.length, 0, "nothing may be sent when a call is refused");

@@ -1,4 +1,5 @@
 /** Numbers that no double holds travel through a call as they were written. */
+import { joined } from "../../../core/byte_parts.ts";
 import { assert, assertEquals } from "@std/assert";
 import { attemptAnswer } from "../../../core/call/attempt.ts";
 import { type ChatCall, startChatExchange } from "../../../core/call/chat_exchange.ts";
@@ -58,7 +59,7 @@ function start(from: Style, to: Style, text: string) {
     secret: undefined,
     transport: {
       open(request) {
-        sent = new TextDecoder().decode(request.body ?? undefined);
+        sent = new TextDecoder().decode(joined(request.body ?? []));
         return exchange;
       },
     },

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { joined, piecesOf } from "../../../core/byte_parts.ts";
 import { withFields } from "../../../core/call/changed_body.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -27,11 +28,29 @@ Deno.test("parseJsonBody() finds every top-level field where it lies, whatever i
   }));
 });
 
+/** The same body with a field of 40 KB, which makes it a large one. */
+function padded(text: string, where: string): string {
+  const field = `"padding of this test":"${"x".repeat(40_000)}"`;
+  const inner = text.slice(text.indexOf("{") + 1, text.lastIndexOf("}"));
+  const isEmpty = inner.trim() === "";
+  if (where === "none") return text;
+  if (where === "first") return `{${field}${isEmpty ? "" : ","}${inner}}`;
+  return `{${inner}${isEmpty ? "" : ","}${field}}`;
+}
+
 Deno.test("withFields() changes what it is told and no other byte", () => {
   const change = fc.dictionary(names, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
-  fc.assert(fc.property(bodies, change, (text, changes) => {
+  const place = fc.constantFrom("none", "first", "last");
+  fc.assert(fc.property(bodies, place, change, (small, padding, changes) => {
+    const text = padded(small, padding);
     const body = parseJsonBody(encode(text));
-    const changed = withFields(body, changes as JsonObject);
+    const pieces = withFields(body, changes as JsonObject);
+    if (padding !== "none" && Object.keys(changes).length > 0) {
+      const views = piecesOf(pieces).filter(({ buffer }) => buffer === body.bytes.buffer);
+      assertEquals(views.length, 1, "what is large and stays is not copied");
+      assert(piecesOf(pieces).length <= 3);
+    }
+    const changed = joined(pieces);
     assertEquals(JSON.parse(decode(changed)), {
       ...body.value,
       ...JSON.parse(JSON.stringify(changes)),
@@ -58,7 +77,10 @@ Deno.test("withFields() returns the same bytes when nothing changes", () => {
 });
 
 Deno.test("withFields() adds to an empty object", () => {
-  assertEquals(decode(withFields(parseJsonBody(encode("{ }")), { model: "m" })), '{ "model":"m"}');
+  assertEquals(
+    decode(joined(withFields(parseJsonBody(encode("{ }")), { model: "m" }))),
+    '{ "model":"m"}',
+  );
 });
 
 for (

@@ -1,3 +1,4 @@
+import { joined } from "../../../core/byte_parts.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../../core/errors.ts";
@@ -131,9 +132,9 @@ Deno.test("a generation goes on byte for byte, but for the model's name", async 
   const source = '{ "model":"img", "prompt":"caf\\u00e9",\n "quality": "high", "n":1.0 }';
   const request = readImageRequest("generations", encoder.encode(source), "application/json");
   const same = await imageUpstreamBody(request, { upstreamModel: "img", facts: {} }, noFetch);
-  assertEquals(decoder.decode(same.bytes), source);
+  assertEquals(decoder.decode(joined(same.bytes)), source);
   const other = await imageUpstreamBody(request, { upstreamModel: "up-1", facts: {} }, noFetch);
-  assertEquals(decoder.decode(other.bytes), source.replace('"img"', '"up-1"'));
+  assertEquals(decoder.decode(joined(other.bytes)), source.replace('"img"', '"up-1"'));
 });
 
 Deno.test("a generation sent as a form becomes the JSON that providers know", async () => {
@@ -144,7 +145,7 @@ Deno.test("a generation sent as a form becomes the JSON that providers know", as
   ]);
   const body = await imageUpstreamBody(request, { upstreamModel: "up-1", facts: {} }, noFetch);
   assertEquals(body.contentType, "application/json");
-  assertEquals(JSON.parse(decoder.decode(body.bytes)), {
+  assertEquals(JSON.parse(decoder.decode(joined(body.bytes))), {
     model: "up-1",
     prompt: "a cat",
     n: 2,
@@ -165,7 +166,7 @@ Deno.test("a form of files keeps its boundary and every byte but the model's nam
   const body = await imageUpstreamBody(request, route, noFetch);
   assertEquals(multipartBoundary(body.contentType), "client-boundary");
   const expected = decoder.decode(request.body.bytes).replace("img", "another-name");
-  assertEquals(decoder.decode(body.bytes), expected);
+  assertEquals(decoder.decode(joined(body.bytes)), expected);
 });
 
 Deno.test("references of every kind become files where the provider wants a form", async () => {
@@ -178,7 +179,7 @@ Deno.test("references of every kind become files where the provider wants a form
     extra: { a: 1 },
   });
   const body = await imageUpstreamBody(request, { upstreamModel: "up-1", facts: {} }, tools);
-  const parts = readForm(body.bytes, multipartBoundary(body.contentType)!);
+  const parts = readForm(joined(body.bytes), multipartBoundary(body.contentType)!);
   const seen = parts.map((part) => [
     part.name,
     part.fileName ?? partText(part),
@@ -206,7 +207,7 @@ Deno.test("where the provider wants JSON, URLs stay URLs and files become data U
   ]);
   const body = await imageUpstreamBody(request, route, noFetch);
   const dataUrl = `data:image/png;base64,${pngText}`;
-  assertEquals(JSON.parse(decoder.decode(body.bytes)), {
+  assertEquals(JSON.parse(decoder.decode(joined(body.bytes))), {
     model: "up-1",
     prompt: "a cat",
     n: 2,

@@ -1,3 +1,4 @@
+import { joined } from "../../../core/byte_parts.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../../core/errors.ts";
@@ -83,7 +84,7 @@ Deno.test("any parts survive writing and reading, and replaceField() changes onl
           [...part.body],
         ]),
       );
-      const changed = read(replaceField(body, boundary, { name: "model", text: model }));
+      const changed = read(joined(replaceField(body, boundary, { name: "model", text: model })));
       assertEquals(changed, [
         ["model", undefined, [...encoder.encode(model)]],
         ...read(body).slice(1),

@@ -8,7 +8,7 @@ const url = "https://api.example/v1/x?y=z";
 function wire(change: Partial<UpstreamRequest>, singleWriteBytes = 1_000): string {
   const request: UpstreamRequest = { method: "POST", url, headers: [], body: null, ...change };
   const { first, rest } = encodeRequest(request, parseDestination(request.url), singleWriteBytes);
-  return new TextDecoder("latin1").decode(rest === null ? first : concat([first, rest]));
+  return new TextDecoder("latin1").decode(concat([first, ...rest]));
 }
 
 Deno.test("encodeRequest: writes request line, host, headers in order, length and body", () => {
@@ -37,10 +37,14 @@ Deno.test("encodeRequest: a small body is joined to the head, a large one goes w
   const body = Uint8Array.from({ length: 5_000 }, (_, index) => index & 255);
   const request: UpstreamRequest = { method: "POST", url, headers: [], body };
   const joined = encodeRequest(request, parseDestination(url), 5_000);
-  assertEquals(joined.rest, null);
+  assertEquals(joined.rest, []);
   const apart = encodeRequest(request, parseDestination(url), 4_999);
-  assertEquals(apart.rest === body, true);
+  assertEquals(apart.rest.length === 1 && apart.rest[0] === body, true);
   assertEquals(concat([apart.first, body]), concat([joined.first]));
+  const pieces = [body.subarray(0, 900), body.subarray(900, 4_000), body.subarray(4_000)];
+  const inPieces = encodeRequest({ ...request, body: pieces }, parseDestination(url), 1_000);
+  assertEquals(inPieces.rest.length === 2 && inPieces.rest[0] === pieces[1], true);
+  assertEquals(concat([inPieces.first, ...inPieces.rest]), concat([joined.first]));
 });
 
 Deno.test("encodeRequest: a value above ASCII is sent byte for byte as Latin-1", () => {

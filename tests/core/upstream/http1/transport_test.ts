@@ -30,16 +30,21 @@ Deno.test("a request goes out in one write, head and body together", async () =>
 });
 
 Deno.test("a large body is sent whole, however little the connection takes at a time", async () => {
-  const network = fakeNetwork({ singleWriteBytes: 100 });
-  const connection = network.prepare();
-  connection.writeBytes = 333;
-  const body = "0123456789".repeat(500);
-  const answered = call(network.transport, { url, body: encode(body) });
-  await settle();
-  connection.push(ok("x"));
-  assertEquals((await answered).status, 200);
-  assert(connection.sent.endsWith("\r\n\r\n" + body));
-  network.transport.close();
+  const text = "0123456789".repeat(500);
+  const bytes = encode(text);
+  const pieces = [[0, 7], [7, 3_000], [3_000, 3_001], [3_001, 5_000]]
+    .map(([from, to]) => bytes.subarray(from, to));
+  for (const body of [bytes, pieces]) {
+    const network = fakeNetwork({ singleWriteBytes: 100 });
+    const connection = network.prepare();
+    connection.writeBytes = 333;
+    const answered = call(network.transport, { url, body });
+    await settle();
+    connection.push(ok("x"));
+    assertEquals((await answered).status, 200);
+    assert(connection.sent.endsWith("\r\ncontent-length: 5000\r\n\r\n" + text));
+    network.transport.close();
+  }
 });
 
 Deno.test("the connection is used again after the clean end, the youngest first", async () => {

@@ -1,0 +1,58 @@
+/** Bytes in one piece, or in several that follow each other: large ones are not copied only to lie together. */
+export type ByteParts = Uint8Array | readonly Uint8Array[];
+
+/** The pieces in their order. */
+export function piecesOf(bytes: ByteParts): readonly Uint8Array[] {
+  return bytes instanceof Uint8Array ? [bytes] : bytes;
+}
+
+/** How many bytes there are. */
+export function lengthOf(bytes: ByteParts): number {
+  if (bytes instanceof Uint8Array) return bytes.length;
+  return bytes.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/** All of it in one piece; copied only where there are several. */
+export function joined(bytes: ByteParts): Uint8Array {
+  if (bytes instanceof Uint8Array) return bytes;
+  const whole = new Uint8Array(lengthOf(bytes));
+  let at = 0;
+  for (const piece of bytes) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+/**
+ * The same bytes in fewer pieces: those of up to `copiedBytes` are joined with their neighbours of that kind.
+ *
+ * @example
+ * ```ts
+ * import { withFewPieces } from "./byte_parts.ts";
+ * const pieces = [1, 2, 100, 3, 4].map((length) => new Uint8Array(length));
+ * const lengths = withFewPieces(pieces, 50).map(({ length }) => length);
+ * if (lengths.join() !== "3,100,7") throw new Error(lengths.join());
+ * ```
+ */
+export function withFewPieces(
+  pieces: readonly Uint8Array[],
+  copiedBytes: number,
+): readonly Uint8Array[] {
+  const few: Uint8Array[] = [];
+  let small: Uint8Array[] = [];
+  const flush = () => {
+    if (small.length > 0) few.push(joined(small));
+    small = [];
+  };
+  for (const piece of pieces) {
+    if (piece.length <= copiedBytes) {
+      if (piece.length > 0) small.push(piece);
+      continue;
+    }
+    flush();
+    few.push(piece);
+  }
+  flush();
+  return few;
+}
