@@ -26,6 +26,8 @@ export const limits = {
   heldBytesPerAccount: 192 * 1024 * 1024,
   /** When that is taken: a large call has sent its body on, or ended, within seconds. */
   busyRetrySeconds: 5,
+  /** How long a browser may remember that a page of another origin may ask: as long as any browser does. */
+  preflightSeconds: 86_400,
   /** Bodies up to this size are not counted: a connection costs as much. */
   uncountedBodyBytes: 64 * 1024,
   /**

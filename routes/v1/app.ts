@@ -1,9 +1,11 @@
 /** The paths of the API. Unknown paths answer 404 before anything asks for a key (spec section 4). */
 import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
 import type { Style } from "../../core/dialects/contract.ts";
 import { unforeseen } from "../../core/error_line.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { serveChat } from "./chat.ts";
 import { serveCountTokens } from "./count_tokens.ts";
@@ -108,6 +110,11 @@ function pathOf(url: string): string {
   return start === -1 ? "/" : url.slice(start, query === -1 ? undefined : query);
 }
 
+/** Browsers name the origin of the page that asks; nobody else does. */
+function comesFromPage(request: Request): boolean {
+  return request.headers.has("origin");
+}
+
 /**
  * Serves the chat endpoints, which are nearly all the traffic, without a walk through the router and its middleware.
  * `undefined`: something else was asked for, the app answers it.
@@ -120,7 +127,7 @@ export function serveHotPath(
   if (request.method !== "POST") return undefined;
   const path = pathOf(request.url);
   const style = chatPaths.get(path);
-  if (style === undefined) return undefined;
+  if (style === undefined || comesFromPage(request)) return undefined;
   return respond(
     gateway,
     request,
@@ -129,6 +136,16 @@ export function serveHotPath(
     (incoming) => serveChat(gateway, style, incoming),
   );
 }
+
+/**
+ * Pages of other origins may call the API as they may call the vendors': it knows no cookies, so whatever a page can do
+ * here it does with a key that it was given.
+ */
+const forOtherOrigins = cors({
+  allowMethods: ["GET", "POST", "DELETE"],
+  exposeHeaders: ["*"],
+  maxAge: limits.preflightSeconds,
+});
 
 /** Builds the API. */
 export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings }> {
@@ -142,6 +159,11 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
       context.req.path,
       (incoming) => serve(gateway, incoming, context),
     );
+
+  app.use(
+    "/v1/*",
+    (context, next) => comesFromPage(context.req.raw) ? forOtherOrigins(context, next) : next(),
+  );
 
   const day = new DayOfAvailability(gateway);
   app.get("/v1/status", () => serveStatus(gateway, day));
