@@ -24,7 +24,7 @@ interface Waiting {
 export class AnswerRoom {
   readonly #budget: ByteBudget;
   readonly #deadlines: Deadlines;
-  /** In the order in which they came; one for each call at most, two where a second route was asked beside the first. */
+  /** In the order in which they came. One for each call at most: whole answers are asked of one route at a time. */
   readonly #waiting = new Set<Waiting>();
   /** The one that may go on beyond the bounds. */
   #overdrawn: HeldBytes | undefined;
@@ -47,7 +47,12 @@ export class AnswerRoom {
 
   /** The answer of one call, which grows while it is read. */
   hold(owner: string): HeldAnswer {
-    return new HeldAnswer(this, this.#budget.hold(owner));
+    return new HeldAnswer(this, owner);
+  }
+
+  /** For {@linkcode HeldAnswer}. */
+  holdBytes(owner: string): HeldBytes {
+    return this.#budget.hold(owner);
   }
 
   /** For {@linkcode HeldAnswer.grow}. */
@@ -113,17 +118,19 @@ function tooMany(): GatewayError {
  */
 export class HeldAnswer {
   readonly #room: AnswerRoom;
-  readonly #bytes: HeldBytes;
+  readonly #owner: string;
+  /** Made when it is needed: nearly all answers are small. */
+  #held: HeldBytes | undefined;
   #isOver = false;
 
-  constructor(room: AnswerRoom, bytes: HeldBytes) {
+  constructor(room: AnswerRoom, owner: string) {
     this.#room = room;
-    this.#bytes = bytes;
+    this.#owner = owner;
   }
 
   /** Bytes that are held now; 0 for a small answer, which is not counted. */
   get bytes(): number {
-    return this.#bytes.bytes;
+    return this.#held?.bytes ?? 0;
   }
 
   /**
@@ -131,20 +138,22 @@ export class HeldAnswer {
    * `busy` after `limits.answerRoomMs`.
    */
   grow(bytes: number): Promise<void> | undefined {
-    return this.#room.enter(this.#bytes, bytes);
+    this.#held ??= this.#room.holdBytes(this.#owner);
+    return this.#room.enter(this.#held, bytes);
   }
 
   /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending; also what grows until then. */
   release(): void {
     this.#isOver = true;
-    this.#bytes.release();
+    this.#held?.release();
   }
 
   /** A release before `over` is settled waits for it. */
   keepUntil(over: Promise<unknown>): void {
-    this.#bytes.keepUntil(over);
+    const held = this.#held ??= this.#room.holdBytes(this.#owner);
+    held.keepUntil(over);
     const done = () => {
-      if (this.#isOver) this.#bytes.release();
+      if (this.#isOver) held.release();
     };
     over.then(done, done);
   }

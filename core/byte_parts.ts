@@ -9,7 +9,9 @@ export function piecesOf(bytes: ByteParts): readonly Uint8Array[] {
 /** How many bytes there are. */
 export function lengthOf(bytes: ByteParts): number {
   if (bytes instanceof Uint8Array) return bytes.length;
-  return bytes.reduce((sum, piece) => sum + piece.length, 0);
+  let length = 0;
+  for (const piece of bytes) length += piece.length;
+  return length;
 }
 
 /** All of it in one piece; copied only where there are several. */

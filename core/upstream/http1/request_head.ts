@@ -66,6 +66,8 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 const encoder = new TextEncoder();
 
+const nothing: readonly Uint8Array[] = [];
+
 /** A request as it is written: `first`, then `rest` if there is more. */
 export interface RequestMessage {
   readonly first: Uint8Array;
@@ -95,8 +97,8 @@ export function encodeRequest(
     for (let index = 0; index < text.length; index++) first[index] = text.charCodeAt(index);
   }
   if (isJoined) first.set(body, text.length);
-  const rest = isJoined ? pieces.slice(1) : pieces;
-  return { first, rest };
+  if (!isJoined) return { first, rest: pieces };
+  return { first, rest: pieces.length === 1 ? nothing : pieces.slice(1) };
 }
 
 /**
