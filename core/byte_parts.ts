@@ -16,10 +16,12 @@ export function lengthOf(bytes: ByteParts): number {
 
 /** All of it in one piece; copied only where there are several. */
 export function joined(bytes: ByteParts): Uint8Array {
-  if (bytes instanceof Uint8Array) return bytes;
-  const whole = new Uint8Array(lengthOf(bytes));
+  const pieces = piecesOf(bytes);
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return only;
+  const whole = new Uint8Array(lengthOf(pieces));
   let at = 0;
-  for (const piece of bytes) {
+  for (const piece of pieces) {
     whole.set(piece, at);
     at += piece.length;
   }

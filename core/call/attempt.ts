@@ -1,4 +1,5 @@
 /** One try of one route, up to the point where the client may see something of it. */
+import { joined } from "../byte_parts.ts";
 import type { Clock } from "../clock.ts";
 import type { Deadlines } from "../deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../dialects/contract.ts";
@@ -140,18 +141,6 @@ function parseObject(bytes: Uint8Array): JsonObject | undefined {
   }
 }
 
-function concat(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = parts;
-  if (parts.length === 1 && only !== undefined) return only;
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
 /**
  * Waits for the whole answer.
  *
@@ -241,7 +230,7 @@ export async function startStream(
     exchange,
     body: response.body,
     pipe,
-    preamble: concat(held, heldBytes),
+    preamble: joined(held),
     bodyEnded,
   };
 }

@@ -2,6 +2,7 @@
  * A whole image answer for a client that asked for a stream. Some providers ignore `stream`: the pictures are made and
  * paid for, so the client gets them as the events it waits for, one for each picture.
  */
+import { joined } from "../byte_parts.ts";
 import type { StartedStream } from "../call/attempt.ts";
 import type { StreamPipe } from "../dialects/contract.ts";
 import { newStreamReading } from "../dialects/reading.ts";
@@ -78,16 +79,6 @@ function eventOf(bytes: Uint8Array, { start, end }: PicturePlace, own: JsonObjec
     if (event[at]! < 0x20) event[at] = 0x20;
   }
   return event;
-}
-
-function joined(events: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(events.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const event of events) {
-    whole.set(event, at);
-    at += event.length;
-  }
-  return whole;
 }
 
 /** Has nothing to read any more: only the last event waits for its settlement. */

@@ -4,6 +4,7 @@
  * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little time, and
  * the first bytes must be those of a picture. No cookie, credential or header of the client is sent.
  */
+import { joined } from "../byte_parts.ts";
 import type { ByteRoom } from "../byte_budget.ts";
 import type { Deadlines } from "../deadlines.ts";
 import { GatewayError } from "../errors.ts";
@@ -116,10 +117,10 @@ async function readMedia(
     chunks.push(view.slice());
     // As soon as the type can be told, so that nothing else is downloaded in full.
     if (mediaType === undefined && length >= sniffBytes) {
-      mediaType = acceptedType(joined(chunks, length), accepts, field);
+      mediaType = acceptedType(joined(chunks), accepts, field);
     }
   }
-  const bytes = joined(chunks, length);
+  const bytes = joined(chunks);
   return { mediaType: mediaType ?? acceptedType(bytes, accepts, field), bytes };
 }
 
@@ -129,14 +130,4 @@ function acceptedType(bytes: Uint8Array, accepts: ReadonlySet<string>, field: st
     throw refusal(field, "the URL is not an image that is supported here");
   }
   return mediaType;
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }

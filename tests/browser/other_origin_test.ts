@@ -1,4 +1,7 @@
-/** A page of another origin in a real browser, with the OpenAI SDK and without: calls, streams, headers and errors reach the page. */
+/**
+ * A page of another origin in a real browser, with the OpenAI SDK and without: calls, streams, headers and errors reach
+ * the page.
+ */
 import { createRequire } from "node:module";
 import { assert, assertEquals } from "@std/assert";
 import { browserTest } from "../support/chromium.ts";

@@ -4,9 +4,11 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { limits } from "../../core/limits.ts";
+import { sleep } from "../../core/sleep.ts";
 import { newPayer } from "../support/money_process.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
 import { startGateway } from "../support/started_gateway.ts";
+import { until } from "../support/until.ts";
 
 const full = Deno.env.get("GATEWAY_MEMORY_TEST") === "full";
 const size = full ? { answers: 60, megabytes: 60 } : { answers: 24, megabytes: 40 };
@@ -99,7 +101,7 @@ Deno.test("a rush of large answers keeps within memory, and every one of them ar
       assertEquals(response.status, 200);
       assertEquals(response.headers.get("content-length"), String(answerBytes));
       // Some take their time before they read.
-      if (index % 3 === 0) await new Promise((wake) => setTimeout(wake, 1_500));
+      if (index % 3 === 0) await sleep(1_500);
       let length = 0;
       for await (const chunk of response.body!) length += chunk.length;
       assertEquals(length, answerBytes);
@@ -122,17 +124,16 @@ Deno.test("a rush of large answers keeps within memory, and every one of them ar
       try {
         const response = await ask(index, leaving.signal);
         if (index % 2 === 0) { for await (const _ of response.body!); }
-        else await new Promise((wake) => setTimeout(wake, 2_000));
+        else await sleep(2_000);
       } catch {
         // Left.
       }
     }));
-    let held = await heldBytes();
-    for (let tries = 0; held !== 0 && tries < 100; tries++) {
-      await new Promise((wake) => setTimeout(wake, 200));
-      held = await heldBytes();
-    }
-    assertEquals(held, 0, "what those who left had asked for is given back");
+    await until(
+      async () => await heldBytes() === 0,
+      "what those who left had asked for is given back",
+      20_000,
+    );
     // Each is held once; half as much again lies about while one that came in chunks grows, and some is not collected.
     const bound = (limits.heldAnswerBytes + limits.imageAnswerBytes) / megabyte;
     assert(Math.max(first, second) - idle < 2 * bound + 150, report);

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { Deadlines } from "../../../../core/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
+import { sleep } from "../../../../core/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { until } from "../../../support/until.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";
@@ -89,7 +90,7 @@ for (const [path, body] of endpoints) {
       isAnswered = true;
       return response;
     });
-    await new Promise((wake) => setTimeout(wake, 100));
+    await sleep(100);
     assert(!isAnswered, "answered beyond the bound");
 
     const length = Number(beyond.headers.get("content-length"));
@@ -109,7 +110,7 @@ Deno.test("an answer that finds no room for a minute is refused and costs nothin
   const unread = [await world.post(path, body), await world.post(path, body)];
   const before = await world.balanceVnd();
   const refused = world.post(path, body);
-  await new Promise((wake) => setTimeout(wake, 200));
+  await sleep(200);
   world.time.advance(limits.answerRoomMs + 1_000);
   const response = await refused;
   const { status, code } = await errorOf(response);
@@ -169,7 +170,7 @@ for (const { what, answer, events, units } of late) {
     });
     const answering = world.post(endpoints[0][0], { ...images, n: 2, stream: true });
     await until(() => world.gateway.calls.count === 1, "the call runs");
-    await new Promise((wake) => setTimeout(wake, 50));
+    await sleep(50);
     world.time.advance(limits.keepAliveMs + 1_000);
     const response = await answering;
     sent.resolve();
