@@ -12,10 +12,12 @@ interface Call {
   id: string;
   name: string;
   readonly custom: boolean;
-  readonly progress: JsonProgress;
+  progress: JsonProgress;
   /** The `call` event is out: id and name can no longer change. */
   told: boolean;
-  /** `{}` came as the whole argument text: kept, because some servers send it as a placeholder for what follows. */
+  /** Argument text has come: a `{}` from here on is a piece of it. */
+  begun: boolean;
+  /** `{}` came first, and nothing else: kept, because some servers send it as a placeholder for what follows. */
   placeholder: boolean;
   ended: boolean;
 }
@@ -127,7 +129,8 @@ export class StreamCalls {
     this.#name(call, id, name);
     const text = isCustom ? inner.input : inner.arguments;
     const isPiece = !isCustom && id === "" && name === "" && call.told && !call.ended &&
-      !call.placeholder && typeof text === "string" && text !== "" && text !== "{}";
+      !call.placeholder && typeof text === "string" && text !== "" &&
+      (call.begun || text !== "{}");
     this.#lastPiece = isPiece ? text : undefined;
     this.#current = call;
     if (typeof text === "string") this.#arguments(call, text);
@@ -179,6 +182,7 @@ export class StreamCalls {
       custom,
       progress: new JsonProgress(),
       told: false,
+      begun: false,
       placeholder: false,
       ended: false,
     };
@@ -206,11 +210,13 @@ export class StreamCalls {
       if (text.trim() === "") return;
       // Something real follows: the placeholder was never an argument.
       call.placeholder = false;
-    } else if (text === "{}" && !call.progress.isWhole) {
+      call.progress = new JsonProgress();
+    } else if (text === "{}" && !call.begun) {
       call.placeholder = true;
       call.progress.take(text);
       return;
     }
+    call.begun = true;
     call.progress.take(text);
     this.#emitText(call, text);
   }

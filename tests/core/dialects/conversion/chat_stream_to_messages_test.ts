@@ -190,6 +190,23 @@ Deno.test("an empty object as a placeholder is not doubled by the arguments that
   assertEquals(blocksOf(chunks), [use("call_a", "f", { x: 1 })]);
 });
 
+Deno.test("an empty object within the arguments stays, wherever they are cut", () => {
+  const input = { x: {}, y: [{}] };
+  const text = JSON.stringify(input);
+  for (let first = 1; first < text.length; first++) {
+    for (let second = first; second < text.length; second++) {
+      const chunks = [
+        open,
+        calls(start(0, "call_a", "f", text.slice(0, first))),
+        calls(piece(0, text.slice(first, second))),
+        calls(piece(0, text.slice(second))),
+        chunk({}, "tool_calls"),
+      ];
+      assertEquals(blocksOf(chunks), [use("call_a", "f", input)]);
+    }
+  }
+});
+
 Deno.test("call indexes may start at 1 or be missing", () => {
   const from1 = [
     open,
