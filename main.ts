@@ -7,10 +7,15 @@ import { setVariables } from "./core/environment.ts";
 import { runAdmin } from "./routes/admin/cli.ts";
 import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
+import { createStopSignals } from "./routes/server/stop_signals.ts";
+import { eventLine } from "./routes/v1/call_log.ts";
 
 const encoder = new TextEncoder();
 const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));
-const lines = createLineWriter((bytes) => Deno.stdout.writeSync(bytes));
+const lines = createLineWriter({
+  output: (bytes) => Deno.stdout.write(bytes),
+  lossLine: (lines) => eventLine(systemClock.nowMs(), "warn", "log lines were lost", { lines }),
+});
 
 async function readGatewayFile(path: string | undefined): Promise<string | { problem: string }> {
   try {
@@ -34,19 +39,18 @@ async function main(args: readonly string[]): Promise<number> {
     return await runAdmin(read.config, args.slice(1), { clock: systemClock, write, error });
   }
 
-  const stop = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    Deno.addSignalListener(signal, () => stop.abort());
-  }
+  const { stop, hurry, tell } = createStopSignals(systemClock);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, tell);
   try {
     return await serve(read.config, {
       clock: systemClock,
       random: Math.random,
       write: lines.write,
-      signal: stop.signal,
+      signal: stop,
+      hurry,
     });
   } finally {
-    lines.flush();
+    await lines.flush();
   }
 }
 

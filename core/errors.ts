@@ -43,7 +43,7 @@ const errorTable = {
   internal_error: { status: 500, type: "api_error", retry: true },
   upstream_unreachable: { status: 502, type: "api_error", retry: true },
   maintenance: { status: 503, type: "service_unavailable", retry: true },
-  /** So many large bodies are held that another one does not fit. */
+  /** So many large bodies are held that another one does not fit, or no connection can be opened any more. */
   busy: { status: 503, type: "service_unavailable", retry: true },
   /** The routes that offer what was asked for are out of service; others of the model are not. */
   feature_unavailable: { status: 503, type: "service_unavailable", retry: true },

@@ -230,12 +230,24 @@ export const limits = {
   lowBalanceEveryMs: 60_000,
   /** How often the log learns whether the ledger takes writes. */
   ledgerWatchEveryMs: 1_000,
+  /** When to try again where no connection to a provider could be opened: calls that end make room. */
+  shortageRetrySeconds: 1,
+  /** Pause before a server that could not accept listens again: calls that end make room meanwhile. */
+  listenAgainMs: 500,
   /** How often instances that died are looked for. */
   reapEveryMs: 15_000,
   /** Log lines are written together after this long … */
   logFlushMs: 50,
   /** … or when this much waits. */
   logBufferChars: 64 * 1024,
+  /** Characters of lines that wait for whoever reads them: some two thousand calls. Further ones are dropped. */
+  logBacklogChars: 1024 * 1024,
+  /** How long the end of the process waits for the last lines to be taken. */
+  logLastFlushMs: 1_000,
+  /** How long the end of the process waits for what was told to end: the cron, the last answers. */
+  lastEndsMs: 1_000,
+  /** Signals this close to the first are the same wish to stop; whoever presses Ctrl-C again has waited longer. */
+  sameSignalMs: 1_000,
   /** After the drain deadline stopped calls get this long to send their last event and settle. */
   stopMs: 3_000,
   /** Clients are asked to come back after this when the operator has switched to maintenance. */
@@ -324,6 +336,8 @@ export const limits = {
   unstreamedOutputTokens: 21_333,
   /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under a client's patience. */
   kvCallMs: 5_000,
+  /** When to try again after a store call that was not answered: a server that restarts takes that long. */
+  storeRetrySeconds: 2,
   /** First pause of a lost check-and-set: about one write. Doubled each time … */
   casPauseMs: 1,
   /** … up to this, since somebody waits for it. */

@@ -1,3 +1,21 @@
+/**
+ * Waits for a task, but no longer than this. What becomes of the task later is nobody's matter here.
+ *
+ * @throws what the task throws in time
+ */
+export async function atMost(
+  durationMs: number,
+  task: Promise<unknown> | undefined,
+): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, durationMs);
+  try {
+    await Promise.race([task, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Waits. What waits takes this as a parameter, so that its tests need not. */
 export function sleep(durationMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs));

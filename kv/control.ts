@@ -35,8 +35,13 @@ export interface Control {
   readonly switches: Switches;
   /** The epoch of keys, or `undefined` if the last successful poll is too old to be trusted. */
   freshKeysEpoch(): string | undefined;
-  /** Reads the store now. Called by the poll, and after own changes so that they hold at once. */
+  /** Reads the store now: after own changes, so that they hold at once. */
   refresh(): Promise<void>;
+  /**
+   * Waits for the reading that is under way, or begins one: for whoever finds the state too old. While the store is
+   * silent those are all callers, and it must not get a reading of each.
+   */
+  catchUp(): Promise<void>;
   /** Changes the switches by check-and-set, with whatever `attach` adds to the same atomic, and refreshes. */
   update(
     change: (switches: Switches) => Switches,
@@ -52,6 +57,7 @@ export async function openControl(kv: Deno.Kv, clock: Clock): Promise<Control> {
   let confirmedAtMs = -Infinity;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
+  let reading: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
     const askedAtMs = clock.monotonicMs();
@@ -65,11 +71,18 @@ export async function openControl(kv: Deno.Kv, clock: Clock): Promise<Control> {
     confirmedAtMs = askedAtMs;
   }
 
+  function catchUp(): Promise<void> {
+    reading ??= refresh().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
   function schedule(): void {
     if (closed) return;
     timer = setTimeout(async () => {
       try {
-        await refresh();
+        await catchUp();
       } catch {
         // The state goes stale, and stale means "ask the store": nothing is admitted on old knowledge.
       }
@@ -88,6 +101,7 @@ export async function openControl(kv: Deno.Kv, clock: Clock): Promise<Control> {
       return clock.monotonicMs() - confirmedAtMs <= limits.controlStaleMs ? epoch : undefined;
     },
     refresh,
+    catchUp,
     async update(change, attach) {
       const outcome = await compareAndSet<void>(async () => {
         const entry = await kv.get<Switches>(switchesKey());

@@ -40,7 +40,7 @@ export function openKeyDirectory(kv: Deno.Kv, control: Control, clock: Clock): K
 
   async function load(secret: string): Promise<Principal | undefined> {
     // The epoch is read before the record: a change in between leaves an entry under an old epoch, never a stale one.
-    if (control.freshKeysEpoch() === undefined) await control.refresh();
+    if (control.freshKeysEpoch() === undefined) await control.catchUp();
     const epoch = control.freshKeysEpoch();
     const secretHash = await hashApiKey(secret);
     const key = await findApiKeyByHash(kv, secretHash);

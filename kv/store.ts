@@ -1,8 +1,11 @@
 /** Opens the store. A local file has exactly one process: two starve each other until the database is "locked". */
 import { dirname } from "node:path";
-import type { StoreLocation } from "../core/settings/store_location.ts";
+import type { Clock } from "../core/clock.ts";
+import { Deadlines } from "../core/deadlines.ts";
 import { errorLine } from "../core/error_line.ts";
+import type { StoreLocation } from "../core/settings/store_location.ts";
 import { writeProbeKey } from "./keys.ts";
+import { withDeadlines } from "./store_deadlines.ts";
 
 export interface Store extends Disposable {
   readonly kv: Deno.Kv;
@@ -19,15 +22,15 @@ export type OpenStoreResult =
  * Opens the store. For a file an OS lock is held until the store is closed; the lock dies with the process, so a
  * crash leaves nothing behind.
  */
-export async function openStore(location: StoreLocation): Promise<OpenStoreResult> {
+export async function openStore(location: StoreLocation, clock: Clock): Promise<OpenStoreResult> {
   try {
     switch (location.kind) {
       case "memory":
-        return { ok: true, store: withKv(await Deno.openKv(":memory:"), undefined) };
+        return { ok: true, store: await openKv(":memory:", clock) };
       case "remote":
-        return { ok: true, store: withKv(await Deno.openKv(location.url), undefined) };
+        return { ok: true, store: await openKv(location.url, clock) };
       case "file":
-        return await openFile(location.path);
+        return await openFile(location.path, clock);
     }
   } catch (error) {
     const where = location.kind === "file" ? ` ${location.path}` : "";
@@ -37,7 +40,7 @@ export async function openStore(location: StoreLocation): Promise<OpenStoreResul
   }
 }
 
-async function openFile(path: string): Promise<OpenStoreResult> {
+async function openFile(path: string, clock: Clock): Promise<OpenStoreResult> {
   await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const lock = await Deno.open(`${path}.lock`, { create: true, write: true, mode: 0o600 });
   try {
@@ -46,14 +49,7 @@ async function openFile(path: string): Promise<OpenStoreResult> {
       return { ok: false, reason: "in_use" };
     }
     await keepPrivate(path);
-    const kv = await Deno.openKv(path);
-    try {
-      await proveWritable(kv);
-    } catch (error) {
-      kv.close();
-      throw error;
-    }
-    return { ok: true, store: withKv(kv, lock) };
+    return { ok: true, store: await openKv(path, clock, lock) };
   } catch (error) {
     lock.close();
     throw error;
@@ -66,8 +62,8 @@ class StoreWriteError extends Error {
 }
 
 /**
- * A full disk lets a store be opened and read. What writes to it later waits until it can, which at the start would
- * be a process that neither serves nor says why.
+ * A full disk, or a server that only reads, lets a store be opened and read. What writes to it later waits until it
+ * can, which at the start would be a process that neither serves nor says why.
  */
 async function proveWritable(kv: Deno.Kv): Promise<void> {
   try {
@@ -93,11 +89,23 @@ async function keepPrivate(path: string): Promise<void> {
   }
 }
 
-function withKv(kv: Deno.Kv, lock: Deno.FsFile | undefined): Store {
+async function openKv(where: string, clock: Clock, lock?: Deno.FsFile): Promise<Store> {
+  const deadlines = new Deadlines({ clock });
+  const kv = withDeadlines(await Deno.openKv(where), deadlines);
+  const close = () => {
+    kv.close();
+    deadlines.close();
+  };
+  try {
+    await proveWritable(kv);
+  } catch (error) {
+    close();
+    throw error;
+  }
   return {
     kv,
     [Symbol.dispose]() {
-      kv.close();
+      close();
       lock?.close();
     },
   };

@@ -73,11 +73,20 @@ export function knownFailure(failure: unknown): GatewayError | undefined {
   if (failure instanceof GatewayError) return failure;
   // The cause stays inside: it may name hosts.
   if (!(failure instanceof UpstreamFailure)) return undefined;
-  return failure.code === "timeout"
-    ? new GatewayError("upstream_timeout", "The provider of this model stopped sending", {
-      cause: failure,
-    })
-    : failed("cannot be reached", failure);
+  switch (failure.code) {
+    case "timeout":
+      return new GatewayError("upstream_timeout", "The provider of this model stopped sending", {
+        cause: failure,
+      });
+    case "shortage":
+      // Another route would fare no better, and none is to be rested for it.
+      return new GatewayError("busy", "Too many connections are open at the moment; try again", {
+        cause: failure,
+        retryAfterSeconds: limits.shortageRetrySeconds,
+      });
+    default:
+      return failed("cannot be reached", failure);
+  }
 }
 
 /** Like {@linkcode knownFailure}; what is none is thrown on. */

@@ -49,6 +49,8 @@ export interface ByteReader {
 export type UpstreamFailureCode =
   /** No connection: refused, unreachable, name not found, TLS failed. Nothing was sent. */
   | "connect"
+  /** Our own machine has nothing left to connect with: descriptors, ports, memory. No fault of the peer. */
+  | "shortage"
   /** The connection ended or broke before the response was whole. */
   | "cut"
   /** The peer does not speak HTTP/1.1 as it must. */

@@ -1,12 +1,8 @@
 /** How long the teller waits for the store: every call has a deadline, every repetition a growing pause. */
 import { limits } from "../../core/limits.ts";
 import type { Timer } from "../../core/deadlines.ts";
+import { StoreTimeoutError } from "../store_deadlines.ts";
 import { StoppedError } from "./fence.ts";
-
-/** A store call that did not answer in time. It may still take effect. */
-export class StoreTimeoutError extends Error {
-  override name = "StoreTimeoutError";
-}
 
 export class Patience {
   readonly #timer: Timer;
@@ -34,7 +30,7 @@ export class Patience {
   readonly bounded = <T>(call: Promise<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const stop = this.#timer.start(() => {
-        reject(new StoreTimeoutError("The store did not answer in time"));
+        reject(new StoreTimeoutError());
       }, limits.kvCallMs);
       call.then((value) => {
         stop();

@@ -37,7 +37,9 @@ export function createAdminApp(deps: AdminDeps): Hono {
   const app = new Hono();
 
   app.onError((error, context) => {
-    if (error instanceof GatewayError) return context.json({ error: error.message }, 400);
+    if (error instanceof GatewayError) {
+      return context.json({ error: error.message }, error.status < 500 ? 400 : 503);
+    }
     if (error instanceof z.ZodError) {
       const text = error.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ");
       return context.json({ error: text }, 400);

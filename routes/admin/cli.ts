@@ -36,7 +36,7 @@ export async function runAdmin(
     world.error(`${read.problem}\n${read.usage}`);
     return 2;
   }
-  const opened = await openStore(config.store);
+  const opened = await openStore(config.store, world.clock);
   if (opened.ok) {
     using store = opened.store;
     return await runHere(store.kv, config, read.request, world);

@@ -1,5 +1,6 @@
 /** The Unix socket through which `deno task admin` reaches a running server. Its file mode is the access control. */
 import type { Config } from "../../core/config.ts";
+import { keepServing } from "../server/keep_serving.ts";
 
 /** Where the socket of a gateway with this configuration lies: beside its store. */
 export function adminSocketPath(config: Config): string {
@@ -11,15 +12,20 @@ export async function serveAdminSocket(
   path: string,
   handle: (request: Request) => Response | Promise<Response>,
 ): Promise<{ stop(): Promise<void> }> {
-  // A socket file left by a killed process; nobody else can be behind it, since we hold the store's lock.
-  await Deno.remove(path).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
-  const server = Deno.serve({ path, transport: "unix", onListen: () => {} }, handle);
-  await Deno.chmod(path, 0o600);
+  async function listen(): Promise<Deno.HttpServer<Deno.UnixAddr>> {
+    // A socket file left by a killed process; nobody else can be behind it, since we hold the store's lock.
+    await Deno.remove(path).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+    const server = Deno.serve({ path, transport: "unix", onListen: () => {} }, handle);
+    await Deno.chmod(path, 0o600);
+    return server;
+  }
+  // Whatever keeps connections away here keeps them from the service too, whose log tells of it.
+  const { shutdown } = keepServing(await listen(), { listenAgain: listen, onTrouble() {} });
   return {
     async stop() {
-      await server.shutdown();
+      await shutdown();
       await Deno.remove(path).catch(() => {});
     },
   };

@@ -1,7 +1,7 @@
 /** Pages for what goes wrong. */
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { GatewayError } from "../../core/errors.ts";
+import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import { AskSupport, Card } from "./components/mod.ts";
 import { defineTexts } from "./i18n.ts";
 import { renderPage } from "./layout.tsx";
@@ -76,10 +76,13 @@ export function tooLargePage(c: Context<DashboardEnv>): Response | Promise<Respo
   return messagePage(c, { status: 413, title: t.tooLarge, text: t.tooLargeText });
 }
 
+/** What passes by itself: a row that many change at once, a store that does not answer. */
+const passing: ReadonlySet<string> = new Set<ErrorCode>(["overloaded", "maintenance"]);
+
 /** What a visitor sees of an exception: nothing of it, unless it was meant for them. */
 export function errorPage(error: unknown, c: Context<DashboardEnv>): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
-  if (error instanceof GatewayError && error.code === "overloaded") {
+  if (error instanceof GatewayError && passing.has(error.code)) {
     return messagePage(c, { status: 503, title: t.busy, text: t.busyText });
   }
   if (error instanceof GatewayError && error.status < 500) {

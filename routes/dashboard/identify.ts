@@ -54,13 +54,8 @@ function pagePath(c: Context): string {
 /** Puts `visitor` (and `signedIn`) into the context. */
 export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
-  return async (c, next) => {
-    const token = cookies.read(c, "session");
-    const signedIn = await signedInBy(deps, token);
-    if (token !== undefined && signedIn === undefined) cookies.remove(c, "session");
-    const secret = signedIn === undefined || token === undefined
-      ? visitorSecret(c, cookies)
-      : token;
+
+  async function see(c: Context<DashboardEnv>, secret: string, signedIn?: SignedIn): Promise<void> {
     c.set("visitor", {
       locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.account.locale ??
         acceptedLocale(c.req.header("accept-language")),
@@ -71,6 +66,21 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
       sandbox: deps.sandbox,
       support: deps.support,
     });
+  }
+
+  return async (c, next) => {
+    const token = cookies.read(c, "session");
+    let signedIn: SignedIn | undefined;
+    try {
+      signedIn = await signedInBy(deps, token);
+    } catch (error) {
+      // The store fails: the page that says so needs a visitor too.
+      await see(c, token ?? visitorSecret(c, cookies));
+      throw error;
+    }
+    if (token !== undefined && signedIn === undefined) cookies.remove(c, "session");
+    const isKnown = signedIn !== undefined && token !== undefined;
+    await see(c, isKnown ? token : visitorSecret(c, cookies), signedIn);
     await next();
   };
 }

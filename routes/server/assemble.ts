@@ -22,8 +22,11 @@ import { openTransports } from "./transports.ts";
 
 export interface Assembled {
   readonly gateway: Gateway;
-  /** Ends what still runs, flushes the ledger, gives leases back. */
-  close(): Promise<void>;
+  /**
+   * Lets what runs end by itself up to the deadline, or until `hurry` is aborted, then ends it; flushes the ledger,
+   * gives leases back.
+   */
+  close(hurry?: AbortSignal): Promise<void>;
 }
 
 /** What a gateway takes from the world: time, chance, and where its log lines go. */
@@ -36,9 +39,12 @@ export interface Surroundings {
 }
 
 /** Lets running calls end by themselves up to the deadline, then ends them; resolves when all are settled. */
-async function drain(calls: CallsInFlight, drainMs: number): Promise<void> {
+async function drain(calls: CallsInFlight, drainMs: number, hurry?: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => timer = setTimeout(resolve, drainMs));
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, hurry?.aborted === true ? 0 : drainMs);
+    hurry?.addEventListener("abort", () => resolve(), { once: true });
+  });
   await Promise.race([calls.idle(), late]);
   clearTimeout(timer);
   calls.stopAll();
@@ -111,8 +117,8 @@ export async function assemble(
   };
   return {
     gateway,
-    async close() {
-      await drain(calls, config.drainMs);
+    async close(hurry) {
+      await drain(calls, config.drainMs, hurry);
       await teller.close();
       control.close();
       transports.close();

@@ -1,37 +1,77 @@
-/** Lines to standard output, several at a time: a write of its own for each call would cost as much as parsing it. */
+/**
+ * Lines to standard output, several at a time: a write of its own for each call would cost as much as parsing it. Nobody
+ * waits for them: a reader that is stuck, gone, or out of room must not stop calls, or end the process with them.
+ */
 import { limits } from "../../core/limits.ts";
+import { atMost } from "../../core/sleep.ts";
 
 export interface LineWriter {
   write(line: string): void;
-  /** Writes what waits. Call it before the process ends. */
-  flush(): void;
+  /** Hands over what waits, and resolves when it is taken, or after {@linkcode limits.logLastFlushMs}. */
+  flush(): Promise<void>;
+}
+
+export interface LineWriterOptions {
+  /** Takes some of the bytes and returns how many. May take its time, fail, or never end. */
+  readonly output: (bytes: Uint8Array) => Promise<number>;
+  /** What stands where so many lines are missing. */
+  readonly lossLine: (lines: number) => string;
 }
 
 /**
- * Collects lines for a moment and hands them to `output` together. A process that is killed loses the lines of that
- * moment; receipts, which are what counts, are written elsewhere.
- *
- * @param output takes all bytes it is given, or returns how many it took
+ * Collects lines for a moment and hands them to `output` together. Beyond {@linkcode limits.logBacklogChars} they are
+ * dropped, and the next that is taken is followed by one that says how many. A process that is killed loses the lines of
+ * that moment; receipts, which are what counts, are written elsewhere.
  */
-export function createLineWriter(output: (bytes: Uint8Array) => number): LineWriter {
+export function createLineWriter({ output, lossLine }: LineWriterOptions): LineWriter {
   const encoder = new TextEncoder();
   let waiting = "";
+  let waitingLines = 0;
+  let lostLines = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing: Promise<void> | undefined;
 
-  function flush(): void {
+  async function writeAll(): Promise<void> {
+    while (waiting !== "") {
+      const [lines, lost] = [waitingLines, lostLines];
+      let rest = encoder.encode(lost === 0 ? waiting : `${waiting}${lossLine(lost)}\n`);
+      waiting = "";
+      waitingLines = 0;
+      lostLines = 0;
+      try {
+        while (rest.length > 0) rest = rest.subarray(await output(rest));
+      } catch {
+        // There is nobody to tell. Whoever reads again, or makes room, learns of it.
+        lostLines += lines + lost;
+        return;
+      }
+    }
+  }
+
+  function begin(): void {
     clearTimeout(timer);
     timer = undefined;
-    let rest = encoder.encode(waiting);
-    waiting = "";
-    while (rest.length > 0) rest = rest.subarray(output(rest));
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+      // What came after the last look, or behind a write that failed.
+      if (waiting !== "") timer ??= setTimeout(begin, limits.logFlushMs);
+    });
   }
 
   return {
     write(line) {
+      if (waiting.length + line.length >= limits.logBacklogChars) {
+        lostLines++;
+        return;
+      }
       waiting += `${line}\n`;
-      if (waiting.length >= limits.logBufferChars) flush();
-      else timer ??= setTimeout(flush, limits.logFlushMs);
+      waitingLines++;
+      if (waiting.length >= limits.logBufferChars) begin();
+      else timer ??= setTimeout(begin, limits.logFlushMs);
     },
-    flush,
+    async flush() {
+      begin();
+      await atMost(limits.logLastFlushMs, writing);
+    },
   };
 }

@@ -5,6 +5,7 @@ import { headAsGet } from "../http/head_answers.ts";
 import { serveHotPath } from "../v1/app.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import { clientAddressOf } from "./client_address.ts";
+import { keepServing } from "./keep_serving.ts";
 import { SeenConnections } from "./seen_connections.ts";
 
 export type Answer = (
@@ -13,15 +14,20 @@ export type Answer = (
 ) => Response | Promise<Response>;
 
 export type ListenResult =
-  | { readonly ok: true; readonly server: Deno.HttpServer<Deno.NetAddr> }
+  | {
+    readonly ok: true;
+    readonly address: Deno.NetAddr;
+    /** Stops accepting at once and resolves when all answers are out. */
+    shutdown(): Promise<void>;
+  }
   /** The address is taken, not this machine's, unknown, not allowed: one line for the operator. */
   | { readonly ok: false; readonly problem: string };
 
 /** Starts to listen where the configuration says. */
 export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
   const { host, port } = config;
-  try {
-    const server = Deno.serve({
+  const listenAt = (port: number) =>
+    Deno.serve({
       port,
       hostname: host,
       onListen() {},
@@ -31,7 +37,19 @@ export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
         return new Response(null, { status: 500 });
       },
     }, answer);
-    return { ok: true, server };
+  try {
+    const first = listenAt(port);
+    const { shutdown } = keepServing(first, {
+      // With port 0 the one that was found.
+      listenAgain: () => listenAt(first.addr.port),
+      onTrouble(error) {
+        log.event("error", "connections are refused", {
+          error: errorLine(error),
+          look_at: "the number of files that the process may open (ulimit -n)",
+        });
+      },
+    });
+    return { ok: true, address: first.addr, shutdown };
   } catch (error) {
     const where = `HOST ${host}, PORT ${port}`;
     const problem = `Cannot listen on ${where}: ${errorLine(error)}; set them to a free address`;

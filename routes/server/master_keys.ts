@@ -45,7 +45,24 @@ async function keptText(path: string): Promise<string> {
   }
   await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const text = newMasterKey();
-  // createNew: of two processes that start at once only one makes the key.
-  await Deno.writeTextFile(path, `${text}\n`, { createNew: true, mode: 0o600 });
+  await keepText(path, `${text}\n`);
   return text;
+}
+
+/**
+ * Writes the file as a whole or not at all, whenever the power fails: the store is on the disk with every commit, and
+ * what it seals must not outlive its key. Who holds the store's lock is alone here.
+ */
+async function keepText(path: string, text: string): Promise<void> {
+  const draftPath = `${path}.draft`;
+  await Deno.writeTextFile(draftPath, text, { mode: 0o600 });
+  await syncToDisk(draftPath, { write: true });
+  await Deno.rename(draftPath, path);
+  // The name is in the folder; some systems do not open folders, and keep them safe by themselves.
+  await syncToDisk(dirname(path), { read: true }).catch(() => {});
+}
+
+async function syncToDisk(path: string, access: Deno.OpenOptions): Promise<void> {
+  using file = await Deno.open(path, access);
+  await file.sync();
 }

@@ -2,8 +2,9 @@
 import type { Config } from "../../core/config.ts";
 import { errorLine } from "../../core/error_line.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
+import { limits } from "../../core/limits.ts";
 import { localAddress } from "../../core/local_address.ts";
-import { sleep } from "../../core/sleep.ts";
+import { atMost, sleep } from "../../core/sleep.ts";
 import { TimeSlices } from "../../core/time_slices.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
@@ -23,6 +24,8 @@ import { openSite, type Site } from "./site.ts";
 export interface ServeOptions extends Surroundings {
   /** Aborted when the process should stop. */
   readonly signal: AbortSignal;
+  /** Aborted when it was told so again: what still runs is ended at once. */
+  readonly hurry?: AbortSignal | undefined;
 }
 
 interface Listening {
@@ -97,7 +100,7 @@ function startWork(gateway: Gateway, site: Site, signal: AbortSignal): { stop():
     async stop() {
       await Promise.all([jobs.stop(), workers.stop()]);
       await videoWorker.stop();
-      await aSecondFor(cron);
+      await atMost(limits.lastEndsMs, cron);
     },
   };
 }
@@ -109,13 +112,6 @@ async function untilAborted(signal: AbortSignal): Promise<void> {
   );
 }
 
-/** Resolves with `task`, or after a second. */
-async function aSecondFor(task: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([task, new Promise((resolve) => timer = setTimeout(resolve, 1_000))]);
-  clearTimeout(timer);
-}
-
 /**
  * Serves until `signal` fires; then stops accepting, lets streams end up to the deadline, settles, flushes. What keeps
  * it from starting is written as one line.
@@ -124,7 +120,7 @@ async function aSecondFor(task: Promise<void>): Promise<void> {
  */
 export async function serve(config: Config, options: ServeOptions): Promise<number> {
   const { write, signal } = options;
-  const opened = await openStore(config.store);
+  const opened = await openStore(config.store, options.clock);
   if (!opened.ok) {
     write(
       opened.reason === "unusable"
@@ -153,8 +149,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     return 1;
   }
   // Pages and links carry the port, which with port 0 is known only now. No request is read before this turn ends.
-  const { server } = listening;
-  const on = listeningOn(config, server.addr);
+  const on = listeningOn(config, listening.address);
   const site = openSite(gateway, { masterKeys, baseUrl: config.baseUrl ?? on.nearby, write });
   answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, site }));
   for (const line of banner(config.mode, on, secret)) write(line);
@@ -163,10 +158,10 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   await untilAborted(signal);
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });
   // shutdown() stops accepting at once and resolves when all responses are out; assembled.close() makes them end.
-  const stopped = server.shutdown();
+  const stopped = listening.shutdown();
   await work.stop();
-  await assembled.close();
-  await aSecondFor(stopped);
+  await assembled.close(options.hurry);
+  await atMost(limits.lastEndsMs, stopped);
   await admin.stop();
   gateway.log.event("info", "stopped");
   return 0;

@@ -1,13 +1,28 @@
 /** TCP and TLS by Deno, for the HTTP/1.1 driver in `core/upstream/http1`. */
 import type { Connect, Connection, ConnectTarget } from "../../core/upstream/connection.ts";
+import { UpstreamFailure } from "../../core/upstream/transport.ts";
 
 export interface DenoConnectOptions {
   /** PEM certificates trusted besides the machine's own. */
   readonly caCerts?: readonly string[];
 }
 
+/** What systems say when they cannot open one more connection to anyone. */
+const shortages: ReadonlySet<unknown> = new Set([
+  "EMFILE",
+  "ENFILE",
+  "EADDRNOTAVAIL",
+  "ENOBUFS",
+  "ENOMEM",
+]);
+
+function isShortage(error: unknown): boolean {
+  return error instanceof Error && "code" in error && shortages.has(error.code);
+}
+
 /**
- * Makes the {@linkcode Connect} of this runtime.
+ * Makes the {@linkcode Connect} of this runtime. It rejects with {@linkcode UpstreamFailure} `shortage` where our own
+ * machine is at its end.
  *
  * Nagle's algorithm is off: it would hold back small requests for up to 40 ms. TLS offers only `http/1.1`, so that a
  * peer which would rather speak HTTP/2 does not.
@@ -15,7 +30,10 @@ export interface DenoConnectOptions {
 export function denoConnect(options: DenoConnectOptions = {}): Connect {
   return async (target, signal) => {
     const { hostname, port } = target;
-    const tcp = await Deno.connect({ hostname, port, signal });
+    const tcp = await Deno.connect({ hostname, port, signal }).catch((cause: unknown) => {
+      if (!isShortage(cause)) throw cause;
+      throw new UpstreamFailure("shortage", "No connection can be opened", { cause });
+    });
     tcp.setNoDelay(true);
     return target.tls ? await secure(tcp, target, signal, options) : tcp;
   };

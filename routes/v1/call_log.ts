@@ -54,6 +54,16 @@ function lineOf(receipt: Receipt): string {
     `,"cost_vnd":"${formatVnd(receipt.costMicroVnd)}","attempts":[${attempts}]}`;
 }
 
+/** The line of an event. `fields` are metadata. */
+export function eventLine(
+  atMs: number,
+  level: "info" | "warn" | "error",
+  message: string,
+  fields: Record<string, unknown>,
+): string {
+  return JSON.stringify({ time: new Date(atMs).toISOString(), level, message, ...fields });
+}
+
 /**
  * Writes JSON lines. `write` gets whole lines; `nowMs` stamps events; `onCall` hears of each call beside its line.
  */
@@ -68,7 +78,7 @@ export function createCallLog(
       write(lineOf(receipt));
     },
     event(level, message, fields = {}) {
-      write(JSON.stringify({ time: new Date(nowMs()).toISOString(), level, message, ...fields }));
+      write(eventLine(nowMs(), level, message, fields));
     },
   };
 }

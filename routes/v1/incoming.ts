@@ -33,7 +33,7 @@ export interface AuthenticatedRequest {
  * Finds out who calls before a body is kept: strangers must not hold 20 MB each. The body of a refused request is read
  * and thrown away, since an unread one makes the server close the connection under the client.
  *
- * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key`, `busy` …
+ * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key`, `unsupported_media_type`, `busy` …
  */
 export async function admitRequest(
   gateway: Gateway,
@@ -44,6 +44,7 @@ export async function admitRequest(
   try {
     const admitted = admitCaller(gateway, incoming);
     principal = admitted instanceof Promise ? await admitted : admitted;
+    requirePlainBody(request.headers);
   } catch (error) {
     await discardRequestBody(request, gateway.deadlines);
     throw error;
@@ -71,6 +72,17 @@ function admitCaller(gateway: Gateway, incoming: Incoming): Principal | Promise<
   }
   const { request, clientAddress } = incoming;
   return authenticate(request.headers, gateway.directory, clientAddress);
+}
+
+/** A compressed body would be told that it is no UTF-8, which leads nobody to the cause. */
+function requirePlainBody(headers: Headers): void {
+  const encoding = headers.get("content-encoding");
+  if (encoding === null || encoding.trim().toLowerCase() === "identity") return;
+  throw new GatewayError(
+    "unsupported_media_type",
+    "content-encoding: request bodies are taken as they are, not compressed",
+    { param: "content-encoding" },
+  );
 }
 
 /**

@@ -29,18 +29,12 @@ export class DayOfAvailability {
   }
 
   async #ask(): Promise<void> {
-    const { clock, kv, deadlines } = this.#gateway;
-    const late = Promise.withResolvers<void>();
-    const patience = deadlines.create(() => late.resolve());
-    patience.arm(limits.kvCallMs);
-    const reading = readAvailability(kv, hourOf(clock.nowMs())).then(
-      (rows) => {
-        this.#rows = rows;
-      },
-      () => {},
-    );
-    await Promise.race([reading, late.promise]);
-    patience.disarm();
+    const { clock, kv } = this.#gateway;
+    try {
+      this.#rows = await readAvailability(kv, hourOf(clock.nowMs()));
+    } catch {
+      // Strangers get what was read last rather than an error of ours.
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import type { Principal } from "../../kv/key_directory.ts";
 import { beginOrder, type BegunOrder, dropOrder, readVideo } from "../../kv/videos.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";
-import { inTime, plainHeaders } from "./video_tasks.ts";
+import { plainHeaders } from "./video_tasks.ts";
 
 /** What a request under a key is: an order to carry out, or one that was carried out, with its answer. */
 export type VideoOrder =
@@ -32,18 +32,12 @@ export async function orderOf(
   const { requestId } = incoming;
   const key = await readOrderKey(text, body);
   const nowMs = gateway.clock.nowMs();
-  const starting = beginOrder(gateway.kv, { ...key, accountId, requestId, nowMs });
-  const start = await inTime(gateway, starting).catch((error: unknown) => {
-    // Should it have begun after all, nobody carries it out.
-    starting.then((late) => late.kind === "begun" ? dropOrder(gateway.kv, late.order) : undefined)
-      .catch(() => {});
-    throw error;
-  });
+  const start = await beginOrder(gateway.kv, { ...key, accountId, requestId, nowMs });
   switch (start.kind) {
     case "begun":
       return start;
     case "ordered": {
-      const row = await inTime(gateway, readVideo(gateway.kv, accountId, start.videoId));
+      const row = await readVideo(gateway.kv, accountId, start.videoId);
       if (row === undefined) {
         throw new GatewayError("not_found", "The video of this Idempotency-Key was deleted");
       }
@@ -69,5 +63,5 @@ export async function orderOf(
 /** Nothing was charged: the same key may order anew. Where the store is away its row ends by itself. */
 export async function giveUpOrder(gateway: Gateway, order: BegunOrder | undefined): Promise<void> {
   if (order === undefined) return;
-  await inTime(gateway, dropOrder(gateway.kv, order)).catch(() => {});
+  await dropOrder(gateway.kv, order).catch(() => {});
 }

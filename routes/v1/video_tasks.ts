@@ -20,28 +20,6 @@ import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { askProviderOf, smallExchange, upstreamOf } from "./video_upstream.ts";
 
-/**
- * A store call with an end: over a network it might otherwise wait for ever.
- *
- * @throws {GatewayError} `maintenance` when the store does not answer in time; the call may still take effect
- */
-export async function inTime<Result>(gateway: Gateway, call: Promise<Result>): Promise<Result> {
-  const late = Promise.withResolvers<never>();
-  const patience = gateway.deadlines.create(() =>
-    late.reject(
-      new GatewayError("maintenance", "The store does not answer at the moment; try again", {
-        retryAfterSeconds: 2,
-      }),
-    )
-  );
-  patience.arm(limits.kvCallMs);
-  try {
-    return await Promise.race([call, late.promise]);
-  } finally {
-    patience.disarm();
-  }
-}
-
 /** @throws {GatewayError} `not_found`, the same for a foreign id as for one that never was */
 export async function findVideo(
   gateway: Gateway,
@@ -49,9 +27,7 @@ export async function findVideo(
   idText: string,
 ): Promise<VideoTaskRow> {
   const id = parseId("video", idText);
-  const row = id === undefined
-    ? undefined
-    : await inTime(gateway, readVideo(gateway.kv, principal.accountId, id));
+  const row = id === undefined ? undefined : await readVideo(gateway.kv, principal.accountId, id);
   if (row === undefined) throw new GatewayError("not_found", "There is no such video");
   return row;
 }
@@ -93,10 +69,7 @@ function listQuery(url: URL): VideoListQuery {
 export async function listOwnVideos(gateway: Gateway, incoming: Incoming): Promise<Response> {
   const { principal } = await admitRequest(gateway, incoming);
   const query = listQuery(new URL(incoming.request.url));
-  const { tasks, hasMore } = await inTime(
-    gateway,
-    listVideos(gateway.kv, principal.accountId, query),
-  );
+  const { tasks, hasMore } = await listVideos(gateway.kv, principal.accountId, query);
   return Response.json(videoList(tasks, hasMore), { headers: plainHeaders(incoming) });
 }
 
@@ -139,7 +112,7 @@ async function cancelPending(gateway: Gateway, row: VideoTaskRow) {
     ? advance(row.task, { kind: "seen", sighting: answer.sighting }, nowMs)
     : { task: row.task, refund: false };
   if (isFinal(seen.task.state)) {
-    await inTime(gateway, commitStep(gateway.kv, row, seen, { nowMs }));
+    await commitStep(gateway.kv, row, seen, { nowMs });
     throw new GatewayError(
       "invalid_request",
       `The video has just ended as ${seen.task.state}; delete it again to remove it`,
@@ -147,10 +120,7 @@ async function cancelPending(gateway: Gateway, row: VideoTaskRow) {
   }
   const confirmed = await cancelUpstream(gateway, row);
   const step = advance(seen.task, { kind: "cancel", confirmed }, gateway.clock.nowMs());
-  return await inTime(
-    gateway,
-    commitStep(gateway.kv, row, step, { nowMs: gateway.clock.nowMs() }),
-  );
+  return await commitStep(gateway.kv, row, step, { nowMs: gateway.clock.nowMs() });
 }
 
 /** Times that a task may change under a `DELETE` before it gives up. */
@@ -167,7 +137,7 @@ export async function deleteVideo(
     const row = await findVideo(gateway, principal, idText);
     if (isFinal(row.task.state)) {
       if (row.task.state === "completed") await cancelUpstream(gateway, row).catch(() => {});
-      if (!await inTime(gateway, forgetVideo(gateway.kv, row))) continue;
+      if (!await forgetVideo(gateway.kv, row)) continue;
       return Response.json(videoDeleted(row.task), { headers: plainHeaders(incoming) });
     }
     const cancelled = await cancelPending(gateway, row);

@@ -45,18 +45,17 @@ export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
 export async function registerVideoCron(gateway: Gateway, signal: AbortSignal): Promise<void> {
   // Undefined where the runtime was started without its flag; the worker and its polls do not need it.
   if (typeof Deno.cron !== "function") return;
-  const backoffSchedule = [1_000, 10_000];
+  const failed = (error: unknown) =>
+    gateway.log.event("error", "cron failed", {
+      error: error instanceof Error ? error.name : "unknown",
+    });
+  // A run that fails is over: the next is a minute away, and the runtime would print the error beside the log.
   await Deno.cron(
     "sweep videos",
     "* * * * *",
-    { signal, backoffSchedule },
-    () => sweepVideos(gateway),
-  )
-    .catch((error: unknown) =>
-      gateway.log.event("error", "cron failed", {
-        error: error instanceof Error ? error.name : "unknown",
-      })
-    );
+    { signal },
+    () => sweepVideos(gateway).catch(failed),
+  ).catch(failed);
 }
 
 /**

@@ -14,14 +14,14 @@ import {
   startMoneyGateway,
   withStoreFolder,
 } from "../support/money_process.ts";
-import { canLimitFileSize, limitFileSize } from "../support/started_gateway.ts";
+import { canLimit, limitFileSize } from "../support/started_gateway.ts";
 
 for (const killed of [false, true]) {
   Deno.test({
     name: killed
       ? "kill -9 on a full disk: what was not written did not happen, and can be repeated once"
       : "a full disk loses nothing: calls end, and money arrives, when there is room again",
-    ignore: !canLimitFileSize(),
+    ignore: !canLimit(),
     sanitizeOps: false,
     sanitizeResources: false,
     fn: () =>

@@ -1,6 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { isActive, listApiKeys } from "../../kv/api_keys.ts";
+import { readWallet } from "../../kv/wallets.ts";
 import { ensureDemoAccount, retireDemoAccount } from "../../routes/server/demo_account.ts";
 
 Deno.test("the key with play money is worth nothing in production", async () => {
@@ -17,4 +19,16 @@ Deno.test("the key with play money is worth nothing in production", async () => 
   const again = await ensureDemoAccount(kv, masterKeys, 4_000);
   assertEquals(again.accountId, demo.accountId);
   assert(again.secret !== demo.secret, "a revoked key came back");
+});
+
+Deno.test("instances that start together on a new store share one demo account, credited once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const demos = await Promise.all(
+    Array.from({ length: 5 }, () => ensureDemoAccount(kv, masterKeys, 1_000)),
+  );
+  const { accountId } = demos[0]!;
+  assertEquals(new Set(demos.map((demo) => demo.accountId)), new Set([accountId]));
+  const { availableMicroVnd } = await readWallet(kv, accountId);
+  assertEquals(availableMicroVnd, fromVnd(100_000));
 });

@@ -22,6 +22,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A free port for `LiveHeap`, which looks at what the process keeps. */
   readonly inspectorPort?: number;
+  /** What becomes of whoever reads its log, once it has said where it listens. */
+  readonly logReader?: "gone" | "stuck";
   /** Lets {@linkcode limitFileSize} act on it: a write beyond the limit is an error, not the end of the process. */
   readonly outlivesFileLimit?: boolean;
 }
@@ -64,6 +66,7 @@ export async function startGateway(options: StartOptions = {}): Promise<StartedG
   }).spawn();
   const log: string[] = [];
   const banner = Promise.withResolvers<{ address: string; key: string }>();
+  const ending = Promise.withResolvers<void>();
   let address: string | undefined;
   let key = "";
   const reading = (async () => {
@@ -83,6 +86,10 @@ export async function startGateway(options: StartOptions = {}): Promise<StartedG
         key = demo[1]!;
         if (address !== undefined) banner.resolve({ address, key });
       }
+      if (options.logReader !== undefined && line === "Try it:") {
+        if (options.logReader === "stuck") await ending.promise;
+        return;
+      }
     }
     banner.reject(new Error(`The gateway ended before it listened:\n${log.join("\n")}`));
   })();
@@ -98,6 +105,7 @@ export async function startGateway(options: StartOptions = {}): Promise<StartedG
         // It has already ended.
       }
       const { code } = await child.status;
+      ending.resolve();
       await reading;
       return code;
     })();
@@ -133,18 +141,31 @@ export async function startGateway(options: StartOptions = {}): Promise<StartedG
   };
 }
 
-/** From now on files of the process may not grow beyond this: `0` is a full disk. Needs `prlimit` of util-linux. */
-export async function limitFileSize(
-  { pid }: StartedGateway,
-  bytes: number | "unlimited",
-): Promise<void> {
-  const args = ["--pid", String(pid), `--fsize=${bytes}:unlimited`];
+async function setLimit({ pid }: StartedGateway, limit: string): Promise<void> {
+  const args = ["--pid", String(pid), limit];
   const { success } = await new Deno.Command("prlimit", { args }).output();
   if (!success) throw new Error("prlimit failed");
 }
 
-/** Whether this machine has what {@linkcode limitFileSize} needs. */
-export function canLimitFileSize(): boolean {
+/** From now on files of the process may not grow beyond this: `0` is a full disk. Needs `prlimit` of util-linux. */
+export async function limitFileSize(
+  gateway: StartedGateway,
+  bytes: number | "unlimited",
+): Promise<void> {
+  await setLimit(gateway, `--fsize=${bytes}:unlimited`);
+}
+
+/** From now on the process can open so many files and connections more. Needs `prlimit` too. */
+export async function limitOpenFiles(
+  gateway: StartedGateway,
+  more: number | "none",
+): Promise<void> {
+  const open = await Array.fromAsync(Deno.readDir(`/proc/${gateway.pid}/fd`));
+  await setLimit(gateway, `--nofile=${more === "none" ? 0 : open.length + more}:`);
+}
+
+/** Whether this machine has what {@linkcode limitFileSize} and {@linkcode limitOpenFiles} need. */
+export function canLimit(): boolean {
   try {
     return new Deno.Command("prlimit", { args: ["--version"] }).outputSync().success;
   } catch {

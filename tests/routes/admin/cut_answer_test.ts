@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { systemClock } from "../../../core/clock.ts";
 import { openStore } from "../../../kv/store.ts";
 import { adminSocketPath, serveAdminSocket } from "../../../routes/admin/socket.ts";
 import { runCommand } from "../../support/admin_command.ts";
@@ -11,7 +12,7 @@ const options = { sanitizeResources: false };
 async function errorsOf(args: readonly string[], answer: () => Response): Promise<string> {
   const folder = await Deno.makeTempDir();
   const config = testConfig({ env: { GATEWAY_KV: `${folder}/gateway.sqlite3` } });
-  const opened = await openStore(config.store);
+  const opened = await openStore(config.store, systemClock);
   assert(opened.ok);
   const server = await serveAdminSocket(adminSocketPath(config), answer);
   try {

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { StoreTimeoutError } from "../../../kv/store_deadlines.ts";
 import { createDashboard } from "../../../routes/dashboard/mod.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";
 import { formsOf } from "../../support/test_browser.ts";
@@ -175,6 +176,27 @@ Deno.test("a client of the API never gets a page", async () => {
   assertEquals(await ask("/models", { accept: "text/html" }), "200 text/html");
   assertEquals(await ask("/", {}), "200 text/html");
   assertEquals(await ask("/no-such-page", { accept: "text/html" }), "404 text/html");
+});
+
+Deno.test("a store that fails as the session is looked up: a page in the visitor's language", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await world.signIn(email);
+  const cookie = `__Host-session=${browser.cookies.get("__Host-session")}`;
+  const ask = async (error: Error, language: string) => {
+    const kv = Object.assign(await Deno.openKv(":memory:"), { get: () => Promise.reject(error) });
+    const dashboard = createDashboard({ ...world.deps, kv });
+    const headers = { cookie, "accept-language": language };
+    const response = await dashboard.request(`${world.baseUrl}/keys`, { headers });
+    kv.close();
+    return { status: response.status, text: await response.text() };
+  };
+  const silent = await ask(new StoreTimeoutError(), "vi");
+  assertEquals(silent.status, 503);
+  assertStringIncludes(silent.text, "Đang quá bận");
+  const broken = await ask(new Error("secret detail"), "en");
+  assertEquals(broken.status, 500);
+  assertStringIncludes(broken.text, "Something went wrong");
+  assert(!broken.text.includes("secret detail"));
 });
 
 Deno.test("an exception shows a page that tells nothing of it", async () => {

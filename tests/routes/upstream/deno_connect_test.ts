@@ -6,6 +6,7 @@ import { denoConnect, type DenoConnectOptions } from "../../../routes/upstream/d
 import { failureCode } from "../../core/upstream/http1/fake_connection.ts";
 import { call } from "../../core/upstream/http1/read_whole.ts";
 import { RawPeer, type Script } from "../../core/upstream/raw_peer.ts";
+import { canLimit } from "../../support/started_gateway.ts";
 import { caPem, localhostKeyPem, localhostPem } from "./test_certificate.ts";
 
 async function withTlsPeer(
@@ -86,4 +87,31 @@ Deno.test("denoConnect: a handshake that hangs ends with the time to connect, or
   }
   transport.close();
   deadlines.close();
+});
+
+/** Connects until it cannot, and prints why. */
+const connectUntilTheEnd = (port: number) => `
+  const { denoConnect } = await import(${
+  JSON.stringify(import.meta.resolve("../../../routes/upstream/deno_connect.ts"))
+});
+  const connect = denoConnect();
+  const target = { hostname: "127.0.0.1", port: ${port}, tls: false };
+  const open = [];
+  try {
+    while (open.length < 200) open.push(await connect(target, new AbortController().signal));
+  } catch ({ name, code }) {
+    console.log(name, code);
+  }
+  Deno.exit();
+`;
+
+Deno.test({
+  name: "a machine that can open no further connection is not the peer's fault",
+  ignore: !canLimit(),
+  fn: async () => {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const args = ["--nofile=64", Deno.execPath(), "eval", connectUntilTheEnd(listener.addr.port)];
+    const { stdout } = await new Deno.Command("prlimit", { args, stderr: "null" }).output();
+    assertEquals(new TextDecoder().decode(stdout), "UpstreamFailure shortage\n");
+  },
 });

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { assert, assertEquals } from "@std/assert";
 import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
 import { verifyStore } from "../../../kv/verify.ts";
@@ -303,6 +304,13 @@ const battery: readonly BadInput[] = [
     body: (style) => JSON.stringify(good[style]),
     headers: { "content-type": "text/plain" },
     status: 415,
+  },
+  {
+    name: "a compressed body",
+    body: (style) => new Uint8Array(gzipSync(JSON.stringify(good[style]))),
+    headers: { "content-encoding": "gzip" },
+    status: 415,
+    names: "content-encoding",
   },
   {
     name: "a wrong version",

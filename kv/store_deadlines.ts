@@ -1,0 +1,73 @@
+/**
+ * An end to every call of the store. Over a network the runtime repeats a call that is not answered without end, a disk
+ * may hang, and behind either somebody waits: a client, a job that must not overlap itself, the end of the process.
+ */
+import type { Deadlines } from "../core/deadlines.ts";
+import { GatewayError } from "../core/errors.ts";
+import { limits } from "../core/limits.ts";
+
+/** A call of the store that did not answer in time. It may still take effect. */
+export class StoreTimeoutError extends GatewayError {
+  override name = "StoreTimeoutError";
+
+  constructor() {
+    super("maintenance", "The store does not answer at the moment; try again", {
+      retryAfterSeconds: limits.storeRetrySeconds,
+    });
+  }
+}
+
+function endOf(deadlines: Deadlines): <Result>(call: Promise<Result>) => Promise<Result> {
+  return (call) =>
+    new Promise((resolve, reject) => {
+      const deadline = deadlines.create(() => reject(new StoreTimeoutError()));
+      deadline.arm(limits.kvCallMs);
+      call.then(resolve, reject).finally(() => deadline.disarm());
+    });
+}
+
+/**
+ * Gives every call of a store a deadline of {@linkcode limits.kvCallMs}; a list has one for each row. A call that is
+ * given up rejects with a {@linkcode StoreTimeoutError}.
+ *
+ * @param kv changed in place, since its class cannot be built or wrapped without losing its type
+ * @param deadlines must stay open as long as the store
+ *
+ * @example
+ * ```ts
+ * import { systemClock } from "../core/clock.ts";
+ * import { Deadlines } from "../core/deadlines.ts";
+ * import { withDeadlines } from "./store_deadlines.ts";
+ * const deadlines = new Deadlines({ clock: systemClock });
+ * using kv = withDeadlines(await Deno.openKv(":memory:"), deadlines);
+ * const { ok } = await kv.atomic().set(["greeting"], "hello").commit();
+ * if (!ok || (await kv.get(["greeting"])).value !== "hello") throw new Error("nothing was stored");
+ * deadlines.close();
+ * ```
+ */
+export function withDeadlines(kv: Deno.Kv, deadlines: Deadlines): Deno.Kv {
+  const inTime = endOf(deadlines);
+  const get = kv.get.bind(kv);
+  const set = kv.set.bind(kv);
+  const remove = kv.delete.bind(kv);
+  const getMany = kv.getMany.bind(kv);
+  const list = kv.list.bind(kv);
+  const atomic = kv.atomic.bind(kv);
+  kv.get = (...call) => inTime(get(...call));
+  kv.set = (...call) => inTime(set(...call));
+  kv.delete = (...call) => inTime(remove(...call));
+  kv.getMany = (...call) => inTime(getMany(...call));
+  kv.list = <Value>(...call: Parameters<Deno.Kv["list"]>) => {
+    const rows = list<Value>(...call);
+    const next = rows.next.bind(rows);
+    rows.next = () => inTime(next());
+    return rows;
+  };
+  kv.atomic = () => {
+    const operation = atomic();
+    const commit = operation.commit.bind(operation);
+    operation.commit = () => inTime(commit());
+    return operation;
+  };
+  return kv;
+}

@@ -1,0 +1,258 @@
+/** Several gateways on one store, as their own processes: what one does holds for all, and the money is exact. */
+import { assert, assertEquals } from "@std/assert";
+import OpenAI from "openai";
+import { sleep } from "../../core/sleep.ts";
+import {
+  type SharedStore,
+  startFaultyStore,
+  startSharedStore,
+} from "../support/kv_connect/server.ts";
+import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { until } from "../support/until.ts";
+
+const processes = { sanitizeOps: false, sanitizeResources: false };
+
+function startSeveral({ env }: SharedStore, count: number): Promise<StartedGateway[]> {
+  return Promise.all(Array.from({ length: count }, () => startGateway({ env })));
+}
+
+interface Payer {
+  readonly id: string;
+  readonly keyId: string;
+  readonly key: string;
+}
+
+async function newPayer({ admin }: StartedGateway, vnd: number): Promise<Payer> {
+  const { id } = JSON.parse((await admin("account", "create")).output);
+  const made = JSON.parse((await admin("key", "create", id)).output);
+  await admin("credit", id, String(vnd), "--reason", "money to spend");
+  return { id, keyId: made.id, key: made.key };
+}
+
+/** A call at 230 VND; what became of it. */
+async function call(
+  { address }: StartedGateway,
+  key: string,
+  said: string,
+  stream = false,
+): Promise<{ readonly requestId: string; readonly outcome: string }> {
+  const response = await fetch(`${address}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "low-cost-01",
+      max_tokens: 20,
+      stream,
+      messages: [{ role: "user", content: said }],
+    }),
+  });
+  const requestId = response.headers.get("x-request-id") ?? "";
+  const text = await response.text();
+  if (response.status !== 200) return { requestId, outcome: JSON.parse(text).error.code };
+  const isWhole = stream ? text.includes("data: [DONE]") : text.endsWith("}");
+  return { requestId, outcome: isWhole ? "whole" : "cut" };
+}
+
+async function assertVerified(gateway: StartedGateway): Promise<{ leasedVnd: string }> {
+  const { code, output } = await gateway.admin("verify");
+  assertEquals(code, 0, output);
+  return JSON.parse(output);
+}
+
+/** What others have charged shows when they write their leases down, some half a second later. */
+async function untilBalance({ admin }: StartedGateway, id: string, vnd: number): Promise<void> {
+  await until(async () => {
+    const { output } = await admin("account", "show", id);
+    return JSON.parse(output).balanceVnd === String(vnd);
+  }, `the balance is ${vnd}`);
+}
+
+async function endAll(gateways: readonly StartedGateway[]): Promise<void> {
+  for (const gateway of gateways) assertEquals(await gateway.end("SIGTERM"), 0);
+}
+
+Deno.test(
+  "200 calls over three instances on a wallet that affords exactly 50: 50 succeed, nothing is left",
+  processes,
+  async () => {
+    await using store = await startSharedStore();
+    const gateways = await startSeveral(store, 3);
+    const [first] = gateways as [StartedGateway];
+    const payer = await newPayer(first, 50 * 230);
+    // What another instance holds is money on hold, which comes back: only then is asking again worth it.
+    const insist = async (i: number) => {
+      for (let tries = 0;; tries++) {
+        const gateway = gateways[(i + tries) % gateways.length]!;
+        const { outcome } = await call(gateway, payer.key, `call ${i}`);
+        if (outcome !== "balance_on_hold" || tries === 200) return outcome;
+        await sleep(50);
+      }
+    };
+    const outcomes = await Promise.all(Array.from({ length: 200 }, (_, i) => insist(i)));
+    assertEquals(outcomes.filter((outcome) => outcome === "whole").length, 50, outcomes.join());
+    const rest = new Set(outcomes);
+    rest.delete("whole");
+    assertEquals(rest, new Set(["insufficient_balance"]));
+    await untilBalance(first, payer.id, 0);
+    await assertVerified(first);
+    await endAll(gateways);
+  },
+);
+
+Deno.test(
+  "a key revoked at one instance is refused by another within two seconds; so does maintenance hold",
+  processes,
+  async () => {
+    await using store = await startSharedStore();
+    const gateways = await startSeveral(store, 2);
+    const [, other] = gateways as [StartedGateway, StartedGateway];
+    const { key, keyId, id } = await newPayer(other, 100_000);
+    assertEquals((await call(other, key, "before")).outcome, "whole");
+    assertEquals((await other.admin("key", "revoke", id, keyId)).code, 0);
+    const refused = async (code: string) => (await call(other, key, "after")).outcome === code;
+    await until(() => refused("invalid_api_key"), "the key is refused", 2_000);
+    assertEquals((await other.admin("maintenance", "on", "--message", "back soon")).code, 0);
+    await until(() => refused("maintenance"), "maintenance holds", 2_000);
+    assertEquals((await other.admin("maintenance", "off")).code, 0);
+    await until(() => refused("invalid_api_key"), "maintenance has ended", 2_000);
+    await endAll(gateways);
+  },
+);
+
+Deno.test(
+  "kill -9 of one of three under load: the others go on, what it held comes back, no receipt is missing",
+  processes,
+  async () => {
+    await using store = await startSharedStore();
+    const gateways = await startSeveral(store, 3);
+    const [first, , doomed] = gateways as [StartedGateway, StartedGateway, StartedGateway];
+    const { key } = await newPayer(first, 10_000_000);
+    const whole: string[] = [];
+    let isLoaded = true;
+    const load = Array.from({ length: 32 }, async (_, client) => {
+      for (let i = client; isLoaded; i++) {
+        const gateway = gateways[i % gateways.length]!;
+        const said = `[[sandbox:pace ${1 + i % 5}]] call ${client} ${i}`;
+        const seen = await call(gateway, key, said, i % 2 === 0).catch(() => undefined);
+        if (seen?.outcome === "whole") whole.push(seen.requestId);
+        else if (gateway !== doomed) assertEquals(seen?.outcome, "whole");
+      }
+    });
+    await until(() => whole.length > 300, "300 calls have ended");
+    await doomed.end("SIGKILL");
+    gateways.pop();
+    const before = whole.length;
+    await until(() => whole.length > before + 300, "300 more have ended");
+    isLoaded = false;
+    await Promise.all(load);
+    const exported = (await first.admin("export")).output;
+    assertEquals(whole.filter((requestId) => !exported.includes(requestId)), []);
+    // Its lease ends a minute after its last sign of life; those of the others, once nobody uses them.
+    const isBack = async () => (await assertVerified(first)).leasedVnd === "0";
+    await until(isBack, "everything is back in the wallet", 180_000);
+    await endAll(gateways);
+  },
+);
+
+Deno.test(
+  "answers of the store get lost and come twice: every call counts once, and its receipt is there",
+  processes,
+  async () => {
+    await using store = startFaultyStore();
+    const gateways = await startSeveral(store, 2);
+    const [first] = gateways as [StartedGateway];
+    const { id, key } = await newPayer(first, 1_000_000);
+    let calls = 0;
+    store.fateOf = () => ++calls % 5 === 0 ? "lost" : "answered";
+    const seen = await Promise.all(Array.from({ length: 16 }, async (_, client) => {
+      const whole: string[] = [];
+      for (let i = 0; i < 20; i++) {
+        const gateway = gateways[(client + i) % gateways.length]!;
+        const { outcome, requestId } = await call(gateway, key, `${client} ${i}`, i % 2 === 0);
+        if (outcome === "whole") whole.push(requestId);
+        else assert(["overloaded", "maintenance"].includes(outcome), outcome);
+      }
+      return whole;
+    }));
+    const whole = seen.flat();
+    assert(whole.length > 200, `${whole.length} calls were served`);
+    store.fateOf = () => "answered";
+    await untilBalance(first, id, 1_000_000 - whole.length * 230);
+    const exported = (await first.admin("export")).output;
+    assertEquals(whole.filter((requestId) => !exported.includes(requestId)), []);
+    await assertVerified(first);
+    await endAll(gateways);
+  },
+);
+
+Deno.test(
+  "a store that falls silent: 503 before long for whoever needs it, and the old order when it is back",
+  processes,
+  async () => {
+    await using store = startFaultyStore();
+    const gateways = await startSeveral(store, 2);
+    const [first, other] = gateways as [StartedGateway, StartedGateway];
+    const { key } = await newPayer(first, 100_000);
+    assertEquals((await call(first, key, "before")).outcome, "whole");
+    store.fateOf = () => "silent";
+    const status = async (path: string) => {
+      const headers: HeadersInit = path.startsWith("/v1")
+        ? { authorization: `Bearer ${key}` }
+        : { cookie: `session=${"a".repeat(43)}` };
+      const signal = AbortSignal.timeout(15_000);
+      const response = await fetch(`${first.address}${path}`, { headers, signal });
+      await response.body?.cancel();
+      return response.status;
+    };
+    await until(async () => await status("/readyz") === 503, "it is not ready");
+    const paths = ["/v1/models", "/v1/videos", "/v1/usage", "/usage", "/healthz"];
+    assertEquals(await Promise.all(paths.map(status)), [503, 503, 503, 503, 200]);
+    assertEquals((await call(first, key, "meanwhile")).outcome, "maintenance");
+    // Whatever waits for the store, a job, a worker, the ledger: none keeps the process.
+    assertEquals(await other.end("SIGTERM"), 0);
+    store.fateOf = () => "answered";
+    await until(async () => await status("/readyz") === 200, "it is ready again");
+    assertEquals((await call(first, key, "after")).outcome, "whole");
+    await assertVerified(first);
+    assertEquals(await first.end("SIGTERM"), 0);
+  },
+);
+
+Deno.test(
+  "videos that two instances make and poll end once, and a failure is refunded once",
+  processes,
+  async () => {
+    await using store = await startSharedStore();
+    const gateways = await startSeveral(store, 2);
+    const [first] = gateways as [StartedGateway];
+    const { id, key } = await newPayer(first, 100_000);
+    const clients = gateways.map(({ address }) =>
+      new OpenAI({ baseURL: `${address}/v1`, apiKey: key, maxRetries: 0 })
+    );
+    await Promise.all(Array.from({ length: 12 }, (_, i) =>
+      clients[i % 2]!.videos.create({
+        model: "video-c",
+        prompt: i % 3 === 0 ? "[[sandbox:video-fail]]" : "works",
+      })));
+    const statuses = () =>
+      Promise.all(
+        clients.map(async (client) =>
+          (await Array.fromAsync(client.videos.list({ limit: 100 }))).map(({ status }) => status)
+        ),
+      );
+    const [mine = [], others = []] = await until(
+      async () => {
+        const all = await statuses();
+        return all.flat().every((one) => one === "completed" || one === "failed") && all;
+      },
+      "all videos have ended",
+      60_000,
+    );
+    assertEquals(mine, others);
+    assertEquals(mine.filter((status) => status === "completed").length, 8);
+    assertEquals(mine.filter((status) => status === "failed").length, 4);
+    await untilBalance(first, id, 100_000 - 8 * 2_200);
+    await assertVerified(first);
+    await endAll(gateways);
+  },
+);
