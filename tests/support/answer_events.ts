@@ -10,6 +10,7 @@ import type {
   Stop,
   StreamEvent,
 } from "../../core/dialects/conversation/mod.ts";
+import type { Json } from "../../core/json.ts";
 import type { TokenUsage } from "../../core/money/token_usage.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });
@@ -29,7 +30,10 @@ const proof: fc.Arbitrary<ReasoningProof> = fc.oneof(
   }, { noNullPrototype: true }),
 );
 
-const jsonArguments = fc.dictionary(word, fc.oneof(text, fc.integer(), fc.boolean()), {
+/** Empty objects within others: a piece of arguments may be as short as a whole one. */
+const nested = fc.constantFrom<Json>({}, [], [{}], { a: {} }, null);
+
+const jsonArguments = fc.dictionary(word, fc.oneof(text, fc.integer(), fc.boolean(), nested), {
   maxKeys: 4,
 }).map((value) => JSON.stringify(value));
 
