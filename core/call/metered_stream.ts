@@ -23,6 +23,8 @@ export interface MeteredStreamInput {
    * it ends. While it is pending nothing that ends the stream is released; if it rejects the connection is broken off.
    */
   readonly settle: (outcome: Outcome) => Promise<void>;
+  /** Resolves when what was released before has had its turn to leave. */
+  readonly bytesLeave: () => Promise<void>;
   /** Told of an exception that nobody foresaw; the call is settled all the same. */
   readonly onBug: (error: unknown) => void;
 }
@@ -80,12 +82,16 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   /** Forwards the next bytes there are, or ends the stream. */
   async #forward(controller: Controller): Promise<void> {
     const { started, idleMs, control } = this.#input;
-    const { reading } = this.#pipe;
     this.#pulling = true;
     // Never disarmed between events, which would cost more than arming: when due they ask whether a pull waits.
     this.#keepAlive.arm(limits.keepAliveMs);
     try {
-      while (reading.state === "open" && !started.bodyEnded) {
+      if (this.#isOver) {
+        // The end came in one read with what was released last, which must not wait while its receipt is made.
+        await this.#input.bytesLeave();
+        if (this.#ending !== undefined) return;
+      }
+      while (!this.#isOver) {
         this.#idle.arm(idleMs);
         this.#nextChunk = started.body.read();
         const chunk = await this.#nextChunk;
@@ -104,6 +110,11 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     } finally {
       this.#pulling = false;
     }
+  }
+
+  /** Nothing more is to be read that the client could see. */
+  get #isOver(): boolean {
+    return this.#pipe.reading.state !== "open" || this.#input.started.bodyEnded;
   }
 
   #sendKeepAlive(): void {

@@ -12,6 +12,7 @@ import { createNativePipe } from "../../core/dialects/native_pipe.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import { encodeSseEvent, keepAliveComment } from "../../core/sse/writer.ts";
+import { bytesLeave } from "../http/bytes_leave.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
 import { callHeaders, costHeaders, streamOf } from "./response_headers.ts";
@@ -92,6 +93,7 @@ function meteredInput(
       const { reading } = started.pipe;
       await settlement.settle({ outcome, status: 200, reading, route, attempts });
     },
+    bytesLeave,
     onBug: settlement.onBug,
   };
 }

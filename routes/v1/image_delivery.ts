@@ -9,6 +9,7 @@ import type { MediaExchange } from "../../core/media/exchange.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import { keepAliveComment } from "../../core/sse/writer.ts";
+import { bytesLeave } from "../http/bytes_leave.ts";
 import type { MediaCall } from "./media_call.ts";
 import type { MediaSettlement } from "./media_settlement.ts";
 import { costHeaders, streamOf } from "./response_headers.ts";
@@ -82,6 +83,7 @@ function meteredInput(
         over.resolve();
       }
     },
+    bytesLeave,
     onBug: settlement.onBug,
   };
 }

@@ -9,6 +9,7 @@ import { costOfUnits } from "../../core/money/price.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import { keepAliveComment } from "../../core/sse/writer.ts";
+import { bytesLeave } from "../http/bytes_leave.ts";
 import type { SpeechResult } from "../../core/speech/attempt.ts";
 import type { MediaCall } from "./media_call.ts";
 import { relayedBody } from "./relayed_body.ts";
@@ -45,6 +46,7 @@ function meteredInput(call: MediaCall, found: FoundSpeech, { started }: Events) 
     control,
     idleMs: idleMs(gateway.config.catalog, found.route),
     settle: settlerOf(call, found),
+    bytesLeave,
     onBug: settlement.onBug,
   } satisfies MeteredStreamInput;
 }

@@ -33,6 +33,7 @@ async function open() {
     deadlines,
     control,
     settle: (outcome) => Promise.resolve(void outcomes.push(outcome)),
+    bytesLeave: () => Promise.resolve(),
     onBug: (bug) => {
       throw bug;
     },

@@ -61,6 +61,7 @@ function newWorld() {
             outcomes.push(outcome);
             return Promise.resolve();
           },
+          bytesLeave: () => Promise.resolve(),
           onBug: () => {},
         },
       });

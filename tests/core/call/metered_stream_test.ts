@@ -30,6 +30,7 @@ async function open(
   first: string,
   changes: {
     readonly settle?: (outcome: Outcome) => Promise<void>;
+    readonly bytesLeave?: () => Promise<void>;
     readonly then?: (exchange: FakeExchange) => void;
     readonly breakPipe?: boolean;
     readonly idleMs?: number;
@@ -74,6 +75,7 @@ async function open(
       outcomes.push(outcome);
       await changes.settle?.(outcome);
     },
+    bytesLeave: changes.bytesLeave ?? (() => Promise.resolve()),
     onBug: (error) => bugs.push(error),
   };
   return {
@@ -91,6 +93,35 @@ async function open(
 async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   return await new Response(stream).text();
 }
+
+Deno.test("what came in one read with the end leaves before the receipt is made", async () => {
+  const left = Promise.withResolvers<void>();
+  const world = await open(whole, { bytesLeave: () => left.promise });
+  const reader = world.stream.getReader();
+  const { value } = await reader.read();
+  const end = reader.read();
+  await settled();
+  assertEquals(world.outcomes, []);
+  left.resolve();
+  const rest = await end;
+  assertEquals(world.outcomes, ["completed"]);
+  const decoder = new TextDecoder();
+  assertEquals(decoder.decode(value) + decoder.decode(rest.value), whole);
+  assertEquals((await reader.read()).done, true);
+});
+
+Deno.test("a client that leaves before the end of one read has left is settled once", async () => {
+  const left = Promise.withResolvers<void>();
+  const world = await open(whole, { bytesLeave: () => left.promise });
+  const reader = world.stream.getReader();
+  await reader.read();
+  void reader.read();
+  await settled();
+  await reader.cancel();
+  left.resolve();
+  await settled();
+  assertEquals(world.outcomes, ["client_gone"]);
+});
 
 Deno.test("the bytes come as they were sent, and the last event only after the receipt", async () => {
   const receipt = Promise.withResolvers<void>();
@@ -344,6 +375,7 @@ Deno.test("a call stopped before its stream exists is settled too", async () => 
       outcomes.push(outcome);
       return Promise.resolve();
     },
+    bytesLeave: () => Promise.resolve(),
     onBug: () => {},
   });
   await settled();
