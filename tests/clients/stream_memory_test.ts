@@ -11,6 +11,8 @@ import { startGateway } from "../support/started_gateway.ts";
 
 const streamsOfEach = 12;
 const promptBytes = 400_000;
+/** A call that has just ended may be held for a moment more. What a stream holds it holds in every round. */
+const rounds = 3;
 /** Objects and buffers of one open stream, with room to spare: 27 to 29 KB were seen … */
 const mostBytesPerStream = 60_000;
 /** … and 103 to 107 KB by `fetch`, whose bodies have buffers of the runtime's own. */
@@ -157,14 +159,17 @@ Deno.test("an open stream keeps nothing of its request alive, however large that
 
     for (const kind of kinds) {
       await test.step(kind.name, async () => {
+        const { mostBytes = mostBytesPerStream } = kind;
         // What is made once, code above all, must not count.
         for (const leave of await beginAll(kind)) leave();
-        await sleep(500); // so that those have ended
-        const before = await heap.liveBytes();
-        const leaves = await beginAll(kind);
-        const perStream = (await heap.liveBytes() - before) / streamsOfEach;
-        for (const leave of leaves) leave();
-        const { mostBytes = mostBytesPerStream } = kind;
+        let perStream = Infinity;
+        for (let round = 0; round < rounds && perStream > mostBytes; round++) {
+          await sleep(500); // so that those have ended
+          const before = await heap.liveBytes();
+          const leaves = await beginAll(kind);
+          perStream = (await heap.liveBytes() - before) / streamsOfEach;
+          for (const leave of leaves) leave();
+        }
         assert(perStream < mostBytes, `${Math.round(perStream)} bytes of each stream`);
       });
     }
