@@ -219,8 +219,8 @@ await browserTest(
       await amount.press("Enter");
       await page.waitForURL(`${journey.address}/wallet/orders`);
       await page.getByRole("button", { name: "Tiếng Việt" }).click();
-      await page.waitForURL(`${journey.address}/wallet`);
-      assertEquals(await page.locator("html").getAttribute("lang"), "vi");
+      await page.locator("html[lang=vi]").waitFor();
+      assertEquals(page.url(), `${journey.address}/wallet`);
       await page.getByRole("button", { name: "English" }).click();
 
       await makeKey(page);
@@ -274,10 +274,12 @@ await browserTest(
       await page.getByText("1 models").or(page.getByText("1 model")).first().waitFor();
       assert(await rows.count() < all);
       await page.getByRole("button", { name: /Copy: premium-1-thinking/ }).click();
-      assertEquals(await page.evaluate("navigator.clipboard.readText()"), "premium-1-thinking");
       await page.locator("#announcer").getByText("Copied").waitFor({ state: "attached" });
+      assertEquals(await page.evaluate("navigator.clipboard.readText()"), "premium-1-thinking");
       await page.getByRole("button", { name: "Dark" }).click();
+      await page.locator("html[data-theme=dark]").waitFor();
       await page.getByRole("button", { name: "Tiếng Việt" }).click();
+      await page.locator("html[lang=vi]").waitFor();
       await page.goto(`${address}/connect`);
       assertEquals(await page.locator("html").getAttribute("data-theme"), "dark");
       assertEquals(await page.locator("html").getAttribute("lang"), "vi");
