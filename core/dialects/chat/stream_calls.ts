@@ -15,10 +15,11 @@ interface Call {
   progress: JsonProgress;
   /** The `call` event is out: id and name can no longer change. */
   told: boolean;
-  /** Argument text has come: a `{}` from here on is a piece of it. */
-  begun: boolean;
-  /** `{}` came first, and nothing else: kept, because some servers send it as a placeholder for what follows. */
-  placeholder: boolean;
+  /**
+   * What has come of the arguments. A `{}` that comes first is kept, because some servers send it as a placeholder for
+   * what follows; once text has come a `{}` is a piece of it.
+   */
+  text: "none" | "placeholder" | "begun";
   ended: boolean;
 }
 
@@ -129,8 +130,8 @@ export class StreamCalls {
     this.#name(call, id, name);
     const text = isCustom ? inner.input : inner.arguments;
     const isPiece = !isCustom && id === "" && name === "" && call.told && !call.ended &&
-      !call.placeholder && typeof text === "string" && text !== "" &&
-      (call.begun || text !== "{}");
+      typeof text === "string" && text !== "" &&
+      (call.text === "begun" || (call.text === "none" && text !== "{}"));
     this.#lastPiece = isPiece ? text : undefined;
     this.#current = call;
     if (typeof text === "string") this.#arguments(call, text);
@@ -182,8 +183,7 @@ export class StreamCalls {
       custom,
       progress: new JsonProgress(),
       told: false,
-      begun: false,
-      placeholder: false,
+      text: "none",
       ended: false,
     };
     const replaced = this.#calls.get(key);
@@ -206,17 +206,16 @@ export class StreamCalls {
     if (text === "" || call.ended) return;
     this.#tell(call);
     if (call.custom) return this.#emitText(call, text);
-    if (call.placeholder) {
+    if (call.text === "placeholder") {
       if (text.trim() === "") return;
       // Something real follows: the placeholder was never an argument.
-      call.placeholder = false;
       call.progress = new JsonProgress();
-    } else if (text === "{}" && !call.begun) {
-      call.placeholder = true;
+    } else if (call.text === "none" && text === "{}") {
+      call.text = "placeholder";
       call.progress.take(text);
       return;
     }
-    call.begun = true;
+    call.text = "begun";
     call.progress.take(text);
     this.#emitText(call, text);
   }
@@ -235,7 +234,7 @@ export class StreamCalls {
   #end(call: Call): void {
     if (call.ended) return;
     call.ended = true;
-    if (call.placeholder) this.#emitText(call, "{}");
+    if (call.text === "placeholder") this.#emitText(call, "{}");
     this.#emit({ type: "block_end", block: call.block });
   }
 }
