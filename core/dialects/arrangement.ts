@@ -5,7 +5,14 @@
  * What a Messages vendor would refuse itself is refused here in its words when the client speaks Messages; Chat and
  * Responses clients get the gap filled, and the place named.
  */
-import type { Block, Conversation, TextBlock, ToolResultBlock, Turn } from "./conversation/mod.ts";
+import type {
+  Block,
+  Conversation,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+} from "./conversation/mod.ts";
 import { invalid } from "./fields.ts";
 import { Notes } from "./notes.ts";
 import { type OpenCall, OpenCalls } from "./open_calls.ts";
@@ -33,7 +40,10 @@ const noResult = "[no result]";
  */
 export function arrange(conversation: Conversation): Conversation {
   const notes = new Notes(conversation.notes);
-  const turns = mergeTurns(withSystemAfterResults(withoutEmptyText(conversation.turns)));
+  const turns = withoutNamelessCalls(
+    mergeTurns(withSystemAfterResults(withoutEmptyText(conversation.turns))),
+    notes,
+  );
   const pairing = new Pairing(conversation.from === "messages", notes);
   const paired = mergeTurns(pairing.pair(turns));
   if (paired.length === 0) {
@@ -64,6 +74,43 @@ function withoutEmptyText(turns: readonly Turn[]): Turn[] {
 
 function isBlankText(block: Block): boolean {
   return block.type === "text" && block.text.trim() === "";
+}
+
+function isNameless(block: Block): block is ToolCallBlock {
+  return block.type === "tool_call" && block.name === "";
+}
+
+/**
+ * A call without a name is none: servers leave one at zero values in answers without calls, and clients send it back.
+ * It goes, with the result that was made up for it. Both are named unless there is nothing in the call.
+ */
+function withoutNamelessCalls(turns: readonly Turn[], notes: Notes): readonly Turn[] {
+  if (!turns.some((turn) => turn.blocks.some(isNameless))) return turns;
+  let gone: ReadonlySet<string> = new Set();
+  return turns.map((turn) => {
+    if (turn.role === "system") return turn;
+    if (turn.role === "assistant") gone = namelessIds(turn);
+    const blocks = turn.blocks.filter((block) => {
+      const goes = isNameless(block) || (block.type === "tool_result" && gone.has(block.callId));
+      if (goes && !isZero(block)) notes.add(block.path);
+      return !goes;
+    });
+    return blocks.length === turn.blocks.length ? turn : { ...turn, blocks };
+  }).filter((turn) => turn.blocks.length > 0);
+}
+
+/** Ids that only calls without a name bear. */
+function namelessIds(turn: Turn): ReadonlySet<string> {
+  const calls = turn.blocks.filter((block) => block.type === "tool_call");
+  const ids = new Set(calls.filter(isNameless).map((call) => call.id));
+  for (const call of calls) if (call.name !== "") ids.delete(call.id);
+  ids.delete("");
+  return ids;
+}
+
+function isZero(block: Block): boolean {
+  return block.type === "tool_call" && block.id === "" && block.input.kind !== "object" &&
+    block.input.text === "";
 }
 
 /** A system turn between calls and their results moves behind the results. */

@@ -12,6 +12,7 @@ import {
   readErrorFields,
   readProviderError,
 } from "./provider_error.ts";
+import { saysTooLong, tooLongText } from "./too_long.ts";
 
 export interface ProviderErrorOptions {
   /** From the provider's `retry-after`. */
@@ -47,7 +48,7 @@ const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
  * const ours = decodeProviderError("chat", 401, '{"error":{"message":"Incorrect API key provided: sk-1234567890"}}');
  * if (ours.status !== 502 || ours.message.includes("sk-")) throw new Error(ours.message);
  * const long = decodeProviderError("chat", 400, JSON.stringify({
- *   error: { code: "context_length_exceeded", message: "maximum context length is 10 tokens, you sent 12 tokens" },
+ *   error: { code: "context_length_exceeded", message: "maximum context length is 10 tokens. However, you requested 12 tokens" },
  * }));
  * if (long.message !== "prompt is too long: 12 tokens > 10 maximum") throw new Error(long.message);
  * ```
@@ -141,27 +142,9 @@ function isAboutModel(body: Json | undefined): boolean {
   return body === undefined || /model/i.test(JSON.stringify(body));
 }
 
-const tooLong =
-  /prompt is too long|maximum (?:context|prompt) length|context (?:window|length)|input token count|input tokens exceed|too many input tokens/i;
-
 function isTooLong(status: number, said: GatewayError): boolean {
   if (status !== 400 && status !== 413 && status !== 422) return false;
-  return said.code === "context_length_exceeded" || tooLong.test(said.message);
-}
-
-/**
- * The words that agent clients look for before they compact a conversation. Chat clients go by the code, so the same
- * text serves both.
- */
-function tooLongText(message: string): string {
-  if (/prompt is too long/i.test(message)) return message;
-  const counts = [...message.matchAll(/\d[\d,]*/g)]
-    .map((match) => Number(match[0].replaceAll(",", "")))
-    .sort((a, b) => b - a);
-  const [used, most] = [counts[0], counts.find((count) => count < (counts[0] ?? 0))];
-  return used === undefined || most === undefined
-    ? `prompt is too long: ${message}`
-    : `prompt is too long: ${used} tokens > ${most} maximum`;
+  return said.code === "context_length_exceeded" || saysTooLong(said.message);
 }
 
 /** The body as JSON; `undefined` when it is none: empty, cut, or a page of a proxy. */

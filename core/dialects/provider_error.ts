@@ -1,6 +1,7 @@
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
+import { saysTooLong } from "./too_long.ts";
 
 /** What providers call an error (`code`, `type` or HTTP status, by which it is looked up), under our name for it. */
 const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
@@ -65,8 +66,6 @@ const privateWords: ReadonlySet<string> = new Set([
   "404",
 ]);
 
-const tooLong = /prompt is too long|maximum context length|context window|context length/i;
-
 const generic = "The provider could not finish this answer";
 
 /** For the client, where the provider has no text that may be shown. */
@@ -112,11 +111,11 @@ export function readProviderError(body: Json | undefined, status?: number): Gate
     if (privateWords.has(name)) return new GatewayError("upstream_unreachable", generic);
     const code = codeOfWord.get(name);
     if (code === undefined) continue;
-    const isLong = code === "invalid_request" && tooLong.test(fields.message);
+    const isLong = code === "invalid_request" && saysTooLong(fields.message);
     const message = fields.message || (ownWords[code] ?? generic);
     return new GatewayError(isLong ? "context_length_exceeded" : code, message);
   }
-  const code = tooLong.test(fields.message) ? "context_length_exceeded" : "upstream_unreachable";
+  const code = saysTooLong(fields.message) ? "context_length_exceeded" : "upstream_unreachable";
   return new GatewayError(code, fields.message || generic);
 }
 

@@ -60,7 +60,7 @@ export function readChatCalls(value: Json | undefined): { count: number; bytes: 
   let count = 0;
   let bytes = 0;
   for (const call of Array.isArray(value) ? value : [value]) {
-    if (!isJsonObject(call)) continue;
+    if (!isJsonObject(call) || isZeroCall(call)) continue;
     count++;
     const body = call["function"] ?? call["custom"] ?? call;
     if (!isJsonObject(body)) continue;
@@ -68,6 +68,16 @@ export function readChatCalls(value: Json | undefined): { count: number; bytes: 
       textBytes(body["transcript"]);
   }
   return { count, bytes };
+}
+
+/**
+ * Whether a call is one that its server leaves at zero values beside an answer without calls:
+ * `{"name":"","arguments":""}`. It is no call, and no output.
+ */
+export function isZeroCall(call: JsonObject): boolean {
+  const body = call["function"] ?? call["custom"] ?? call;
+  return isJsonObject(body) && body["name"] === "" && !call["id"] && !body["arguments"] &&
+    !body["input"];
 }
 
 /** Text bytes of `content`: a string, or parts, also nested ones. */

@@ -111,15 +111,17 @@ function decodeCalls(message: JsonObject): AnswerBlock[] {
   const list = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   for (const call of list) {
     if (!isJsonObject(call)) continue;
-    const id = readCallId(call.id);
+    const decoded = decodeCall(call, readCallId(call.id));
+    if (decoded === undefined) continue;
     const proof = readThoughtSignature(call);
     if (proof !== undefined) {
       blocks.push({ type: "reasoning", path: "tool_calls", text: "", proof });
     }
-    blocks.push(decodeCall(call, id));
+    blocks.push(decoded);
   }
   if (blocks.length === 0 && isJsonObject(message.function_call)) {
-    blocks.push(decodeCall({ function: message.function_call }, ""));
+    const decoded = decodeCall({ function: message.function_call }, "");
+    if (decoded !== undefined) blocks.push(decoded);
   }
   return blocks;
 }
@@ -129,11 +131,13 @@ export function readCallId(id: Json | undefined): string {
   return idText(id) ?? "";
 }
 
-function decodeCall(call: JsonObject, id: string): AnswerBlock {
+/** `undefined` for a call without a name: no tool can answer it. */
+function decodeCall(call: JsonObject, id: string): AnswerBlock | undefined {
   const isCustom = call.type === "custom" && isJsonObject(call.custom);
   const holder = isCustom ? call.custom : call.function;
   const inner = isJsonObject(holder) ? holder : {};
-  const name = typeof inner.name === "string" ? inner.name : "";
+  const { name } = inner;
+  if (typeof name !== "string" || name === "") return undefined;
   const text = isCustom ? inner.input : inner.arguments;
   const input: ToolInput = isJsonObject(text)
     ? { kind: "object", value: text }

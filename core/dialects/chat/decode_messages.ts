@@ -127,7 +127,11 @@ function decodeCall(call: JsonObject, path: string): ToolCallBlock {
 
 function decodeFunction(id: string, call: JsonObject, path: string): ToolCallBlock {
   const args = call.arguments;
-  const name = requiredString(call, "name", `${path}.name`);
+  // Clients send back what their server left at zero values: no call at all (see `arrangement.ts`).
+  const name = optionalString(call, "name", `${path}.name`) ??
+    (args === undefined || args === null || args === ""
+      ? ""
+      : invalid(`${path}.name`, "is required"));
   // Some servers hand out an object, and clients send it back.
   const input = isJsonObject(args)
     ? { kind: "object" as const, value: args }

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { EventSink } from "../dialect.ts";
 import { JsonProgress } from "../json_progress.ts";
+import { isZeroCall } from "./answer_reading.ts";
 import { readCallId } from "./decode_answer.ts";
 import { readThoughtSignature } from "./reasoning_details.ts";
 
@@ -20,6 +21,8 @@ interface Call {
    * what follows; once text has come a `{}` is a piece of it.
    */
   text: "none" | "placeholder" | "begun";
+  /** Arguments that came before the name. */
+  early: string;
   ended: boolean;
 }
 
@@ -46,7 +49,8 @@ export interface StreamCallsInput {
 /**
  * Calls are told apart by `index`, else by id, else by their place in the list; a delta that says nothing of the kind
  * belongs to the call before it. A new id under an old index is a new call (servers that send whole calls number them
- * all 0), and so is the name of another tool; the same id and name again mean nothing.
+ * all 0), and so is the name of another tool; the same id and name again mean nothing. A call that never gets a name is
+ * none.
  */
 export class StreamCalls {
   readonly #emit: EventSink;
@@ -54,7 +58,11 @@ export class StreamCalls {
   readonly #toolNames: ReadonlySet<string>;
   /** The current call of each key. */
   readonly #calls = new Map<string, Call>();
+  /** Calls that began, with or without a name. */
+  #begun = 0;
   #count = 0;
+  /** Characters of arguments whose call has no name yet. */
+  #earlyChars = 0;
   /** The call of the last delta, and so of {@linkcode lastPiece}. */
   #current: Call | undefined;
   #lastPiece: string | undefined;
@@ -65,6 +73,7 @@ export class StreamCalls {
     this.#toolNames = toolNames;
   }
 
+  /** Calls that were told. */
   get count(): number {
     return this.#count;
   }
@@ -80,7 +89,9 @@ export class StreamCalls {
   /** Takes the `tool_calls` list of one delta. */
   take(deltas: readonly Json[]): void {
     deltas.forEach((delta, position) => {
-      if (isJsonObject(delta)) this.#delta(delta, { position, alone: deltas.length === 1 });
+      if (!isJsonObject(delta)) return;
+      if (isZeroCall(delta)) this.#lastPiece = undefined;
+      else this.#delta(delta, { position, alone: deltas.length === 1 });
     });
     if (deltas.length !== 1) this.#lastPiece = undefined;
   }
@@ -165,7 +176,7 @@ export class StreamCalls {
   }
 
   #begin(key: string, custom: boolean, delta: JsonObject): Call {
-    if (++this.#count > limits.toolCallsPerAnswer) {
+    if (++this.#begun > limits.toolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
     // Earlier calls keep their place: they are told before this one.
@@ -184,6 +195,7 @@ export class StreamCalls {
       progress: new JsonProgress(),
       told: false,
       text: "none",
+      early: "",
       ended: false,
     };
     const replaced = this.#calls.get(key);
@@ -205,6 +217,19 @@ export class StreamCalls {
   #arguments(call: Call, text: string): void {
     if (text === "" || call.ended) return;
     this.#tell(call);
+    if (!call.told) return this.#keepEarly(call, text);
+    this.#take(call, text);
+  }
+
+  #keepEarly(call: Call, text: string): void {
+    this.#earlyChars += text.length;
+    if (this.#earlyChars > limits.bufferedBlockBytes) {
+      throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
+    }
+    call.early += text;
+  }
+
+  #take(call: Call, text: string): void {
     if (call.custom) return this.#emitText(call, text);
     if (call.text === "placeholder") {
       if (text.trim() === "") return;
@@ -225,15 +250,21 @@ export class StreamCalls {
   }
 
   #tell(call: Call): void {
-    if (call.told || call.ended) return;
+    if (call.told || call.ended || call.name === "") return;
     call.told = true;
-    const { block, id, name, custom } = call;
+    this.#count++;
+    const { block, id, name, custom, early } = call;
     this.#emit({ type: "call", block, id, name, ...(custom ? { custom } : {}) });
+    if (early === "") return;
+    this.#earlyChars -= early.length;
+    call.early = "";
+    this.#take(call, early);
   }
 
   #end(call: Call): void {
     if (call.ended) return;
     call.ended = true;
+    if (!call.told) return;
     if (call.text === "placeholder") this.#emitText(call, "{}");
     this.#emit({ type: "block_end", block: call.block });
   }

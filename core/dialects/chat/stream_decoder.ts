@@ -7,6 +7,7 @@ import { eventJson } from "../frame_json.ts";
 import { FrameTemplate } from "../json_literal.ts";
 import { readProviderError } from "../provider_error.ts";
 import type { UsageReport } from "../reading.ts";
+import { isZeroCall } from "./answer_reading.ts";
 import { thinkingText } from "./decode_answer.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail } from "./reasoning_details.ts";
@@ -134,11 +135,11 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#refusal = (this.#refusal + delta.refusal).slice(0, limits.refusalChars);
       this.#string("refusal", delta.refusal);
     }
-    if (Array.isArray(delta.tool_calls) && delta.tool_calls.length > 0) {
+    if (Array.isArray(delta.tool_calls) && delta.tool_calls.some(isCall)) {
       this.#closeText();
       this.#callsOf().take(delta.tool_calls);
     }
-    if (isJsonObject(delta.function_call)) {
+    if (isJsonObject(delta.function_call) && isCall(delta.function_call)) {
       this.#closeText();
       this.#callsOf().takeFunction(delta.function_call);
     }
@@ -259,8 +260,14 @@ export class ChatStreamDecoder implements StreamDecoder {
 
 const reasoningKeys: ReadonlySet<string> = new Set(["reasoning_content", "reasoning"]);
 
+/** Whether a delta brings something of a call. */
+function isCall(delta: Json): boolean {
+  return isJsonObject(delta) && !isZeroCall(delta);
+}
+
 function holds(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === "") return false;
+  if (isJsonObject(value) && isZeroCall(value)) return false;
   return !Array.isArray(value) || value.length > 0;
 }
 

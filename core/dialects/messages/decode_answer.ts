@@ -57,11 +57,13 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
         proof: { kind: "redacted", signer, data: typeof data === "string" ? data : "" },
       };
     case "tool_use":
+      // No tool can answer a call without a name.
+      if (typeof name !== "string" || name === "") return undefined;
       return {
         type: "tool_call",
         path,
         id: typeof id === "string" ? id : "",
-        name: typeof name === "string" ? name : "",
+        name,
         input: { kind: "object", value: isJsonObject(block.input) ? block.input : {} },
       };
     default:

@@ -163,11 +163,12 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
     const block = this.#blocks++;
     const { type, text, thinking, id, name, data, input } = start;
-    const known = type === "text" || type === "thinking" || type === "redacted_thinking" ||
-      type === "tool_use";
+    // No tool can answer a call without a name.
+    const isCall = type === "tool_use" && typeof name === "string" && name !== "";
+    const known = type === "text" || type === "thinking" || type === "redacted_thinking" || isCall;
     const open: OpenBlock = {
       block,
-      isCall: type === "tool_use",
+      isCall,
       foreign: !known,
       wholeInput: isJsonObject(input) && Object.keys(input).length > 0 ? input : undefined,
       sawInput: false,
@@ -178,7 +179,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     if (type === "text") this.#string("text", open, text);
     else if (type === "thinking") this.#string("reasoning", open, thinking);
     else if (type === "redacted_thinking") this.#redacted(block, data);
-    else if (type === "tool_use") this.#call(block, id, name);
+    else if (isCall) this.#call(block, id, name);
     else this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
     return open;
   }
@@ -192,14 +193,9 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#emit({ type: "reasoning_proof", block, proof });
   }
 
-  #call(block: number, id: Json | undefined, name: Json | undefined): void {
+  #call(block: number, id: Json | undefined, name: string): void {
     this.#hasCalls = true;
-    this.#emit({
-      type: "call",
-      block,
-      id: typeof id === "string" ? id : "",
-      name: typeof name === "string" ? name : "",
-    });
+    this.#emit({ type: "call", block, id: typeof id === "string" ? id : "", name });
   }
 
   #delta(value: JsonObject, data: string): void {

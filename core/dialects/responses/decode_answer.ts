@@ -46,7 +46,8 @@ export function decodeOutputItem(item: JsonObject, path: string, signer: string)
     }
     case "function_call":
     case "custom_tool_call":
-      return [decodeCall(type, item, path)];
+      // No tool can answer a call without a name.
+      return item["name"] ? [decodeCall(type, item, path)] : [];
     default:
       // Hosted tools ran inside the call and must not look like the caller's tools.
       return [{

@@ -19,6 +19,8 @@ interface OpenItem {
   readonly parts: Map<number, number>;
   /** Something of its content came by deltas, so the whole item at its end brings nothing new. */
   streamed: boolean;
+  /** A call whose name has not come yet: it is told with its whole item, if that has one. */
+  nameless: boolean;
   /** Reasoning may be told twice, as a summary and in full: the one that comes first is taken. */
   reasoning?: "summary" | "full";
 }
@@ -120,23 +122,30 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       block: this.#newBlock(),
       parts: new Map(),
       streamed: false,
+      nameless: type === "function_call" || type === "custom_tool_call",
     };
     this.#items.set(index, opened);
-    const { call_id: callId, id, name } = item;
-    if (type === "function_call" || type === "custom_tool_call") {
-      this.#calls = true;
-      emit({
-        type: "call",
-        block: opened.block,
-        id: typeof callId === "string" ? callId : "",
-        ...(typeof id === "string" ? { itemId: id } : {}),
-        name: typeof name === "string" ? name : "",
-        ...(type === "custom_tool_call" ? { custom: true } : {}),
-      });
-    } else if (type !== "message" && type !== "reasoning") {
+    if (opened.nameless) this.#call(opened, item, emit);
+    else if (type !== "message" && type !== "reasoning") {
       emit({ type: "foreign", block: opened.block, kind: type });
     }
     return opened;
+  }
+
+  /** Tells a call as soon as its name is known. */
+  #call(opened: OpenItem, item: JsonObject, emit: EventSink): void {
+    const { call_id: callId, id, name } = item;
+    if (typeof name !== "string" || name === "") return;
+    opened.nameless = false;
+    this.#calls = true;
+    emit({
+      type: "call",
+      block: opened.block,
+      id: typeof callId === "string" ? callId : "",
+      ...(typeof id === "string" ? { itemId: id } : {}),
+      name,
+      ...(opened.type === "custom_tool_call" ? { custom: true } : {}),
+    });
   }
 
   #newBlock(): number {
@@ -177,7 +186,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
 
   #arguments(index: number, json: string, emit: EventSink): void {
     const item = this.#open(index, { type: "function_call" }, emit);
-    if (item === undefined || json === emptyText) return;
+    if (item === undefined || item.nameless || json === emptyText) return;
     item.streamed = true;
     emit({ type: "arguments", block: item.block, json });
   }
@@ -193,6 +202,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     if (!isJsonObject(value)) return;
     const item = this.#open(index, value, emit);
     if (item === undefined) return;
+    if (item.nameless) this.#call(item, value, emit);
     if (!item.streamed) this.#takeWhole(item, value, emit);
     if (item.type === "reasoning") {
       const { proof } = readItemProof(value, this.#signer);

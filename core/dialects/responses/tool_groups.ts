@@ -21,6 +21,9 @@ export type NameOf = (key: ToolKey) => string;
  * How the tools of a request are called: in a group, by both names joined. Where two would be called alike, those in
  * groups also bear a hash of both names. A function of the tools alone, so that calls of the history agree with them.
  *
+ * The vendor returns calls of a function that its search loaded with the function's own name as their group, though the
+ * function was offered without one: such a call is that function's.
+ *
  * @example
  * ```ts
  * import { naming } from "./tool_groups.ts";
@@ -30,15 +33,22 @@ export type NameOf = (key: ToolKey) => string;
  * if (nameOf({ name: "read" }) !== "read") throw new Error("changed");
  * const alike = naming([{ group: "a", name: "b__c" }, { group: "a__b", name: "c" }]);
  * if (!/^a__b__c_[0-9a-f]{8}$/.test(alike({ group: "a", name: "b__c" }))) throw new Error("taken for the other");
+ * if (naming([{ name: "todo" }])({ group: "todo", name: "todo" }) !== "todo") throw new Error("not offered");
  * ```
  */
 export function naming(tools: readonly ToolKey[]): NameOf {
   const claims = new Map<string, Set<string>>();
+  const offered = new Set<string>();
   for (const key of tools) {
     const joined = joinedName(key);
+    offered.add(keyText(key));
     claims.set(joined, (claims.get(joined) ?? new Set()).add(keyText(key)));
   }
-  return (key) => {
+  return (named) => {
+    const { name } = named;
+    const isOwnGroup = named.group === name && !offered.has(keyText(named)) &&
+      offered.has(keyText({ name }));
+    const key = isOwnGroup ? { name } : named;
     const joined = joinedName(key);
     const isAlone = (claims.get(joined)?.size ?? 0) < 2;
     return isAlone || !key.group ? joined : `${joined}_${hashHex(keyText(key)).slice(0, 8)}`;
