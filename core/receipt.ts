@@ -12,7 +12,9 @@ export type Outcome =
   /** The stream broke upstream after output began: what was produced. */
   | "broken"
   /** The client left: what was produced. */
-  | "client_gone";
+  | "client_gone"
+  /** The gateway ended the stream, e.g. because the wallet could not pay for more: what was produced. */
+  | "cut";
 
 /** One try of one route. Metadata only. */
 export interface Attempt {

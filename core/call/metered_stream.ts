@@ -3,12 +3,34 @@
  * settled before its last event is released.
  */
 import type { Deadline, Deadlines } from "../deadlines.ts";
-import type { StreamPipe } from "../dialects/contract.ts";
+import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import type { TokenUsage } from "../money/token_usage.ts";
 import type { Outcome } from "../receipt.ts";
 import { knownFailure, type StartedStream } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";
+
+/** How the gateway ends a stream that its upstream would go on with. */
+export interface StreamCut {
+  /** `length`: the style's own stop for length, where it has one; `error`: an error event. */
+  readonly as: "length" | "error";
+  /** The error event, also of styles without a stop for length. */
+  readonly error: GatewayError;
+  /** What is billed so far, for styles that report it at the end. */
+  readonly usage: TokenUsage;
+}
+
+/** Lets a stream run up to some amount of output, and decides there whether it may go on. */
+export interface StreamBound {
+  /** Bytes of output up to which nothing is asked; compared after every read, so a plain figure. */
+  readonly outputBytes: number;
+  /**
+   * The output has passed `outputBytes`. Raises that figure, or returns how the stream ends. While a promise is pending
+   * nothing is read; it must settle within a bound of its own.
+   */
+  passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined>;
+}
 
 export interface MeteredStreamInput {
   readonly started: StartedStream;
@@ -23,6 +45,8 @@ export interface MeteredStreamInput {
    * it ends. While it is pending nothing that ends the stream is released; if it rejects the connection is broken off.
    */
   readonly settle: (outcome: Outcome) => Promise<void>;
+  /** Each may end the stream early; the first that does wins. */
+  readonly bounds?: readonly StreamBound[];
   /** Resolves when what was released before has had its turn to leave. */
   readonly bytesLeave: () => Promise<void>;
   /** Told of an exception that nobody foresaw; the call is settled all the same. */
@@ -44,6 +68,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   #stalled = false;
   /** The read that a pull waits for, if one does. */
   #nextChunk: Promise<Uint8Array | null> | undefined;
+  /** The least of all bounds. */
+  #boundBytes: number;
   /** Set by the first of all ends: the upstream's, a failure, a stop, the client's. There is no second one. */
   #ending: Promise<void> | undefined;
   readonly #onStop = (): void => {
@@ -57,6 +83,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#input = input;
     this.#pipe = input.started.pipe;
     this.#preamble = input.started.preamble;
+    this.#boundBytes = leastBound(input.bounds);
     this.#keepAlive = input.deadlines.create(() => this.#sendKeepAlive());
     this.#idle = input.deadlines.create(() => {
       if (!this.#pulling) return;
@@ -99,8 +126,13 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
         this.#nextChunk = undefined;
         if (chunk === null) break;
         const out = this.#pipe.push(chunk);
+        if (out.length > 0) controller.enqueue(out);
+        if (this.#pipe.reading.outputBytes > this.#boundBytes && !this.#isOver) {
+          const cut = await this.#askBounds();
+          if (this.#ending !== undefined) return;
+          if (cut !== undefined) return await this.#cut(cut);
+        }
         if (out.length === 0) continue;
-        controller.enqueue(out);
         if (control.stopped === undefined) return;
         return await this.#break(undefined);
       }
@@ -109,6 +141,35 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
       await this.#break(failure);
     } finally {
       this.#pulling = false;
+    }
+  }
+
+  /** Asks every bound that was passed. Slow or not: the upstream waits meanwhile, and its silence is no fault. */
+  async #askBounds(): Promise<StreamCut | undefined> {
+    const { reading } = this.#pipe;
+    this.#idle.disarm();
+    for (const bound of this.#input.bounds ?? []) {
+      if (reading.outputBytes <= bound.outputBytes) continue;
+      const cut = await bound.passed(reading);
+      if (cut !== undefined) return cut;
+    }
+    this.#boundBytes = leastBound(this.#input.bounds);
+    return undefined;
+  }
+
+  /** A bound ends the stream: the upstream is stopped, what came is settled. */
+  async #cut(cut: StreamCut): Promise<void> {
+    this.#input.started.exchange.cancel();
+    await this.#end("cut", () => this.#cutWords(cut));
+  }
+
+  #cutWords({ as, error, usage }: StreamCut): Uint8Array | undefined {
+    try {
+      return (as === "length" ? this.#pipe.stopForLength(usage) : undefined) ??
+        this.#pipe.fail(error);
+    } catch (bug) {
+      this.#input.onBug(bug);
+      return undefined;
     }
   }
 
@@ -254,6 +315,12 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     if (this.#ending === undefined && !this.#isWhole) this.#input.started.exchange.cancel();
     await this.#end("client_gone", () => new Uint8Array(0));
   }
+}
+
+function leastBound(bounds: readonly StreamBound[] | undefined): number {
+  let least = Infinity;
+  for (const { outputBytes } of bounds ?? []) least = Math.min(least, outputBytes);
+  return least;
 }
 
 /** Makes the body of a streaming answer. */

@@ -5,6 +5,7 @@ import type { SseFrame } from "../sse/frame.ts";
 import { JsonScanError } from "../sse/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
 import type { StreamPipe, StreamReading } from "./contract.ts";
+import type { TokenUsage } from "../money/token_usage.ts";
 import type { StreamMeter } from "./reading.ts";
 
 const nothing = new Uint8Array(0);
@@ -15,6 +16,8 @@ export interface StreamEnding {
   errorEvent(error: GatewayError): Uint8Array;
   /** The end that the upstream left out, when the reading says that the answer is whole; else `undefined`. */
   missingEnd(): Uint8Array | undefined;
+  /** The events that end an open stream as if the cap on output was reached; absent where the style has none. */
+  lengthStop?(usage: TokenUsage): Uint8Array;
 }
 
 /**
@@ -78,6 +81,10 @@ export class BytePipe implements StreamPipe {
 
   fail(error: GatewayError): Uint8Array {
     return this.#ending.errorEvent(error);
+  }
+
+  stopForLength(usage: TokenUsage): Uint8Array | undefined {
+    return this.#ending.lengthStop?.(usage);
   }
 
   #read(frame: SseFrame): boolean {

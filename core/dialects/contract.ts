@@ -4,7 +4,7 @@
  */
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { ReportedUsage } from "../money/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
 import type { RouteFacts } from "./facts.ts";
 
 export type { RouteFacts };
@@ -41,7 +41,7 @@ export interface StreamReading {
 /**
  * Turns the upstream's stream into the client's, bytes in, bytes out, and reads it on the way.
  *
- * Order of calls: `push` any number of times, then exactly one of `end` or `fail`.
+ * Order of calls: `push` any number of times, then exactly one of `end`, `fail` or `stopForLength`.
  * The terminal event is never returned by `push`: it is kept for `end`, so that the caller can settle in between.
  * Memory is constant apart from the one event that is being assembled (bounded by `limits.sseEventBytes`).
  */
@@ -64,6 +64,14 @@ export interface StreamPipe {
   end(): Uint8Array;
   /** Ends the client's stream with an error event of its style. Never a faked clean end. */
   fail(error: GatewayError): Uint8Array;
+  /**
+   * Ends the client's stream before the upstream did, as if the cap on output tokens was reached: open blocks are
+   * closed, then come the style's stop reason for length and its terminal event. `undefined` where the style has no
+   * such stop; `fail` is still possible then.
+   *
+   * @param usage what is billed so far, for styles that report it at the end
+   */
+  stopForLength(usage: TokenUsage): Uint8Array | undefined;
 }
 
 /** What both kinds of pipe need to know of the call. */

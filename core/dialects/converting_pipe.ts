@@ -1,6 +1,7 @@
 /** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import type { TokenUsage } from "../money/token_usage.ts";
 import { encoded } from "../slab.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
@@ -103,6 +104,18 @@ class ConvertingPipe implements StreamPipe {
   fail(error: GatewayError): Uint8Array {
     this.#out += this.#encoder.encode({ type: "error", error });
     return this.#takeOut();
+  }
+
+  stopForLength(usage: TokenUsage): Uint8Array {
+    this.#guarded(() => {
+      this.#write({ type: "usage", usage });
+      // A reason of the provider's own that has passed stays the reason.
+      if (this.reading.stopReason === undefined) {
+        this.#write({ type: "stop", stop: { reason: "length" } });
+      }
+      this.#write({ type: "end" });
+    });
+    return this.#failure === undefined ? this.#takeOut() : this.fail(this.#failure);
   }
 
   #takeOut(): Uint8Array {

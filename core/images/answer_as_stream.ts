@@ -105,6 +105,10 @@ class WrittenPipe implements StreamPipe {
   fail(error: GatewayError): Uint8Array {
     return mediaErrorEvent(error, this.#requestId);
   }
+
+  stopForLength(): undefined {
+    return undefined;
+  }
 }
 
 export interface WholeAnswer extends Pick<StartedStream, "exchange" | "body"> {

@@ -39,7 +39,7 @@ export interface Charge {
  * |---|---|
  * | completed | reported usage × price; what is absent or cannot be is counted, and marked `estimated` |
  * | empty, failed | 0 |
- * | broken, client gone | what was produced: reported usage if it came, else counted; 0 if nothing was produced |
+ * | broken, client gone, cut | what was produced: reported usage if it came, else counted; 0 if nothing was produced |
  *
  * A price per request is charged once anything was produced.
  *

@@ -51,4 +51,8 @@ export class AudioAsEvents implements StreamPipe {
   fail(error: GatewayError): Uint8Array {
     return mediaErrorEvent(error, this.#requestId);
   }
+
+  stopForLength(): undefined {
+    return undefined;
+  }
 }

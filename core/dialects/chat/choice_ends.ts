@@ -30,7 +30,17 @@ export class ChoiceEnds {
     this.last = reason;
   }
 
-  /** The same, but `undefined` while a choice goes on. */
+  /** The choices that go on; the first if none began. */
+  get open(): number[] {
+    const begun = this.#begun === 0 ? 1 : this.#begun;
+    const open: number[] = [];
+    for (let index = 0; index < limits.choices; index++) {
+      if (((begun & ~this.#ended) >> index & 1) === 1) open.push(index);
+    }
+    return open;
+  }
+
+  /** Like {@linkcode last}, but `undefined` while a choice goes on. */
   get reason(): string | undefined {
     return this.#begun === this.#ended ? this.last : undefined;
   }

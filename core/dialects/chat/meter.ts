@@ -2,6 +2,7 @@ import { isJsonObject, type Json } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
 import { encodeSseEvent } from "../../sse/writer.ts";
+import type { Writable } from "../../writable.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import {
@@ -16,6 +17,9 @@ import { ChoiceEnds } from "./choice_ends.ts";
 import { readChatUsage } from "./usage.ts";
 
 const keys = {
+  id: jsonKey("id"),
+  created: jsonKey("created"),
+  model: jsonKey("model"),
   choices: jsonKey("choices"),
   usage: jsonKey("usage"),
   error: jsonKey("error"),
@@ -28,6 +32,16 @@ const keys = {
 const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
 const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
+
+/** Longer values of the members that chunks share are not kept. */
+const sharedMemberChars = 256;
+
+/** What the chunks of one stream have in common, as far as the first of them says it. */
+export interface SharedMembers {
+  readonly id?: string | undefined;
+  readonly created?: number | undefined;
+  readonly model?: string | undefined;
+}
 
 /**
  * Reads a Chat Completions stream, with the deviations that vendors are known for. Chunks are walked through, not
@@ -43,6 +57,7 @@ export class ChatMeter implements StreamMeter {
   readonly #hideUsage: boolean;
   readonly #cursor = new JsonCursor();
   readonly #ends = new ChoiceEnds();
+  #shared: SharedMembers | undefined;
   /** Of the chunk that is being read. */
   #sawChoices = false;
   #sawUsage = false;
@@ -53,6 +68,16 @@ export class ChatMeter implements StreamMeter {
 
   constructor(options: { readonly hideUsage: boolean }) {
     this.#hideUsage = options.hideUsage;
+  }
+
+  /** What a chunk of ours repeats. */
+  get shared(): SharedMembers {
+    return this.#shared ?? {};
+  }
+
+  /** The choices that have not ended yet. */
+  get openChoices(): readonly number[] {
+    return this.#ends.open;
   }
 
   read(frame: SseFrame): FrameFate {
@@ -67,6 +92,7 @@ export class ChatMeter implements StreamMeter {
     this.#choiceCount = 0;
     this.cut.start = this.cut.end = 0;
     this.#chunk(frame);
+    if (this.#sawChoices) this.#shared ??= this.#sharedMembers(frame);
     if (this.#sawError) return this.#fail(frameJson(frame));
     if (isJsonObject(this.#choiceError)) return this.#fail({ error: this.#choiceError });
     if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(frameJson(frame));
@@ -110,6 +136,20 @@ export class ChatMeter implements StreamMeter {
       previousEnd = cursor.at;
       first = false;
     }
+  }
+
+  #sharedMembers(frame: SseFrame): SharedMembers {
+    const cursor = this.#cursor;
+    const shared: Writable<SharedMembers> = {};
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    cursor.enterObject();
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(keys.id)) shared.id = shortText(cursor.takeValue());
+      else if (cursor.keyIs(keys.created)) shared.created = wholeNumber(cursor.takeValue());
+      else if (cursor.keyIs(keys.model)) shared.model = shortText(cursor.takeValue());
+      else cursor.skip();
+    }
+    return shared;
   }
 
   #choices(): void {
@@ -206,6 +246,14 @@ export class ChatMeter implements StreamMeter {
     this.replacement = new Uint8Array(encodeSseEvent(json.replace(/[\r\n]/g, " ")));
     return "replace";
   }
+}
+
+function wholeNumber(value: Json): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+}
+
+function shortText(value: Json): string | undefined {
+  return typeof value === "string" && value.length <= sharedMemberChars ? value : undefined;
 }
 
 function isAnyOf(cursor: JsonCursor, names: readonly JsonKey[]): boolean {

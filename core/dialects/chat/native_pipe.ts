@@ -1,8 +1,36 @@
 import { errorBody } from "../../errors.ts";
-import { encodeSseEvent } from "../../sse/writer.ts";
+import type { JsonObject } from "../../json.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import { encodeSseEvent, sseEventText } from "../../sse/writer.ts";
+import { answerId } from "../answer_ids.ts";
 import { BytePipe } from "../byte_pipe.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";
 import { ChatMeter } from "./meter.ts";
+import { writeChatUsage } from "./write_usage.ts";
+
+const encoder = new TextEncoder();
+
+/** Every choice that goes on ends with `length`; then come usage, where the client asked for it, and `[DONE]`. */
+function lengthStop(meter: ChatMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
+  const { id, created, model } = meter.shared;
+  const head: JsonObject = {
+    id: id ?? answerId("chatcmpl-", context.requestId),
+    object: "chat.completion.chunk",
+    created: created ?? context.nowSeconds,
+    model: model ?? context.clientModel,
+  };
+  const noUsage = context.clientWantsUsage ? { usage: null } : {};
+  let text = "";
+  for (const index of meter.openChoices) {
+    const choice = { index, delta: {}, logprobs: null, finish_reason: "length" };
+    text += sseEventText(JSON.stringify({ ...head, choices: [choice], ...noUsage }));
+  }
+  if (context.clientWantsUsage) {
+    const chunk = { ...head, choices: [], usage: writeChatUsage(usage) };
+    text += sseEventText(JSON.stringify(chunk));
+  }
+  return encoder.encode(text + sseEventText("[DONE]"));
+}
 
 /**
  * Chat upstream, Chat client.
@@ -20,5 +48,6 @@ export function createChatNativePipe(
       return encodeSseEvent(JSON.stringify(body));
     },
     missingEnd: () => meter.reading.stopReason === undefined ? undefined : encodeSseEvent("[DONE]"),
+    lengthStop: (usage) => lengthStop(meter, context, usage),
   });
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { limits } from "../../limits.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
 import { frameJson } from "../frame_json.ts";
@@ -42,6 +43,12 @@ export class MessagesMeter implements StreamMeter {
   readonly replacement = new Uint8Array(0);
   readonly #cursor = new JsonCursor();
   #counts: MessagesCounts = {};
+  readonly #openBlocks: number[] = [];
+
+  /** Indexes of the blocks that have begun and not ended, as the client has seen them. */
+  get openBlocks(): readonly number[] {
+    return this.#openBlocks;
+  }
 
   read(frame: SseFrame): FrameFate {
     if (frame.dataLines === 0) return "pass";
@@ -53,7 +60,9 @@ export class MessagesMeter implements StreamMeter {
       case "message_start":
         return this.#start(parseObject(frame));
       case "content_block_start":
-        return this.#block(parseObject(frame)["content_block"]);
+        return this.#blockStart(parseObject(frame));
+      case "content_block_stop":
+        return this.#blockStop(parseObject(frame)["index"]);
       case "message_delta":
         return this.#messageDelta(parseObject(frame));
       case "message_stop":
@@ -103,6 +112,20 @@ export class MessagesMeter implements StreamMeter {
   #start(event: JsonObject): FrameFate {
     const message = event["message"];
     if (isJsonObject(message)) this.#usage(firstMessagesUsage(message["usage"]));
+    return "pass";
+  }
+
+  #blockStart({ index, content_block }: JsonObject): FrameFate {
+    // More than an answer may have cannot be told apart any more; the vendor has one open at a time.
+    if (typeof index === "number" && this.#openBlocks.length < limits.toolCallsPerAnswer) {
+      this.#openBlocks.push(index);
+    }
+    return this.#block(content_block);
+  }
+
+  #blockStop(index: Json | undefined): FrameFate {
+    const at = this.#openBlocks.indexOf(Number(index));
+    if (at >= 0) this.#openBlocks.splice(at, 1);
     return "pass";
   }
 

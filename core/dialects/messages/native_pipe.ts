@@ -1,14 +1,42 @@
 import { errorBody } from "../../errors.ts";
-import { encodeSseEvent } from "../../sse/writer.ts";
+import type { JsonObject } from "../../json.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import { encodeSseEvent, sseEventText } from "../../sse/writer.ts";
 import { BytePipe } from "../byte_pipe.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";
 import { MessagesMeter } from "./meter.ts";
+import { writeMessagesStop } from "./stop_reasons.ts";
+import { writeMessagesUsage } from "./write_usage.ts";
+
+const encoder = new TextEncoder();
+
+/** Closes the blocks that are open; a reason of the provider's own that has passed stays the reason. */
+function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
+  const events: JsonObject[] = meter.openBlocks.map((index) => ({
+    type: "content_block_stop",
+    index,
+  }));
+  if (meter.reading.stopReason === undefined) {
+    const { stop_reason, stop_sequence } = writeMessagesStop({ reason: "length" });
+    events.push({
+      type: "message_delta",
+      delta: { stop_reason, stop_sequence },
+      usage: writeMessagesUsage(usage),
+    });
+  }
+  events.push({ type: "message_stop" });
+  return encoder.encode(
+    events.map((event) => sseEventText(JSON.stringify(event), String(event["type"]))).join(""),
+  );
+}
 
 /** Messages upstream, Messages client. A stream without `message_stop` was cut. */
 export function createMessagesNativePipe(context: PipeContext): StreamPipe {
-  return new BytePipe(new MessagesMeter(), {
+  const meter = new MessagesMeter();
+  return new BytePipe(meter, {
     errorEvent: (error) =>
       encodeSseEvent(JSON.stringify(errorBody(error, "messages", context.requestId)), "error"),
     missingEnd: () => undefined,
+    lengthStop: (usage) => lengthStop(meter, usage),
   });
 }

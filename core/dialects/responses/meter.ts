@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
+import type { Writable } from "../../writable.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
@@ -8,6 +9,9 @@ import { readResponsesItem } from "./answer_reading.ts";
 import { readResponsesUsage } from "./usage.ts";
 
 const keys = {
+  id: jsonKey("id"),
+  createdAt: jsonKey("created_at"),
+  model: jsonKey("model"),
   type: jsonKey("type"),
   delta: jsonKey("delta"),
   sequenceNumber: jsonKey("sequence_number"),
@@ -17,6 +21,16 @@ const keys = {
   error: jsonKey("error"),
   incompleteDetails: jsonKey("incomplete_details"),
 };
+
+/** Longer values of the members of an identity are not kept. */
+const identityChars = 256;
+
+/** What tells a response from others. */
+export interface ResponseIdentity {
+  readonly id?: string | undefined;
+  readonly created_at?: number | undefined;
+  readonly model?: string | undefined;
+}
 
 /**
  * Reads a Responses stream. Deltas are measured, the closing event is walked through (it repeats the whole answer),
@@ -28,6 +42,8 @@ export class ResponsesMeter implements StreamMeter {
   readonly replacement = new Uint8Array(0);
   /** The number that an event of ours would have. */
   nextSequenceNumber = 0;
+  /** Of the response object, as its first event says; what a closing event of ours repeats. */
+  identity: ResponseIdentity = {};
   readonly #cursor = new JsonCursor();
   /** Bytes of deltas since the last item ended: items of a server without deltas are measured whole. */
   #itemBytes = 0;
@@ -40,6 +56,9 @@ export class ResponsesMeter implements StreamMeter {
     const { type, deltaBytes } = this.#walk(frame);
     const name = frame.event.startsWith("response.") ? frame.event : type;
     switch (name) {
+      case "response.created":
+        this.#created(frame);
+        return "pass";
       case "response.completed":
       case "response.incomplete":
         this.#closing(frame);
@@ -56,6 +75,27 @@ export class ResponsesMeter implements StreamMeter {
     }
     if (name.endsWith(".delta")) this.#output(deltaBytes);
     return "pass";
+  }
+
+  #created(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    cursor.enterObject();
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.response) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      const identity: Writable<ResponseIdentity> = {};
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(keys.id)) identity.id = shortText(cursor.takeValue());
+        else if (cursor.keyIs(keys.createdAt)) {
+          identity.created_at = wholeNumber(cursor.takeValue());
+        } else if (cursor.keyIs(keys.model)) identity.model = shortText(cursor.takeValue());
+        else cursor.skip();
+      }
+      this.identity = identity;
+    }
   }
 
   #fail(body: Json): FrameFate {
@@ -133,6 +173,14 @@ export class ResponsesMeter implements StreamMeter {
     this.reading.outputBytes += bytes;
     this.#itemBytes += bytes;
   }
+}
+
+function wholeNumber(value: Json): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+}
+
+function shortText(value: Json): string | undefined {
+  return typeof value === "string" && value.length <= identityChars ? value : undefined;
 }
 
 /** The object of an event; what is none comes as it stood, for the reading of errors. */

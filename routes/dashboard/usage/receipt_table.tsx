@@ -14,6 +14,7 @@ const outcomeTones: Readonly<Record<Outcome, BadgeTone>> = {
   failed: "bad",
   broken: "busy",
   client_gone: "busy",
+  cut: "busy",
 };
 
 export function OutcomeBadge({ receipt, locale }: { receipt: Receipt; locale: Locale }) {

@@ -7,6 +7,7 @@ const outcomesEnglish: Readonly<Record<Outcome, string>> = {
   failed: "Failed",
   broken: "Broke off",
   client_gone: "Cancelled",
+  cut: "Ended early",
 };
 
 const outcomesVietnamese: Readonly<Record<Outcome, string>> = {
@@ -15,6 +16,7 @@ const outcomesVietnamese: Readonly<Record<Outcome, string>> = {
   failed: "Lỗi",
   broken: "Đứt giữa chừng",
   client_gone: "Bạn đã ngắt",
+  cut: "Dừng sớm",
 };
 
 export const usageTexts = defineTexts({

@@ -2,8 +2,14 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { attemptStream } from "../../../core/call/attempt.ts";
 import { CallControl } from "../../../core/call/call_control.ts";
-import { meteredStream, type MeteredStreamInput } from "../../../core/call/metered_stream.ts";
+import {
+  meteredStream,
+  type MeteredStreamInput,
+  type StreamBound,
+  type StreamCut,
+} from "../../../core/call/metered_stream.ts";
 import { Deadlines } from "../../../core/deadlines.ts";
+import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -34,6 +40,7 @@ async function open(
     readonly then?: (exchange: FakeExchange) => void;
     readonly breakPipe?: boolean;
     readonly idleMs?: number;
+    readonly bounds?: readonly StreamBound[];
   } = {},
 ): Promise<StreamWorld> {
   const time = new ManualTime();
@@ -65,10 +72,12 @@ async function open(
         },
         end: () => pipe.end(),
         fail: (error) => pipe.fail(error),
+        stopForLength: () => undefined,
       },
     },
     keepAlive: new TextEncoder().encode(keepAlive),
     idleMs: changes.idleMs ?? 60_000,
+    bounds: changes.bounds ?? [],
     deadlines,
     control,
     settle: async (outcome) => {
@@ -511,4 +520,91 @@ Deno.test("whatever happens in whatever order, a stream is settled exactly once,
     }),
     { numRuns: 150 },
   );
+});
+
+type BoundAnswer = StreamCut | undefined | Promise<StreamCut | undefined>;
+
+/** Lets `first` bytes of output pass, then answers as it was made to. */
+class TestBound implements StreamBound {
+  outputBytes: number;
+  asked = 0;
+  readonly #answer: (bound: TestBound) => BoundAnswer;
+
+  constructor(first: number, answer: (bound: TestBound) => BoundAnswer) {
+    this.outputBytes = first;
+    this.#answer = answer;
+  }
+
+  passed(): BoundAnswer {
+    this.asked++;
+    return this.#answer(this);
+  }
+}
+
+const cutUsage = { input: 3, cacheRead: 0, cacheWrite: 0, output: 4, reasoning: 0 };
+const cutAs = (as: StreamCut["as"]): StreamCut => ({
+  as,
+  error: new GatewayError("insufficient_balance", "The balance is used up"),
+  usage: cutUsage,
+});
+
+Deno.test("a bound that is passed ends the stream in the client's style, once and settled", async () => {
+  const ends = {
+    length: ['"finish_reason":"length"', "data: [DONE]\n\n"],
+    error: ['"insufficient_balance"', "}}\n\n"],
+  } as const;
+  for (const as of ["length", "error"] as const) {
+    for (const isSlow of [false, true]) {
+      const bound = new TestBound(
+        8,
+        () => isSlow ? Promise.resolve().then(() => cutAs(as)) : cutAs(as),
+      );
+      const world = await open(hello, { bounds: [bound] });
+      world.exchange.send(chatStream.text(", you"), chatStream.text(" never sent"));
+      const text = await textOf(world.stream);
+      assertEquals([bound.asked, world.outcomes], [1, ["cut"]], as);
+      assert(text.startsWith(hello + chatStream.text(", you")), text);
+      assert(!text.includes("never sent"), text);
+      assert(text.includes(ends[as][0]) && text.endsWith(ends[as][1]), text);
+      assert(world.exchange.wasCancelled, "the upstream is stopped");
+      assertEquals(world.bugs, []);
+    }
+  }
+});
+
+Deno.test("a bound that is raised lets the stream go on, and is not asked before it is passed", async () => {
+  const bound = new TestBound(5, (passed) => {
+    passed.outputBytes = 1_000;
+    return Promise.resolve(undefined);
+  });
+  const world = await open(hello, { bounds: [bound] });
+  const rest = chatStream.text(", ") + chatStream.text("you");
+  world.exchange.send(chatStream.text(", "), chatStream.text("you"), chatStream.stop);
+  world.exchange.send(chatStream.usage(3, 2), chatStream.done).end();
+  const text = await textOf(world.stream);
+  assertEquals(text, hello + rest + chatStream.stop + chatStream.usage(3, 2) + chatStream.done);
+  assertEquals([bound.asked, world.outcomes], [1, ["completed"]]);
+});
+
+Deno.test("a client that leaves while a bound is asked is settled once", async () => {
+  const answer = Promise.withResolvers<StreamCut | undefined>();
+  const world = await open(hello, { bounds: [new TestBound(5, () => answer.promise)] });
+  const reader = world.stream.getReader();
+  await reader.read();
+  world.exchange.send(chatStream.text(" and more"));
+  await reader.read();
+  void reader.read();
+  await settled();
+  await reader.cancel();
+  answer.resolve(cutAs("length"));
+  await settled();
+  assertEquals(world.outcomes, ["client_gone"]);
+});
+
+Deno.test("an answer that has ended is not cut", async () => {
+  const bound = new TestBound(5, () => cutAs("length"));
+  const world = await open(hello, { bounds: [bound] });
+  world.exchange.send(chatStream.text(" and more") + chatStream.stop + chatStream.done).end();
+  await textOf(world.stream);
+  assertEquals([bound.asked, world.outcomes], [0, ["completed"]]);
 });
