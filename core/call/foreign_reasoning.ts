@@ -1,6 +1,6 @@
-/** Keeps reasoning that we sealed for a client away from vendors that never signed it. */
+/** Keeps reasoning and sources that we wrote for a client away from vendors that never signed them. */
 import type { Style } from "../dialects/contract.ts";
-import { sealPrefix, withoutSealedReasoning, withoutSealedThinking } from "../dialects/mod.ts";
+import { sealPrefix, withoutForeignBlocks, withoutSealedReasoning } from "../dialects/mod.ts";
 import type { JsonObject } from "../json.ts";
 import type { JsonBody } from "./json_body.ts";
 
@@ -17,7 +17,7 @@ function holdsSeal(bytes: Uint8Array): boolean {
 }
 
 /**
- * The field to replace when a native body carries reasoning from a model of another style (the client switched
+ * The field to replace when a native body carries reasoning or sources from a model of another style (the client switched
  * models in mid-conversation): the vendor would refuse a proof it did not make. Empty for nearly every call.
  *
  * @example
@@ -31,7 +31,7 @@ function holdsSeal(bytes: Uint8Array): boolean {
 export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObject {
   if (style === "chat" || !holdsSeal(body.bytes)) return {};
   if (style === "messages") {
-    const stripped = withoutSealedThinking(body.value);
+    const stripped = withoutForeignBlocks(body.value);
     return stripped === undefined ? {} : { messages: stripped["messages"] };
   }
   const stripped = withoutSealedReasoning(body.value);

@@ -7,6 +7,7 @@
  */
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { citationChars } from "./citations.ts";
 import type { Answer, AnswerBlock, StreamEvent, ToolInput } from "./conversation/mod.ts";
 import type { EventSink } from "./dialect.ts";
 
@@ -90,9 +91,7 @@ class ToolAnswerStream {
   #hold(event: StreamEvent & { readonly type: "text" | "citation" }): void {
     this.#held.push(event);
     this.#heldBlocks.add(event.block);
-    this.#heldChars += event.type === "text"
-      ? event.json.length
-      : event.citation.url.length + event.citation.title.length;
+    this.#heldChars += event.type === "text" ? event.json.length : citationChars(event.citation);
     if (this.#heldChars > limits.bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model says too much before its answer");
     }

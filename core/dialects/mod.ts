@@ -6,5 +6,6 @@ export { createConvertingPipe } from "./converting_pipe.ts";
 export { decodeProviderError, type ProviderErrorOptions } from "./errors.ts";
 export { type ResolvedFacts, resolveFacts, routeFactsSchema } from "./facts.ts";
 export { createNativePipe, type NativePipeContext } from "./native_pipe.ts";
-export { sealPrefix, withoutSealedThinking } from "./reasoning_seal.ts";
+export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";
+export { sealPrefix } from "./reasoning_seal.ts";
 export { withoutSealedReasoning } from "./responses/reasoning_item.ts";

@@ -7,7 +7,7 @@
  * signed by a Messages vendor, and the proof goes back to who made it and to nobody else.
  */
 import { parseExactly } from "../exact_json.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { JsonCount } from "../json_bounds.ts";
 import { limits } from "../limits.ts";
 import type { ReasoningProof } from "./conversation/mod.ts";
@@ -15,8 +15,11 @@ import type { ReasoningProof } from "./conversation/mod.ts";
 /** Every signature of ours begins with this; no vendor's base64 holds a dot. */
 export const sealPrefix = "ugw1.";
 
-/** Marks reasoning that has no proof at all. */
-const bare = `${sealPrefix}0`;
+/**
+ * Marks reasoning that has no proof at all, and sources and search results that the Messages vendor did not find: where
+ * the style asks for its encrypted words.
+ */
+export const unsealedMark = `${sealPrefix}0`;
 
 /**
  * Writes a proof as a `signature`. A signature proof of a Messages vendor is not sealed but used as it is.
@@ -31,13 +34,13 @@ const bare = `${sealPrefix}0`;
  * ```
  */
 export function sealProof(proof: ReasoningProof | undefined): string {
-  return proof === undefined ? bare : sealPrefix + toBase64Url(JSON.stringify(proof));
+  return proof === undefined ? unsealedMark : sealPrefix + toBase64Url(JSON.stringify(proof));
 }
 
 /** The proof inside a signature: `undefined` when it had none, `foreign` when the signature is not ours. */
 export function unsealProof(signature: string): ReasoningProof | undefined | "foreign" {
   if (!signature.startsWith(sealPrefix)) return "foreign";
-  if (signature === bare) return undefined;
+  if (signature === unsealedMark) return undefined;
   try {
     const text = fromBase64Url(signature.slice(sealPrefix.length));
     new JsonCount(limits.sealedValues + text.length / limits.sealedCharsPerValue).addText(text);
@@ -65,35 +68,6 @@ function readProof(value: JsonObject): ReasoningProof | undefined {
       ? { summary }
       : {}),
   };
-}
-
-/**
- * A native Messages call must not carry thinking that its vendor never signed: the blocks with a signature of ours
- * are left out. Returns `undefined` when there is none, so that the bytes can pass untouched; callers look for
- * {@linkcode sealPrefix} in the bytes first.
- */
-export function withoutSealedThinking(body: JsonObject): JsonObject | undefined {
-  const messages = body["messages"];
-  if (!Array.isArray(messages)) return undefined;
-  let changed = false;
-  const kept: Json[] = [];
-  for (const message of messages) {
-    const content = isJsonObject(message) ? message["content"] : undefined;
-    if (!isJsonObject(message) || !Array.isArray(content) || !content.some(isSealed)) {
-      kept.push(message);
-      continue;
-    }
-    changed = true;
-    const rest = content.filter((block) => !isSealed(block));
-    if (rest.length > 0) kept.push({ ...message, content: rest });
-  }
-  return changed ? { ...body, messages: kept } : undefined;
-}
-
-function isSealed(block: Json): boolean {
-  if (!isJsonObject(block) || block["type"] !== "thinking") return false;
-  const signature = block["signature"];
-  return typeof signature === "string" && signature.startsWith(sealPrefix);
 }
 
 function toBase64Url(text: string): string {

@@ -7,6 +7,7 @@
  */
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { citationChars } from "./citations.ts";
 import type { StreamEvent } from "./conversation/mod.ts";
 import type { EventSink } from "./dialect.ts";
 
@@ -23,7 +24,7 @@ interface Waiting {
 const eventOverheadBytes = 64;
 
 function textLength(event: BlockEvent): number {
-  if (event.type === "citation") return event.citation.url.length + event.citation.title.length;
+  if (event.type === "citation") return citationChars(event.citation);
   return "json" in event ? event.json.length : 0;
 }
 

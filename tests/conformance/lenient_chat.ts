@@ -16,6 +16,9 @@ export function wholeChatAnswer(stream: Uint8Array): JsonObject {
       if (chunk[key]) answer[key] = chunk[key];
     }
     if (isJsonObject(chunk["usage"])) answer["usage"] = chunk["usage"];
+    for (const key of ["search_results", "citations"]) {
+      if (Array.isArray(chunk[key])) answer[key] = chunk[key];
+    }
     const choice = list(chunk["choices"]).find((one) => (one["index"] ?? 0) === 0);
     if (choice === undefined) continue;
     const delta = isJsonObject(choice["delta"]) ? choice["delta"] : {};
@@ -23,6 +26,7 @@ export function wholeChatAnswer(stream: Uint8Array): JsonObject {
       if (typeof delta[key] === "string") message[key] = `${message[key] ?? ""}${delta[key]}`;
     }
     addDetails(message, list(delta["reasoning_details"]));
+    addAnnotations(message, list(delta["annotations"]));
     for (const piece of list(delta["tool_calls"])) addCall(calls, piece);
     if (typeof choice["finish_reason"] === "string") finish = choice["finish_reason"];
   }
@@ -59,6 +63,15 @@ function addCall(calls: Call[], piece: JsonObject): void {
     type: "function",
     function: { name: String(inner["name"] ?? ""), arguments: args },
   });
+}
+
+/** Servers send each source once, or all of them again and again. */
+function addAnnotations(message: JsonObject, annotations: readonly JsonObject[]): void {
+  for (const annotation of annotations) {
+    const known = list(message["annotations"]);
+    if (known.some((one) => JSON.stringify(one) === JSON.stringify(annotation))) continue;
+    message["annotations"] = [...known, annotation];
+  }
 }
 
 /** Details of one index are one: texts joined, the proof kept. */

@@ -42,11 +42,21 @@ const reasoningFields = {
   reasoning_details: z.array(z.looseObject({ type: z.string() })).nullable().optional(),
 };
 
+const annotation = z.strictObject({
+  type: z.literal("url_citation"),
+  url_citation: z.strictObject({
+    start_index: count,
+    end_index: count,
+    title: z.string(),
+    url: z.string().min(1),
+  }),
+});
+
 const message = z.strictObject({
   role: z.literal("assistant"),
   content: z.string().nullable(),
   refusal: z.string().nullable().optional(),
-  annotations: z.array(z.looseObject({ type: z.string() })).optional(),
+  annotations: z.array(annotation).optional(),
   tool_calls: z.array(toolCall).min(1).optional(),
   function_call: z.strictObject({ name: z.string(), arguments: z.string() }).nullable().optional(),
   audio: z.looseObject({}).nullable().optional(),
@@ -141,7 +151,7 @@ const chunk = z.looseObject({
       content: z.string().nullable().optional(),
       refusal: z.string().nullable().optional(),
       tool_calls: z.array(toolDelta).optional(),
-      annotations: z.array(z.looseObject({ type: z.string() })).optional(),
+      annotations: z.array(annotation).optional(),
       ...reasoningFields,
     }),
     finish_reason: finishReason.nullable(),

@@ -17,11 +17,38 @@ const usage = z.looseObject({
 
 const caller = z.looseObject({ type: z.string() }).optional();
 
+/** Places in documents of the request, of the kinds that the vendor's types name. */
+const place = {
+  cited_text: z.string(),
+  document_index: count,
+  document_title: z.string().nullable(),
+} as const;
+
+const citation = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("web_search_result_location"),
+    url: z.string().min(1),
+    title: z.string().nullable(),
+    encrypted_index: z.string(),
+    cited_text: z.string(),
+  }),
+  z.looseObject({
+    type: z.literal("search_result_location"),
+    source: z.string(),
+    title: z.string().nullable(),
+    cited_text: z.string(),
+  }),
+  z.looseObject({
+    type: z.enum(["char_location", "page_location", "content_block_location"]),
+    ...place,
+  }),
+]);
+
 const block = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("text"),
     text: z.string(),
-    citations: z.array(z.looseObject({ type: z.string() })).nullable().optional(),
+    citations: z.array(citation).nullable().optional(),
   }),
   z.strictObject({
     type: z.literal("thinking"),
@@ -139,7 +166,7 @@ const events = z.discriminatedUnion("type", [
       z.strictObject({ type: z.literal("text_delta"), text: z.string() }),
       z.strictObject({
         type: z.literal("citations_delta"),
-        citation: z.looseObject({ type: z.string() }),
+        citation,
       }),
       z.strictObject({ type: z.literal("thinking_delta"), thinking: z.string() }),
       z.strictObject({ type: z.literal("signature_delta"), signature: z.string() }),

@@ -12,10 +12,24 @@ const usage = z.looseObject({
   total_tokens: count,
 });
 
+const annotation = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("url_citation"),
+    start_index: count,
+    end_index: count,
+    title: z.string(),
+    url: z.string().min(1),
+  }),
+  z.looseObject({
+    type: z.enum(["file_citation", "container_file_citation", "file_path"]),
+    file_id: z.string(),
+  }),
+]);
+
 const outputText = z.looseObject({
   type: z.literal("output_text"),
   text: z.string(),
-  annotations: z.array(z.looseObject({ type: z.string() })),
+  annotations: z.array(annotation),
 });
 const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
 export const contentPart = z.discriminatedUnion("type", [
@@ -134,7 +148,7 @@ export const events = z.discriminatedUnion("type", [
     type: z.literal("response.output_text.annotation.added"),
     ...partPlace,
     annotation_index: count,
-    annotation: z.looseObject({ type: z.string() }),
+    annotation,
   }),
   z.looseObject({
     type: z.literal("response.reasoning_text.delta"),

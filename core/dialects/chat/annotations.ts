@@ -1,14 +1,15 @@
 /** Web sources as Chat annotations: where in the joined text they belong (wire notes, table C). */
 import type { JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
+import { placeOf, writeUrlCitation } from "../citations.ts";
 import type { Citation } from "../conversation/mod.ts";
 import { literalLength } from "../json_literal.ts";
 
-/** A source on the text from `start` to `end`. */
-export function writeAnnotation({ url, title }: Citation, start: number, end: number): JsonObject {
+/** A source of a block whose text stands from `start` to `end`. */
+export function writeAnnotation(citation: Citation, start: number, end: number): JsonObject {
   return {
     type: "url_citation",
-    url_citation: { start_index: start, end_index: end, title, url },
+    url_citation: writeUrlCitation(citation, placeOf(citation, start, end)),
   };
 }
 
@@ -53,9 +54,9 @@ export class StreamAnnotations {
     const chars = citationOverheadChars + citation.url.length + citation.title.length;
     if (this.#keptChars + chars > limits.streamCitationChars) return;
     this.#keptChars += chars;
-    // Not the whole citation: what it cites may be long, and nobody is told.
-    const { url, title } = citation;
-    this.#open.push({ block, citation: { url, title } });
+    // What it cites may be long, and the style has no place for it.
+    const { citedText: _, ...kept } = citation;
+    this.#open.push({ block, citation: kept });
   }
 
   /** A block of any kind ended. A source without text has no place. */

@@ -12,6 +12,7 @@ import type {
 import { readChatAnswer } from "./answer_reading.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
+import { citeTexts, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
 
 export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readChatAnswer(body);
@@ -26,7 +27,7 @@ export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): An
   const refusal = typeof message.refusal === "string" ? message.refusal : "";
   const blocks: AnswerBlock[] = [
     ...decodeReasoning(message, memory.reasoningSigner ?? "chat"),
-    ...decodeContent(message),
+    ...decodeContent(message, sourcesOf(message, body)),
     ...(refusal === ""
       ? []
       : [{ type: "text" as const, path: "refusal", text: refusal, refusal: true as const }]),
@@ -42,12 +43,18 @@ export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): An
   };
 }
 
+function sourcesOf(message: JsonObject, body: JsonObject): Citation[] {
+  const placed = readAnnotations(message);
+  const urls = new Set(placed.map(({ url }) => url));
+  return [...placed, ...unplacedSources(readListedSources(body), urls)];
+}
+
 /** `content` is a string; a few servers send parts, thinking among them. */
-function decodeContent(message: JsonObject): AnswerBlock[] {
+function decodeContent(message: JsonObject, sources: readonly Citation[]): AnswerBlock[] {
   const { content } = message;
   if (typeof content === "string") {
     if (content === "") return [];
-    return [{ type: "text", path: "content", text: content, ...decodeAnnotations(message) }];
+    return citeTexts([{ type: "text", path: "content", text: content }], sources);
   }
   if (!Array.isArray(content)) return [];
   const blocks: AnswerBlock[] = [];
@@ -59,7 +66,9 @@ function decodeContent(message: JsonObject): AnswerBlock[] {
       blocks.push({ type: "text", path: "content", text: part.text });
     }
   }
-  return blocks;
+  if (sources.length === 0) return blocks;
+  const cited = citeTexts(blocks.filter((block) => block.type === "text"), sources).values();
+  return blocks.map((block) => block.type === "text" ? cited.next().value ?? block : block);
 }
 
 /** The text of a `thinking` part, which holds a string or parts of its own. */
@@ -70,17 +79,6 @@ export function thinkingText(part: JsonObject): string {
   return part.thinking.map((inner) =>
     isJsonObject(inner) && typeof inner.text === "string" ? inner.text : ""
   ).join("");
-}
-
-function decodeAnnotations(message: JsonObject): { readonly citations?: readonly Citation[] } {
-  if (!Array.isArray(message.annotations)) return {};
-  const found: Citation[] = [];
-  for (const annotation of message.annotations) {
-    const source = isJsonObject(annotation) ? annotation.url_citation : undefined;
-    if (!isJsonObject(source) || typeof source.url !== "string") continue;
-    found.push({ url: source.url, title: typeof source.title === "string" ? source.title : "" });
-  }
-  return found.length === 0 ? {} : { citations: found };
 }
 
 function decodeReasoning(message: JsonObject, signer: string): ReasoningBlock[] {

@@ -11,6 +11,7 @@ import { isZeroCall } from "./answer_reading.ts";
 import { thinkingText } from "./decode_answer.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail } from "./reasoning_details.ts";
+import { StreamSources } from "./stream_sources.ts";
 import { StreamCalls } from "./stream_calls.ts";
 import { readChatUsage } from "./usage.ts";
 
@@ -28,6 +29,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   /** The text block that deltas of its kind go to. */
   #open: { readonly kind: TextKind; readonly block: number } | undefined;
   #calls: StreamCalls | undefined;
+  readonly #sources = new StreamSources();
   #started = false;
   #finished = false;
   #finish: string | undefined;
@@ -100,6 +102,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#emit({ type: "start", ...(typeof chunk.id === "string" ? { id: chunk.id } : {}) });
     }
     if (typeof chunk.service_tier === "string") this.#tier = chunk.service_tier;
+    this.#sources.list(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) {
       // Further choices were not asked for; only the first is the answer.
@@ -123,7 +126,9 @@ export class ChatStreamDecoder implements StreamDecoder {
     // A second one counts only where the first was the plain word for a call that was still to come.
     if (this.#finish !== undefined && !(this.#finish === "stop" && reason === "tool_calls")) return;
     this.#finish = reason;
-    this.#closeAll();
+    this.#calls?.finish();
+    // Text stays open: sources may follow the reason, and belong to it.
+    if (this.#open?.kind !== "text") this.#closeText();
     this.#tellStop();
   }
 
@@ -143,7 +148,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#closeText();
       this.#callsOf().takeFunction(delta.function_call);
     }
-    if (Array.isArray(delta.annotations)) this.#annotations(delta.annotations);
+    this.#sources.place(delta);
+    if (this.#open?.kind === "text") this.#sources.cite(this.#open.block, this.#emit);
   }
 
   #callsOf(): StreamCalls {
@@ -189,23 +195,14 @@ export class ChatStreamDecoder implements StreamDecoder {
     }
   }
 
-  #annotations(annotations: readonly Json[]): void {
-    const block = this.#open?.kind === "text" ? this.#open.block : undefined;
-    if (block === undefined) return;
-    for (const annotation of annotations) {
-      const source = isJsonObject(annotation) ? annotation.url_citation : undefined;
-      if (!isJsonObject(source) || typeof source.url !== "string") continue;
-      const title = typeof source.title === "string" ? source.title : "";
-      this.#emit({ type: "citation", block, citation: { url: source.url, title } });
-    }
-  }
-
   #string(kind: TextKind, text: string): void {
     if (text !== "") this.#text(kind, JSON.stringify(text));
   }
 
   #text(kind: TextKind, json: string): void {
-    this.#emit({ type: kind, block: this.#blockOf(kind), json });
+    const block = this.#blockOf(kind);
+    if (kind === "text") this.#sources.text(json);
+    this.#emit({ type: kind, block, json });
   }
 
   /** The open block of a kind; whatever else is open ends. */
@@ -215,12 +212,15 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.#calls?.settle();
     const block = this.#blocks++;
     this.#open = { kind, block };
+    if (kind === "text") this.#sources.begin();
     return block;
   }
 
   #closeText(): void {
     if (this.#open === undefined) return;
-    this.#emit({ type: "block_end", block: this.#open.block });
+    const { kind, block } = this.#open;
+    if (kind === "text") this.#sources.end(block, this.#emit);
+    this.#emit({ type: "block_end", block });
     this.#open = undefined;
   }
 

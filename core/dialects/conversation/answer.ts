@@ -22,8 +22,19 @@ export interface AnswerText extends TextBlock {
 /** A web source of a text. Other kinds of citation live only in their own style. */
 export interface Citation {
   readonly url: string;
+  /** Empty where the server names none. */
   readonly title: string;
+  /** Words of the source that the text rests on. */
   readonly citedText?: string;
+  /** What of its block's text rests on the source. Absent: the server placed the source on the whole text. */
+  readonly span?: TextSpan;
+}
+
+/** A part of a text, counted as its server counts: passed on as it is, moved by what stands before the block. */
+export interface TextSpan {
+  readonly start: number;
+  /** The first place behind it. */
+  readonly end: number;
 }
 
 export type StopReason =

@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
 import { readMessagesAnswer } from "./answer_reading.ts";
+import { readCitations } from "./citations.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 
 export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
@@ -82,19 +83,6 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
 function decodeCitations(
   citations: Json | undefined,
 ): { readonly citations?: readonly Citation[] } {
-  if (!Array.isArray(citations)) return {};
-  const found = citations.map(readCitation).filter((citation) => citation !== undefined);
+  const found = readCitations(citations);
   return found.length === 0 ? {} : { citations: found };
-}
-
-/** Web sources only: the other kinds point into documents that the other styles do not number. */
-export function readCitation(value: Json | undefined): Citation | undefined {
-  if (!isJsonObject(value) || value.type !== "web_search_result_location") return undefined;
-  const { url, title, cited_text } = value;
-  if (typeof url !== "string") return undefined;
-  return {
-    url,
-    title: typeof title === "string" ? title : "",
-    ...(typeof cited_text === "string" ? { citedText: cited_text } : {}),
-  };
 }

@@ -2,10 +2,11 @@
 import type { JsonObject } from "../../json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Answer, AnswerBlock, ReasoningBlock } from "../conversation/mod.ts";
+import type { Answer, AnswerBlock, AnswerText, ReasoningBlock } from "../conversation/mod.ts";
 import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tool_arguments.ts";
 import { wordId } from "../tool_ids.ts";
+import { writeCitation } from "./citations.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
 
@@ -38,7 +39,7 @@ function encodeBlock(block: AnswerBlock, ids: CallIds): JsonObject | undefined {
   switch (block.type) {
     case "text":
       // The vendor refuses empty texts when the client sends them back.
-      return block.text === "" ? undefined : { type: "text", text: block.text };
+      return block.text === "" ? undefined : encodeText(block);
     case "reasoning":
       return encodeReasoning(block);
     case "tool_call":
@@ -51,6 +52,11 @@ function encodeBlock(block: AnswerBlock, ids: CallIds): JsonObject | undefined {
     case "foreign":
       return undefined;
   }
+}
+
+function encodeText({ text, citations }: AnswerText): JsonObject {
+  if (citations === undefined || citations.length === 0) return { type: "text", text };
+  return { type: "text", text, citations: citations.map(writeCitation) };
 }
 
 function encodeReasoning(block: ReasoningBlock): JsonObject | undefined {

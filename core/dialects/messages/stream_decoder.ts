@@ -7,7 +7,8 @@ import type { EventSink, StreamDecoder } from "../dialect.ts";
 import { eventJson } from "../frame_json.ts";
 import { FrameTemplate } from "../json_literal.ts";
 import { readProviderError } from "../provider_error.ts";
-import { neutralTier, readCitation } from "./decode_answer.ts";
+import { readCitation, readCitations } from "./citations.ts";
+import { neutralTier } from "./decode_answer.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
 
@@ -176,12 +177,19 @@ export class MessagesStreamDecoder implements StreamDecoder {
     };
     this.#open.set(index, open);
     this.#learntFor = undefined;
-    if (type === "text") this.#string("text", open, text);
+    if (type === "text") this.#startText(open, text, start.citations);
     else if (type === "thinking") this.#string("reasoning", open, thinking);
     else if (type === "redacted_thinking") this.#redacted(block, data);
     else if (isCall) this.#call(block, id, name);
     else this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
     return open;
+  }
+
+  #startText(open: OpenBlock, text: Json | undefined, citations: Json | undefined): void {
+    this.#string("text", open, text);
+    for (const citation of readCitations(citations)) {
+      this.#emit({ type: "citation", block: open.block, citation });
+    }
   }
 
   #redacted(block: number, data: Json | undefined): void {

@@ -5,10 +5,11 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { ReasoningProof, Stop, StreamEvent } from "../conversation/mod.ts";
+import type { Citation, ReasoningProof, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { BlockSequencer } from "../sequencer.ts";
 import { wordId } from "../tool_ids.ts";
+import { writeCitation } from "./citations.ts";
 import { thinkingSignature } from "./encode_answer.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { ToolInputStream } from "./tool_input_stream.ts";
@@ -29,6 +30,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
   /** Of an open `tool_use`. */
   #input = new ToolInputStream();
   #signed = false;
+  /** Sources that came before the text of their block. */
+  #early: Citation[] = [];
   #refusal = "";
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
@@ -117,8 +120,11 @@ export class MessagesStreamEncoder implements StreamEncoder {
         return this.#arguments(event.json);
       case "block_end":
         return this.#blockEnd();
+      case "citation":
+        if (this.#open === "text") this.#cite(event.citation);
+        else this.#early.push(event.citation);
+        return;
       default:
-        // Citations need indexes of the vendor's own, hosted tools their results: neither exists here.
         return;
     }
   }
@@ -143,6 +149,15 @@ export class MessagesStreamEncoder implements StreamEncoder {
       this.#begin("text", { type: "text", text: "" }, '{"type":"text_delta","text":');
     }
     this.#delta(json);
+    if (this.#early.length === 0) return;
+    for (const citation of this.#early) this.#cite(citation);
+    this.#early = [];
+  }
+
+  #cite(citation: Citation): void {
+    const delta = { type: "citations_delta", citation: writeCitation(citation) };
+    const data = { type: "content_block_delta", index: this.#index, delta };
+    this.#event("content_block_delta", JSON.stringify(data));
   }
 
   #thinking(json: string): void {
@@ -199,6 +214,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   }
 
   #blockEnd(): void {
+    this.#early = [];
     if (this.#open === undefined) return;
     if (this.#open === "thinking" && !this.#signed) this.#sign(undefined);
     if (this.#open === "tool_use") this.#inputPiece(this.#input.end());

@@ -1,6 +1,7 @@
 /** Reads a whole Responses answer (wire notes, section 3). */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { readUrlCitation } from "../citations.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
 import { readResponsesAnswer } from "./answer_reading.ts";
@@ -78,18 +79,20 @@ function decodeMessage(item: JsonObject, path: string): AnswerBlock[] {
 function decodeAnnotations(
   annotations: Json | undefined,
 ): { readonly citations?: readonly Citation[] } {
-  if (!Array.isArray(annotations)) return {};
-  const found = annotations.map(readAnnotation).filter((citation) => citation !== undefined);
+  const found = readAnnotations(annotations);
   return found.length === 0 ? {} : { citations: found };
 }
 
 /** Web sources; files and containers exist only at their vendor. */
 export function readAnnotation(annotation: Json | undefined): Citation | undefined {
   if (!isJsonObject(annotation) || annotation["type"] !== "url_citation") return undefined;
-  const { url, title } = annotation;
-  return typeof url === "string"
-    ? { url, title: typeof title === "string" ? title : "" }
-    : undefined;
+  return readUrlCitation(annotation);
+}
+
+/** The web sources of a content part, in order. */
+export function readAnnotations(annotations: Json | undefined): Citation[] {
+  if (!Array.isArray(annotations)) return [];
+  return annotations.map(readAnnotation).filter((citation) => citation !== undefined);
 }
 
 function decodeCall(

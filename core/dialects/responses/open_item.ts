@@ -38,17 +38,22 @@ function decoded(inner: string): string {
   return JSON.parse(`"${inner}"`);
 }
 
+interface OpenPart {
+  readonly refusal: boolean;
+  readonly annotations: JsonObject[];
+  inner: string;
+}
+
 /** A message: parts of text and of refusal. */
 export class OpenMessage implements OpenItem {
   readonly #id: string;
   readonly #index: number;
   readonly #write: WriteEvent;
   readonly #done: JsonObject[] = [];
-  #part:
-    | { readonly refusal: boolean; readonly annotations: JsonObject[]; inner: string }
-    | undefined;
-  /** Where the text of the current block begins within its part, as literal text. */
+  #part: OpenPart | undefined;
+  /** Where the text of the current block begins within its part: as literal text, and (once asked for) decoded. */
   #blockStart = 0;
+  #startChars: number | undefined = 0;
   #citations: Citation[] = [];
 
   constructor(id: string, index: number, write: WriteEvent) {
@@ -68,8 +73,15 @@ export class OpenMessage implements OpenItem {
     }
   }
 
+  /** A source that has a place goes out at once, as the vendor does; others when their block has ended. */
   cite(citation: Citation): void {
-    this.#citations.push(citation);
+    const part = this.#part;
+    if (citation.span === undefined || part === undefined || part.refusal) {
+      this.#citations.push(citation);
+      return;
+    }
+    const start = this.#startOf(part);
+    this.#annotate(part, annotation(citation, start, start));
   }
 
   /** A block of the answer ended: its sources are placed on its text. Another block may follow in the same part. */
@@ -79,6 +91,7 @@ export class OpenMessage implements OpenItem {
     if (this.#citations.length > 0 && !part.refusal) this.#placeCitations(part);
     this.#citations = [];
     this.#blockStart = part.inner.length;
+    this.#startChars = undefined;
   }
 
   close(status: ItemStatus): JsonObject {
@@ -88,19 +101,26 @@ export class OpenMessage implements OpenItem {
     return item;
   }
 
-  #placeCitations(part: { readonly annotations: JsonObject[]; readonly inner: string }): void {
-    const start = literalLength(`"${part.inner.slice(0, this.#blockStart)}"`);
+  #placeCitations(part: OpenPart): void {
+    const start = this.#startOf(part);
     const end = literalLength(`"${part.inner}"`);
     for (const citation of this.#citations) {
-      const source = annotation(citation, start, end);
-      this.#write(
-        "response.output_text.annotation.added",
-        `${this.#place()},"annotation_index":${part.annotations.length},"annotation":${
-          JSON.stringify(source)
-        }`,
-      );
-      part.annotations.push(source);
+      this.#annotate(part, annotation(citation, start, end));
     }
+  }
+
+  #startOf(part: OpenPart): number {
+    return this.#startChars ??= literalLength(`"${part.inner.slice(0, this.#blockStart)}"`);
+  }
+
+  #annotate(part: OpenPart, source: JsonObject): void {
+    this.#write(
+      "response.output_text.annotation.added",
+      `${this.#place()},"annotation_index":${part.annotations.length},"annotation":${
+        JSON.stringify(source)
+      }`,
+    );
+    part.annotations.push(source);
   }
 
   #place(): string {
@@ -113,6 +133,7 @@ export class OpenMessage implements OpenItem {
     const part = { refusal, annotations: [], inner: "" };
     this.#part = part;
     this.#blockStart = 0;
+    this.#startChars = 0;
     const empty = refusal ? refusalPart("") : textPart("", []);
     this.#write(
       "response.content_part.added",

@@ -1,6 +1,7 @@
 /** Output items of an answer for a Responses client, as they stand when they are whole. */
 import type { JsonObject } from "../../json.ts";
 import { answerId } from "../answer_ids.ts";
+import { placeOf, writeUrlCitation } from "../citations.ts";
 import type { PipeContext } from "../contract.ts";
 import type { Citation, ReasoningProof } from "../conversation/mod.ts";
 import { sealProof } from "../reasoning_seal.ts";
@@ -35,14 +36,11 @@ export function refusalPart(refusal: string): JsonObject {
   return { type: "refusal", refusal };
 }
 
-/** A web source, placed on the text from `start` to `end`. */
+/** A web source of a block whose text stands from `start` to `end`. */
 export function annotation(citation: Citation, start: number, end: number): JsonObject {
   return {
     type: "url_citation",
-    start_index: start,
-    end_index: end,
-    title: citation.title,
-    url: citation.url,
+    ...writeUrlCitation(citation, placeOf(citation, start, end)),
   };
 }
 

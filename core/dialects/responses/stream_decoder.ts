@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
 import { readProviderError } from "../provider_error.ts";
-import { decodeOutputItem, readAnnotation } from "./decode_answer.ts";
+import { decodeOutputItem, readAnnotation, readAnnotations } from "./decode_answer.ts";
 import { readItemProof, summaryBreak } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
 import { readResponsesUsage } from "./usage.ts";
@@ -17,6 +17,8 @@ interface OpenItem {
   readonly block: number;
   /** Blocks of a message's parts by `content_index`. */
   readonly parts: Map<number, number>;
+  /** Sources told of the part that is open. */
+  cited: number;
   /** Something of its content came by deltas, so the whole item at its end brings nothing new. */
   streamed: boolean;
   /** A call whose name has not come yet: it is told with its whole item, if that has one. */
@@ -81,6 +83,8 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         return this.#text("refusal", index, body, emit);
       case "response.output_text.annotation.added":
         return this.#citation(index, body, emit);
+      case "response.content_part.done":
+        return this.#partDone(index, body, emit);
       case "response.reasoning_summary_part.added":
         if (body["summary_index"] === 0) return;
         return this.#reasoning("summary", index, JSON.stringify(summaryBreak), emit);
@@ -121,6 +125,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       type,
       block: this.#newBlock(),
       parts: new Map(),
+      cited: 0,
       streamed: false,
       nameless: type === "function_call" || type === "custom_tool_call",
     };
@@ -172,6 +177,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     for (const earlier of item.parts.values()) emit({ type: "block_end", block: earlier });
     item.parts.clear();
     item.parts.set(part, block);
+    item.cited = 0;
     return block;
   }
 
@@ -192,10 +198,30 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   }
 
   #citation(index: number, body: JsonObject, emit: EventSink): void {
-    const item = this.#items.get(index);
     const citation = readAnnotation(body["annotation"]);
-    if (item === undefined || citation === undefined) return;
-    emit({ type: "citation", block: this.#partBlock(item, body, emit), citation });
+    if (citation === undefined) return;
+    const item = this.#open(index, { type: "message" }, emit);
+    if (item === undefined) return;
+    const block = this.#partBlock(item, body, emit);
+    item.cited++;
+    emit({ type: "citation", block, citation });
+  }
+
+  /** Some servers tell the sources of a text only with the whole part, or the whole item. */
+  #missedCitations(item: OpenItem, at: number, part: Json | undefined, emit: EventSink): void {
+    const block = item.parts.get(at);
+    if (block === undefined || !isJsonObject(part)) return;
+    const missed = readAnnotations(part["annotations"]).slice(item.cited);
+    item.cited += missed.length;
+    for (const citation of missed) emit({ type: "citation", block, citation });
+  }
+
+  #partDone(index: number, body: JsonObject, emit: EventSink): void {
+    const item = this.#items.get(index);
+    const { content_index: at, part } = body;
+    if (item !== undefined) {
+      this.#missedCitations(item, typeof at === "number" ? at : 0, part, emit);
+    }
   }
 
   #itemDone(index: number, value: Json | undefined, emit: EventSink): void {
@@ -204,6 +230,10 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     if (item === undefined) return;
     if (item.nameless) this.#call(item, value, emit);
     if (!item.streamed) this.#takeWhole(item, value, emit);
+    const content = value["content"];
+    if (Array.isArray(content)) {
+      content.forEach((part, at) => this.#missedCitations(item, at, part, emit));
+    }
     if (item.type === "reasoning") {
       const { proof } = readItemProof(value, this.#signer);
       if (proof !== undefined) emit({ type: "reasoning_proof", block: item.block, proof });
@@ -223,6 +253,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         const at = this.#partBlock(item, { content_index: i }, emit);
         emit({ type, block: at, json: JSON.stringify(block.text) });
         for (const citation of block.citations ?? []) {
+          item.cited++;
           emit({ type: "citation", block: at, citation });
         }
       } else if (block.type === "reasoning" && block.text !== "") {

@@ -23,3 +23,18 @@ Deno.test("bodies without a seal are not touched, in any style", () => {
     assertEquals(withoutForeignReasoning(style, parse({ messages: [question], input: "1" })), {});
   }
 });
+
+Deno.test("sources that we wrote into a text do not reach a Messages vendor; the text does", () => {
+  const source = {
+    type: "web_search_result_location",
+    url: "https://example.com",
+    title: null,
+    encrypted_index: "ugw1.0",
+    cited_text: "",
+  };
+  const said = { role: "assistant", content: [{ type: "text", text: "a", citations: [source] }] };
+  assertEquals(
+    withoutForeignReasoning("messages", parse({ model: "m", messages: [question, said] })),
+    { messages: [question, { role: "assistant", content: [{ type: "text", text: "a" }] }] },
+  );
+});

@@ -2,12 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { ReasoningProof } from "../../../../core/dialects/conversation/mod.ts";
-import {
-  sealPrefix,
-  sealProof,
-  unsealProof,
-  withoutSealedThinking,
-} from "../../../../core/dialects/reasoning_seal.ts";
+import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
+import { sealPrefix, sealProof, unsealProof } from "../../../../core/dialects/reasoning_seal.ts";
 import type { JsonObject } from "../../../../core/json.ts";
 import { accepted, converted, convertedAnswer } from "./converting.ts";
 import { joinedDetails, readChatStream } from "./stream_clients.ts";
@@ -177,7 +173,7 @@ Deno.test("details of an aggregator go back to it as they came", () => {
 Deno.test("a native Messages call loses the thinking that its vendor never signed, and nothing else", () => {
   const ours = { type: "thinking", thinking: "hm", signature: sealProof(undefined) };
   const theirs = { type: "thinking", thinking: "hm", signature };
-  assertEquals(withoutSealedThinking(history(theirs)), undefined);
-  const cleaned = withoutSealedThinking(history(ours));
+  assertEquals(withoutForeignBlocks(history(theirs)), undefined);
+  const cleaned = withoutForeignBlocks(history(ours));
   assertEquals((cleaned?.messages as JsonObject[])[1]?.content, [{ type: "text", text: "b" }]);
 });

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { PipeContext, RouteFacts, Style } from "../../../../core/dialects/contract.ts";
 import { convertAnswer, convertRequest } from "../../../../core/dialects/convert.ts";
 import { createConvertingPipe } from "../../../../core/dialects/converting_pipe.ts";
-import { withoutSealedThinking } from "../../../../core/dialects/reasoning_seal.ts";
+import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
 import { concatBytes } from "../../../support/strict_client.ts";
@@ -144,7 +144,7 @@ for (const [name, turn] of Object.entries(clients)) {
 
 Deno.test("a native Messages call never carries the foreign reasoning", () => {
   const { body } = messagesTurn(readMessagesAnswer(whole("messages")).content);
-  const clean = withoutSealedThinking(body);
+  const clean = withoutForeignBlocks(body);
   assert(clean !== undefined && !JSON.stringify(clean).includes("thinking"));
   assertEquals(validateRequest("messages", clean), undefined);
 });

@@ -1,0 +1,50 @@
+/**
+ * Takes out of a native Messages request what a model of another style left in the history: the vendor would refuse
+ * proofs that it did not make. Everything of that kind was written by this gateway and bears {@linkcode sealPrefix};
+ * callers look for it in the bytes first.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { sealPrefix } from "../reasoning_seal.ts";
+
+/**
+ * The body without thinking that its vendor never signed, and without sources that its search did not find. `undefined`
+ * when there is nothing of the kind, so that the bytes can pass untouched.
+ */
+export function withoutForeignBlocks(body: JsonObject): JsonObject | undefined {
+  const messages = body["messages"];
+  if (!Array.isArray(messages)) return undefined;
+  let changed = false;
+  const kept: Json[] = [];
+  for (const message of messages) {
+    const content = isJsonObject(message) ? message["content"] : undefined;
+    if (!isJsonObject(message) || !Array.isArray(content)) {
+      kept.push(message);
+      continue;
+    }
+    const rest = content.filter((block) => !isForeign(block)).map(withOwnSources);
+    if (rest.length === content.length && rest.every((block, i) => block === content[i])) {
+      kept.push(message);
+      continue;
+    }
+    changed = true;
+    if (rest.length > 0) kept.push({ ...message, content: rest });
+  }
+  return changed ? { ...body, messages: kept } : undefined;
+}
+
+function isSealed(value: Json | undefined): boolean {
+  return typeof value === "string" && value.startsWith(sealPrefix);
+}
+
+function isForeign(block: Json): boolean {
+  return isJsonObject(block) && block["type"] === "thinking" && isSealed(block["signature"]);
+}
+
+function withOwnSources(block: Json): Json {
+  if (!isJsonObject(block) || block["type"] !== "text") return block;
+  const { citations, ...rest } = block;
+  if (!Array.isArray(citations)) return block;
+  const own = citations.filter((one) => !isJsonObject(one) || !isSealed(one["encrypted_index"]));
+  if (own.length === citations.length) return block;
+  return own.length === 0 ? rest : { ...rest, citations: own };
+}
