@@ -1,18 +1,25 @@
 /** Acts above a limit wait for a second operator. The act and the approval are decided in one commit. */
-import { type AccountId, type ApprovalId, newId } from "../core/ids.ts";
 import { invariant } from "../core/assert.ts";
+import { type ApprovalId, newId } from "../core/ids.ts";
 import type { Account } from "./accounts.ts";
-import { assignBankEvent, type Assignment, type ResolutionContext } from "./bank_resolution.ts";
-import { accountKey, approvalKey, approvalOfFormKey, approvalsPrefix } from "./keys.ts";
-import { credit, debit } from "./ledger.ts";
-import { addAuditLine, type Operator } from "./operator_audit.ts";
-
-/** A correction of a wallet: positive is given, negative taken. */
-export interface Adjustment {
-  readonly accountId: AccountId;
-  readonly amountMicroVnd: bigint;
-  readonly reason: string;
-}
+import {
+  assignBankEvent,
+  type Assignment,
+  type AssignmentContext,
+  type BalanceOf,
+  findTarget,
+  moneyOf,
+} from "./bank_assignment.ts";
+import {
+  accountKey,
+  approvalKey,
+  approvalOfFormKey,
+  approvalsPrefix,
+  ledgerOperationKey,
+} from "./keys.ts";
+import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
+import { isOwnAccount, isSamePerson } from "./operator_authority.ts";
+import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_adjustment.ts";
 
 /** What waits. */
 export type PendingAct =
@@ -28,20 +35,41 @@ export interface Approval {
   readonly state: "pending" | "approved" | "refused";
   readonly decidedBy?: Operator;
   readonly decidedAtMs?: number;
+  /** Whose money it is: as asked for, then as it was moved. Absent in requests of earlier versions. */
+  readonly money?: MovedMoney;
+}
+
+/** Who asks, when, and by which form. */
+export interface RequestContext {
+  readonly operator: Operator;
+  readonly nowMs: number;
+  readonly balanceOf: BalanceOf;
+  /**
+   * The form that was sent: sent twice it asks once. An assignment needs none, since a notice is credited once, however
+   * often it is approved.
+   */
+  readonly formId?: string;
 }
 
 /**
- * Asks for a second operator. Returns nothing where the form has asked for something else before.
- *
- * @param context.formId the form that was sent: sent twice it asks once. An assignment needs none, since a notice is
- * credited once, however often it is approved
+ * What a request came to. `target`: there is no such order or account, or it is closed. `beneficiary`: the money would
+ * go to whoever asks. `state`: the form has asked for something else before, or has moved the money.
  */
+export type RequestResult =
+  | { readonly ok: true; readonly approval: Approval }
+  | { readonly ok: false; readonly why: "target" | "beneficiary" | "state" };
+
+/** Asks for a second operator. */
 export async function requestApproval(
   kv: Deno.Kv,
   act: PendingAct,
-  context: { readonly operator: Operator; readonly nowMs: number; readonly formId?: string },
-): Promise<Approval | undefined> {
+  context: RequestContext,
+): Promise<RequestResult> {
   const { operator, nowMs, formId } = context;
+  const found = await moneyOfAct(kv, act, context.balanceOf);
+  if (found === undefined) return { ok: false, why: "target" };
+  if (isOwnAccount(operator, found.account)) return { ok: false, why: "beneficiary" };
+  const { money } = found;
   const id = newId("approval", nowMs);
   const approval: Approval = {
     id,
@@ -49,6 +77,7 @@ export async function requestApproval(
     requestedBy: operator,
     requestedAtMs: nowMs,
     state: "pending",
+    money,
   };
   const operation = kv.atomic()
     .check({ key: approvalKey(id), versionstamp: null })
@@ -56,19 +85,61 @@ export async function requestApproval(
   if (formId !== undefined) {
     const key = approvalOfFormKey(formId);
     operation.check({ key, versionstamp: null }).set(key, id);
+    // The form has moved the money already: it asks for nothing more.
+    const moved = ledgerOperationKey(adjustmentOperationId(formId));
+    operation.check({ key: moved, versionstamp: null });
   }
   addAuditLine(operation, operator, {
     act: act.kind === "adjust" ? "adjustment_requested" : "assignment_requested",
     subject: subjectOf(act),
     detail: `${id}: ${act.reason}`,
     atMs: nowMs,
+    money,
   });
-  if ((await operation.commit()).ok) return approval;
+  if ((await operation.commit()).ok) return { ok: true, approval };
   invariant(formId !== undefined, "a fresh approval id is free");
-  const earlierId = (await kv.get<ApprovalId>(approvalOfFormKey(formId))).value;
-  invariant(earlierId !== null, "a form that has asked has asked for something");
-  const earlier = (await kv.get<Approval>(approvalKey(earlierId))).value;
-  return earlier !== null && isSameAct(earlier.act, act) ? earlier : undefined;
+  const { value: earlierId } = await kv.get<ApprovalId>(approvalOfFormKey(formId));
+  const earlier = earlierId === null
+    ? null
+    : (await kv.get<Approval>(approvalKey(earlierId))).value;
+  return earlier !== null && isSameAct(earlier.act, act)
+    ? { ok: true, approval: earlier }
+    : { ok: false, why: "state" };
+}
+
+/** What an act would move, by the balance that the account has now; `undefined` if its target is gone. */
+async function moneyOfAct(
+  kv: Deno.Kv,
+  act: PendingAct,
+  balanceOf: BalanceOf,
+): Promise<{ readonly account: Account; readonly money: MovedMoney } | undefined> {
+  const { amountMicroVnd } = act;
+  if (act.kind === "assign") {
+    const target = await findTarget(kv, act.target);
+    if (target === undefined) return undefined;
+    const account = target.account.value;
+    const before = await balanceOf(account.id);
+    return { account, money: moneyOf(act.ref, target, { amountMicroVnd, before }) };
+  }
+  const { value: account } = await kv.get<Account>(accountKey(act.accountId));
+  if (account === null) return undefined;
+  const balanceBeforeMicroVnd = await balanceOf(act.accountId);
+  const balanceAfterMicroVnd = balanceBeforeMicroVnd + amountMicroVnd;
+  const { accountId } = act;
+  return {
+    account,
+    money: { accountId, amountMicroVnd, balanceBeforeMicroVnd, balanceAfterMicroVnd },
+  };
+}
+
+/** What an approval moves, by the balances of now while it waits, and as they were once it is decided. */
+export async function moneyOfApproval(
+  kv: Deno.Kv,
+  approval: Approval,
+  balanceOf: BalanceOf,
+): Promise<MovedMoney | undefined> {
+  if (approval.state !== "pending") return approval.money;
+  return (await moneyOfAct(kv, approval.act, balanceOf))?.money ?? approval.money;
 }
 
 function isSameAct(one: PendingAct, other: PendingAct): boolean {
@@ -87,10 +158,10 @@ export async function listApprovals(kv: Deno.Kv, count: number): Promise<Approva
 }
 
 /**
- * What a decision or an adjustment came to. `self`: the one who asked cannot approve. `decided`: somebody was faster.
- * `insufficient`: the wallet has less than is to be taken. Others: as of assigning a notice.
+ * What a decision came to. `self`: the one who asked cannot approve, under no address. `beneficiary`: the money would go
+ * to one of the two. `decided`: somebody was faster. Others: as of adjusting a wallet or assigning a notice.
  */
-export type ActResult =
+export type DecisionResult =
   | { readonly ok: true }
   | {
     readonly ok: false;
@@ -102,6 +173,8 @@ export type ActResult =
       | "state"
       | "target"
       | "taken"
+      | "beneficiary"
+      | "limit"
       | "busy";
   };
 
@@ -110,95 +183,39 @@ export async function decideApproval(
   kv: Deno.Kv,
   id: ApprovalId,
   verdict: "approve" | "refuse",
-  context: Pick<ResolutionContext, "operator" | "nowMs" | "onCredited">,
-): Promise<ActResult> {
+  context: Pick<AssignmentContext, "operator" | "nowMs" | "onCredited" | "balanceOf">,
+): Promise<DecisionResult> {
   const entry = await kv.get<Approval>(approvalKey(id));
   if (entry.value === null) return { ok: false, why: "missing" };
   const approval = entry.value;
   if (approval.state !== "pending") return { ok: false, why: "decided" };
   const { operator, nowMs } = context;
-  const decide = (operation: Deno.AtomicOperation, state: "approved" | "refused") =>
-    operation.check(entry).set(
-      entry.key,
-      { ...approval, state, decidedBy: operator, decidedAtMs: nowMs } satisfies Approval,
-    );
+  const decided = { ...approval, decidedBy: operator, decidedAtMs: nowMs };
   if (verdict === "refuse") {
-    const operation = kv.atomic();
-    decide(operation, "refused");
+    const refused: Approval = { ...decided, state: "refused" };
+    const operation = kv.atomic().check(entry).set(entry.key, refused);
     addAuditLine(operation, operator, {
       act: "adjustment_refused",
       subject: subjectOf(approval.act),
       detail: id,
       atMs: nowMs,
+      ...(approval.money !== undefined && { money: approval.money }),
     });
     return (await operation.commit()).ok ? { ok: true } : { ok: false, why: "busy" };
   }
-  if (approval.requestedBy.accountId === operator.accountId) return { ok: false, why: "self" };
-  const attach = (operation: Deno.AtomicOperation) => void decide(operation, "approved");
-  if (approval.act.kind === "adjust") {
-    return await adjustWallet(kv, approval.act, { operator, nowMs, caseId: id, attach });
-  }
-  const { onCredited } = context;
-  const result = await assignBankEvent(kv, approval.act, {
-    operator,
-    nowMs,
-    attach,
-    ...(onCredited !== undefined && { onCredited }),
-  });
-  return result.ok ? { ok: true } : result;
-}
-
-/**
- * Gives or takes money, once per case id. There is no "set balance": only movements with a reason. A deleted account is
- * given nothing, whenever that was asked for: it has nobody to spend it.
- *
- * @param context.caseId the approval, or the id of the form that was sent: a form sent twice moves money once
- */
-export async function adjustWallet(
-  kv: Deno.Kv,
-  adjustment: Adjustment,
-  context: {
-    readonly operator: Operator;
-    readonly nowMs: number;
-    readonly caseId: string;
-    readonly attach?: (operation: Deno.AtomicOperation) => void;
-  },
-): Promise<ActResult> {
-  const { operator, nowMs } = context;
-  const { accountId, amountMicroVnd } = adjustment;
-  invariant(amountMicroVnd !== 0n, "an adjustment moves something");
-  const account = await kv.get<Account>(accountKey(accountId));
-  const isGone = account.value === null || account.value.deletedAtMs !== undefined;
-  if (amountMicroVnd > 0n && isGone) return { ok: false, why: "target" };
-  const movement = {
-    accountId,
-    amountMicroVnd: amountMicroVnd > 0n ? amountMicroVnd : -amountMicroVnd,
-    kind: "admin" as const,
-    operationId: `adj:${context.caseId}`,
-    reason: adjustment.reason,
-    atMs: nowMs,
-    attach(operation: Deno.AtomicOperation) {
-      // Deleted in between: look again.
-      if (amountMicroVnd > 0n) operation.check(account);
-      addAuditLine(operation, operator, {
-        act: "wallet_adjusted",
-        subject: accountId,
-        detail: `${amountMicroVnd} µVND: ${adjustment.reason}`,
-        atMs: nowMs,
-      });
-      context.attach?.(operation);
+  const { requestedBy } = approval;
+  if (isSamePerson(operator, requestedBy)) return { ok: false, why: "self" };
+  const authority = {
+    kind: "approved",
+    requestedBy,
+    attach(operation: Deno.AtomicOperation, money: MovedMoney) {
+      const approved: Approval = { ...decided, state: "approved", money };
+      operation.check(entry).set(entry.key, approved);
     },
-  };
-  const result = amountMicroVnd > 0n ? await credit(kv, movement) : await debit(kv, movement);
-  switch (result.status) {
-    case "applied":
-    case "duplicate":
-      return { ok: true };
-    case "insufficient":
-      return { ok: false, why: "insufficient" };
-    case "mismatch":
-      return { ok: false, why: "state" };
-    case "conflict":
-      return { ok: false, why: "busy" };
+  } as const;
+  if (approval.act.kind === "adjust") {
+    return await adjustWallet(kv, approval.act, { ...context, caseId: id, authority });
   }
+  const result = await assignBankEvent(kv, approval.act, { ...context, authority });
+  return result.ok ? { ok: true } : result;
 }

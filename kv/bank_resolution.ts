@@ -1,12 +1,9 @@
 /**
- * What operators decide about notices that the machine left to them. Assigning credits under the same operation id as
- * the machine would, so the two can never both credit. Every act writes its audit line in the same commit.
+ * What operators decide about notices that the machine left to them, without moving money (`bank_assignment.ts` credits
+ * them). Every act writes its audit line in the same commit.
  */
-import type { AccountId } from "../core/ids.ts";
 import { creditOperationId } from "../core/topup/bank_event.ts";
-import type { OrderCode } from "../core/topup/order_code.ts";
 import type { ReceivingAccount } from "../core/topup/receiving_account.ts";
-import type { Account } from "./accounts.ts";
 import { mayBeDuplicateOf } from "./bank_duplicates.ts";
 import {
   type BankEventRef,
@@ -15,129 +12,9 @@ import {
   changeBankEvent,
   getBankEvent,
 } from "./bank_events.ts";
-import { type CreditedTransfer, movementAccount, paymentOf } from "./bank_matching.ts";
+import { movementAccount } from "./bank_matching.ts";
 import { separateMovement } from "./bank_movements.ts";
-import { accountKey } from "./keys.ts";
-import { credit } from "./ledger.ts";
-import { type Actor, addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
-import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
-
-/** Whose money it is: an order (which is marked paid), or an account without one. */
-export type AssignTarget =
-  | { readonly kind: "order"; readonly code: OrderCode }
-  | { readonly kind: "account"; readonly accountId: AccountId };
-
-/** A decision to credit a notice. */
-export interface Assignment {
-  readonly ref: BankEventRef;
-  readonly target: AssignTarget;
-  readonly reason: string;
-}
-
-/**
- * What an act came to. `state`: the notice is in a state that does not allow it (decided meanwhile?). `target`: there is
- * no such order or account, or it is closed. `taken`: another sum, or another wallet, was credited by hand under the
- * notice's id. `busy`: the rows changed; look again.
- */
-export type ResolutionResult =
-  | { readonly ok: true; readonly state: BankEventState }
-  | { readonly ok: false; readonly why: "missing" | "state" | "target" | "taken" | "busy" };
-
-/** Who acts, when, and what else belongs into the same commit. */
-export interface ResolutionContext {
-  readonly operator: Operator;
-  readonly nowMs: number;
-  /** An approval that this act fulfils, for instance. At most three checks. */
-  readonly attach?: (operation: Deno.AtomicOperation) => void;
-  readonly onCredited?: (operation: Deno.AtomicOperation, credited: CreditedTransfer) => void;
-}
-
-/** States from which an operator may still place the money. */
-function isOpen(state: BankEventState): boolean {
-  return state.kind === "review" || (state.kind === "ignored" && state.reason === "operator");
-}
-
-interface FoundTarget {
-  readonly account: Deno.KvEntry<Account>;
-  readonly order: Deno.KvEntry<TopupOrder> | undefined;
-}
-
-async function findTarget(kv: Deno.Kv, target: AssignTarget): Promise<FoundTarget | undefined> {
-  const order = target.kind === "order" ? await getTopupOrder(kv, target.code) : undefined;
-  if (order !== undefined && order.value === null) return undefined;
-  const accountId = target.kind === "account" ? target.accountId : order?.value?.accountId;
-  if (accountId === undefined) return undefined;
-  const account = await kv.get<Account>(accountKey(accountId));
-  // A blocked account keeps its money; a deleted one has nobody to spend it.
-  if (account.value === null || account.value.deletedAtMs !== undefined) return undefined;
-  return { account, order: order?.versionstamp == null ? undefined : order };
-}
-
-/** Credits a notice to the order or account that an operator names. */
-export async function assignBankEvent(
-  kv: Deno.Kv,
-  assignment: Assignment,
-  context: ResolutionContext,
-): Promise<ResolutionResult> {
-  const { operator, nowMs } = context;
-  const entry = await getBankEvent(kv, assignment.ref);
-  if (entry.value === null) return { ok: false, why: "missing" };
-  const { event, state: before } = entry.value;
-  if (!isOpen(before) || event.direction !== "in" || event.amountMicroVnd === 0n) {
-    return { ok: false, why: "state" };
-  }
-  const target = await findTarget(kv, assignment.target);
-  if (target === undefined) return { ok: false, why: "target" };
-  const { account, order } = target;
-  const state: BankEventState = {
-    kind: "credited",
-    accountId: account.value.id,
-    ...(order !== undefined && { orderCode: order.value.code }),
-    by: operator.email,
-    atMs: nowMs,
-  };
-  const place = (operation: Deno.AtomicOperation, how: string) => {
-    changeBankEvent(operation, entry, state);
-    if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
-    operation.check(account);
-    addAuditLine(operation, operator, {
-      act: "notice_assigned",
-      subject: creditOperationId(event),
-      detail: `${order?.value.code ?? account.value.id}: ${assignment.reason}${how}`,
-      atMs: nowMs,
-    });
-    context.attach?.(operation);
-  };
-  const outcome = await credit(kv, {
-    accountId: account.value.id,
-    amountMicroVnd: event.amountMicroVnd,
-    kind: "topup",
-    operationId: creditOperationId(event),
-    reason: order?.value.code ?? assignment.reason,
-    atMs: nowMs,
-    attach(operation) {
-      place(operation, "");
-      context.onCredited?.(operation, {
-        account: account.value,
-        event,
-        order: order?.value,
-        atMs: nowMs,
-      });
-    },
-  });
-  if (outcome.status === "applied") return { ok: true, state };
-  if (outcome.status === "conflict" || outcome.status === "insufficient") {
-    return { ok: false, why: "busy" };
-  }
-  // The money was moved by hand under this id: the same sum to the same wallet was this notice's, and is not moved again.
-  const { accountId, amountMicroVnd } = outcome.entry;
-  if (accountId !== account.value.id || amountMicroVnd !== event.amountMicroVnd) {
-    return { ok: false, why: "taken" };
-  }
-  const operation = kv.atomic();
-  place(operation, " (had been credited by hand)");
-  return (await operation.commit()).ok ? { ok: true, state } : { ok: false, why: "busy" };
-}
+import { type Actor, addAuditLine, type OperatorAct } from "./operator_audit.ts";
 
 /** Decisions that move no money. */
 export type Verdict =
@@ -199,8 +76,13 @@ function nextState(
   }
 }
 
-/** `not_same`: it cannot be the same movement as the notice named (see `mayBeDuplicateOf`). */
-export type VerdictResult = ResolutionResult | { readonly ok: false; readonly why: "not_same" };
+/**
+ * What a verdict came to. `state`: the notice is in a state that does not allow it. `not_same`: it cannot be the same
+ * movement as the notice named (see `mayBeDuplicateOf`). `busy`: the rows changed; look again.
+ */
+export type VerdictResult =
+  | { readonly ok: true; readonly state: BankEventState }
+  | { readonly ok: false; readonly why: "missing" | "state" | "not_same" | "busy" };
 
 /** Who decides, when, and which receiving accounts there are. */
 export interface VerdictContext {

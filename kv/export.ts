@@ -62,6 +62,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   low_balance_watch: "repeated",
   mail_token: "secret",
   operator_audit: whole,
+  operator_moved: "passing",
   operator_session: "secret",
   outbox: work,
   outbox_dead: work,

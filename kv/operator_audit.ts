@@ -1,6 +1,8 @@
 /** What operators did. Every act of an operator writes its line in the same commit as the act itself. */
 import { type AccountId, type AuditId, newId } from "../core/ids.ts";
 import { limits } from "../core/limits.ts";
+import type { BankSource } from "../core/topup/bank_event.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "./keys.ts";
 
 /** The acts that are logged. */
@@ -32,6 +34,24 @@ export type OperatorAct =
   | "second_factor_passed"
   | "second_factor_failed";
 
+/**
+ * The money of an act: whose wallet, under which order, by which evidence. Names and memos are looked up where it is
+ * shown, so the log keeps no person's data beyond the ids.
+ */
+export interface MovedMoney {
+  readonly accountId: AccountId;
+  /** Positive is given, negative taken. */
+  readonly amountMicroVnd: bigint;
+  /** What the account had just before, with what running servers had leased, and just after. */
+  readonly balanceBeforeMicroVnd: bigint;
+  readonly balanceAfterMicroVnd: bigint;
+  readonly orderCode?: OrderCode;
+  /** The bank notice that shows the money; absent for a correction. */
+  readonly notice?: { readonly source: BankSource; readonly id: string };
+  /** The address of whoever asked, where a second operator approved. */
+  readonly requestedBy?: string;
+}
+
 /** One line of the log. Never changed, never removed. Holds no secret. */
 export interface AuditLine {
   readonly id: AuditId;
@@ -45,6 +65,8 @@ export interface AuditLine {
   readonly subject: string;
   /** The reason the operator gave, or what changed. */
   readonly detail: string;
+  /** Of acts that move money, or ask to. Absent in lines of earlier versions. */
+  readonly money?: MovedMoney;
 }
 
 /** Who acts. */
@@ -66,7 +88,7 @@ export type Actor = Operator | typeof commandLine | typeof operatorProgram;
 export function addAuditLine(
   operation: Deno.AtomicOperation,
   operator: Actor,
-  line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs">,
+  line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs" | "money">,
 ): void {
   const id = newId("audit", line.atMs);
   const row: AuditLine = {
@@ -77,6 +99,7 @@ export function addAuditLine(
     act: line.act,
     subject: line.subject.slice(0, limits.auditSubjectChars),
     detail: line.detail.slice(0, limits.auditDetailChars),
+    ...(line.money !== undefined && { money: line.money }),
   };
   operation.set(operatorAuditKey(id), row);
 }

@@ -1,4 +1,4 @@
-/** Keys of operators: what they did, what waits for a second one of them, and their second factor. */
+/** Keys of operators: what they did, what they may do alone, what waits for a second one, and their second factor. */
 import type { AccountId, ApprovalId, AuditId } from "../../core/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
@@ -21,6 +21,11 @@ export function approvalKey(approvalId: ApprovalId): StoreKey {
 /** The approval that a form asked for. */
 export function approvalOfFormKey(formId: string): StoreKey {
   return ["approval_of_form", formId];
+}
+
+/** What an operator, known by their mailbox, has moved alone into and out of an account. */
+export function operatorMovedKey(mailbox: string, accountId: AccountId): StoreKey {
+  return ["operator_moved", mailbox, accountId];
 }
 
 export function secondFactorKey(accountId: AccountId): StoreKey {

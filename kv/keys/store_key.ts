@@ -38,6 +38,7 @@ export const rowKinds = [
   "low_balance_watch",
   "mail_token",
   "operator_audit",
+  "operator_moved",
   "operator_session",
   "outbox",
   "outbox_dead",

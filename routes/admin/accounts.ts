@@ -8,6 +8,7 @@ import { inVnd } from "../../core/money/vnd_json.ts";
 import { createAccount, getAccount, listAccounts } from "../../kv/accounts.ts";
 import { isActive, listApiKeys } from "../../kv/api_keys.ts";
 import { credit, debit, isOwnOperationId } from "../../kv/ledger.ts";
+import { addAuditLine, commandLine } from "../../kv/operator_audit.ts";
 import { forgetSecondFactor } from "../../kv/second_factor.ts";
 import { requireAccount } from "./account_operand.ts";
 import { movementSummary, readTypedVnd } from "./amount.ts";
@@ -83,12 +84,24 @@ export function addCreditRoute(
       throw new GatewayError("invalid_request", `Not an amount in whole VND: ${vnd}`);
     }
     const accountId = await requireAccount(kv, context.req.param("account"));
+    const atMs = clock.nowMs();
     const movement = {
       accountId,
       kind: "admin",
       operationId,
       reason,
-      atMs: clock.nowMs(),
+      atMs,
+      async attach(operation: Deno.AtomicOperation) {
+        const { totalMicroVnd: balanceBeforeMicroVnd } = await teller.balance(accountId);
+        const balanceAfterMicroVnd = balanceBeforeMicroVnd + amountMicroVnd;
+        addAuditLine(operation, commandLine, {
+          act: "wallet_adjusted",
+          subject: accountId,
+          detail: `${operationId}: ${reason}`,
+          atMs,
+          money: { accountId, amountMicroVnd, balanceBeforeMicroVnd, balanceAfterMicroVnd },
+        });
+      },
     } as const;
     const result = amountMicroVnd > 0n
       ? await credit(kv, { ...movement, amountMicroVnd })

@@ -21,8 +21,6 @@ function noticeOf(text: string): BankEventRef {
 const refusals = {
   missing: "there is no such notice",
   state: "it waits already, its money has been moved, or it never was money in",
-  target: "its account is gone",
-  taken: "its id was used by hand",
   not_same: "it is another movement",
   busy: "it has just changed; try again",
 } as const;

@@ -1,13 +1,13 @@
 /** What operators do to an account: block it, or give and take money. */
-import type { AccountId } from "../../core/ids.ts";
 import { microVndPerVnd } from "../../core/money/micro_vnd.ts";
 import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
 import { setBlocked } from "../../kv/account_blocking.ts";
-import { adjustWallet, requestApproval } from "../../kv/approvals.ts";
+import { requestApproval } from "../../kv/approvals.ts";
+import { type Adjustment, adjustWallet } from "../../kv/wallet_adjustment.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";
 import { readForm } from "../dashboard/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
-import type { OperatorDeps } from "./deps.ts";
+import { aloneIn, balanceIn, type OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf } from "./frame.tsx";
 import { frameTexts } from "./texts.ts";
 
@@ -24,13 +24,7 @@ export async function block(c: OperatorContext, deps: OperatorDeps, blocked: boo
   return doneAt(c, `/operator/accounts/${account.id}`, blocked ? "blocked" : "unblocked");
 }
 
-interface AdjustForm {
-  readonly accountId: AccountId;
-  readonly amountMicroVnd: bigint;
-  readonly reason: string;
-}
-
-/** Changes a wallet at once, or asks a second operator where the sum is large. */
+/** Changes a wallet at once, or asks a second operator where one alone may not move as much. */
 export async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const account = await accountOf(c, deps);
   if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
@@ -44,17 +38,21 @@ export async function adjust(c: OperatorContext, deps: OperatorDeps) {
   if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
   const formId = form.formId();
   if (formId === undefined) return await accountPage(c, deps, account, t.problems.busy);
-  const adjustment: AdjustForm = { accountId: account.id, amountMicroVnd, reason };
-  const operator = operatorOf(c);
-  const nowMs = deps.clock.nowMs();
-  const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
-  if (magnitude > deps.topup.approvalAboveMicroVnd) {
-    const act = { kind: "adjust", ...adjustment } as const;
-    const asked = await requestApproval(deps.kv, act, { operator, nowMs, formId });
-    if (asked === undefined) return await accountPage(c, deps, account, t.problems.state);
-    return doneAt(c, "/operator/approvals", "asked");
-  }
-  const result = await adjustWallet(deps.kv, adjustment, { operator, nowMs, caseId: formId });
-  if (!result.ok) return await accountPage(c, deps, account, t.problems[result.why]);
-  return doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
+  const adjustment: Adjustment = { accountId: account.id, amountMicroVnd, reason };
+  const context = {
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+    balanceOf: balanceIn(deps),
+  };
+  const result = await adjustWallet(deps.kv, adjustment, {
+    ...context,
+    caseId: formId,
+    authority: aloneIn(deps),
+  });
+  if (result.ok) return doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
+  if (result.why !== "limit") return await accountPage(c, deps, account, t.problems[result.why]);
+  const act = { kind: "adjust", ...adjustment } as const;
+  const asked = await requestApproval(deps.kv, act, { ...context, formId });
+  if (!asked.ok) return await accountPage(c, deps, account, t.problems[asked.why]);
+  return doneAt(c, "/operator/approvals", "asked");
 }

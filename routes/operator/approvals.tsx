@@ -1,78 +1,180 @@
 /** `/operator/approvals` and `/operator/audit`: the second pair of eyes, and the log of everything. */
 import { Hono } from "hono";
 import { parseId } from "../../core/ids.ts";
-import { type Approval, decideApproval, listApprovals } from "../../kv/approvals.ts";
-import { listAuditLines } from "../../kv/operator_audit.ts";
+import {
+  type Approval,
+  decideApproval,
+  listApprovals,
+  moneyOfApproval,
+} from "../../kv/approvals.ts";
+import { listAuditLines, type Operator } from "../../kv/operator_audit.ts";
+import { isSamePerson } from "../../kv/operator_authority.ts";
 import { mailCredited } from "../../kv/topup_mails.ts";
 import {
   Badge,
   Card,
   DataTable,
-  Money,
+  Fact,
   Pager,
   PostForm,
   SubmitButton,
   Time,
 } from "../dashboard/components/mod.ts";
+import { formatMoney } from "../dashboard/format.ts";
 import type { Locale } from "../dashboard/i18n.ts";
 import type { DashboardEnv, Visitor } from "../dashboard/visitor.ts";
 import { accountTexts } from "./account_texts.ts";
-import type { OperatorDeps } from "./deps.ts";
+import { balanceIn, type OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { NothingHere } from "./list_parts.tsx";
+import { lookUpMoney, MoneyFacts, moneyLines, type ShownMoney } from "./moved_money.tsx";
 import { noticePath } from "./notice_views.tsx";
 import { frameTexts } from "./texts.ts";
 
 const shownApprovals = 100;
 const auditRows = 100;
 
+interface ShownApproval {
+  readonly approval: Approval;
+  /** Absent where an earlier version decided, or where the account is gone. */
+  readonly money: ShownMoney | undefined;
+}
+
+async function showApproval(deps: OperatorDeps, approval: Approval): Promise<ShownApproval> {
+  const money = await moneyOfApproval(deps.kv, approval, balanceIn(deps));
+  return { approval, money: money && await lookUpMoney(deps.kv, money) };
+}
+
 async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
   const visitor = c.get("visitor");
   const t = accountTexts[visitor.locale];
   const approvals = await listApprovals(deps.kv, shownApprovals);
+  const shown = await Promise.all(approvals.map((approval) => showApproval(deps, approval)));
+  const waiting = shown.filter(({ approval }) => approval.state === "pending");
+  const decided = shown.filter(({ approval }) => approval.state !== "pending");
+  const me = operatorOf(c);
   return await renderOperatorPage(
     c,
     { section: "approvals", lead: t.approvalsLead, problem },
-    <Card>
-      <ApprovalTable approvals={approvals} visitor={visitor} />
-    </Card>,
+    <>
+      <h2>{t.waiting}</h2>
+      {waiting.length === 0 && (
+        <Card>
+          <NothingHere locale={visitor.locale} />
+        </Card>
+      )}
+      {waiting.map((one) => (
+        <WaitingCard
+          key={one.approval.id}
+          {...one}
+          me={me}
+          visitor={visitor}
+        />
+      ))}
+      {decided.length > 0 && (
+        <Card title={t.decided}>
+          <DecidedTable rows={decided} locale={visitor.locale} />
+        </Card>
+      )}
+    </>,
+  );
+}
+
+/** Why this operator may not approve; `undefined` if they may. */
+function hindrance(
+  { approval: { requestedBy }, money }: ShownApproval,
+  me: Operator,
+): "self" | "beneficiary" | undefined {
+  if (isSamePerson(me, requestedBy)) return "self";
+  if (money === undefined) return undefined;
+  const whose = { accountId: money.accountId, email: money.account?.email };
+  return isSamePerson(me, whose) ? "beneficiary" : undefined;
+}
+
+function WaitingCard({ approval, money, me, visitor }: ShownApproval & {
+  me: Operator;
+  visitor: Visitor;
+}) {
+  const { locale } = visitor;
+  const t = accountTexts[locale];
+  const path = `/operator/approvals/${approval.id}`;
+  const hindered = hindrance({ approval, money }, me);
+  const question = money === undefined
+    ? t.approveConfirm
+    : `${t.approveConfirm}\n\n${moneyLines(money, locale)}\n${
+      frameTexts[locale].reason
+    }: ${approval.act.reason}`;
+  return (
+    <Card
+      title={<SubjectLink approval={approval} locale={locale} />}
+      actions={<Badge tone="busy">{t.approvalStates.pending}</Badge>}
+    >
+      <ApprovalFacts approval={approval} money={money} locale={locale} />
+      {hindered !== undefined && <p class="muted">{t.cannotDecide[hindered]}</p>}
+      <div class="table-actions">
+        {hindered === undefined && (
+          <PostForm visitor={visitor} action={`${path}/approve`} confirm={question}>
+            <SubmitButton small>{t.approve}</SubmitButton>
+          </PostForm>
+        )}
+        <PostForm visitor={visitor} action={`${path}/refuse`}>
+          <SubmitButton small tone="plain">{t.refuse}</SubmitButton>
+        </PostForm>
+      </div>
+    </Card>
+  );
+}
+
+function ApprovalFacts({ approval, money, locale }: ShownApproval & { locale: Locale }) {
+  const t = accountTexts[locale];
+  const frame = frameTexts[locale];
+  const { act, requestedBy } = approval;
+  const asked = [
+    [frame.reason, act.reason],
+    [t.askedBy, requestedBy.email],
+    [frame.when, <Time key="asked-at" atMs={approval.requestedAtMs} locale={locale} />],
+  ] as const;
+  if (money !== undefined) {
+    const { requestedBy: _, ...unnamed } = money;
+    return <MoneyFacts money={unnamed} locale={locale} more={asked} />;
+  }
+  return (
+    <dl class="facts">
+      <Fact name={frame.amount}>{formatMoney(act.amountMicroVnd, locale)}</Fact>
+      {asked.map(([name, value]) => <Fact key={name} name={name}>{value}</Fact>)}
+    </dl>
   );
 }
 
 const tones = { pending: "busy", approved: "good", refused: "neutral" } as const;
 
-function ApprovalTable({ approvals, visitor }: {
-  approvals: readonly Approval[];
-  visitor: Visitor;
-}) {
-  const { locale } = visitor;
+function DecidedTable({ rows, locale }: { rows: readonly ShownApproval[]; locale: Locale }) {
   const t = accountTexts[locale];
   const frame = frameTexts[locale];
   return (
     <DataTable
-      label={frame.sections.approvals}
-      rows={approvals}
-      empty={<NothingHere locale={locale} />}
+      label={t.decided}
+      rows={rows}
       columns={[
         {
           head: frame.when,
           kind: "one-line",
-          cell: (approval) => <Time atMs={approval.requestedAtMs} locale={locale} />,
+          cell: ({ approval }) => (
+            <Time atMs={approval.decidedAtMs ?? approval.requestedAtMs} locale={locale} />
+          ),
         },
         {
           head: t.act,
-          cell: (approval) => <SubjectLink approval={approval} locale={locale} />,
+          cell: ({ approval }) => <SubjectLink approval={approval} locale={locale} />,
         },
-        {
-          head: frame.amount,
-          kind: "number",
-          cell: ({ act }) => <Money microVnd={act.amountMicroVnd} locale={locale} />,
-        },
-        { head: frame.reason, cell: ({ act }) => act.reason },
-        { head: t.askedBy, cell: ({ requestedBy }) => requestedBy.email },
+        { head: t.money, cell: (row) => <ApprovalFacts {...row} locale={locale} /> },
         {
           head: t.state,
-          cell: (approval) => <ApprovalState approval={approval} visitor={visitor} />,
+          cell: ({ approval: { state, decidedBy } }) => (
+            <>
+              <Badge tone={tones[state]}>{t.approvalStates[state]}</Badge> {decidedBy?.email}
+            </>
+          ),
         },
       ]}
     />
@@ -86,33 +188,6 @@ function SubjectLink({ approval, locale }: { approval: Approval; locale: Locale 
   return <a href={href}>{t[act.kind]}</a>;
 }
 
-function ApprovalState({ approval, visitor }: { approval: Approval; visitor: Visitor }) {
-  const t = accountTexts[visitor.locale];
-  const isMine = approval.requestedBy.accountId === visitor.signedIn?.account.id;
-  const path = `/operator/approvals/${approval.id}`;
-  if (approval.state !== "pending") {
-    return (
-      <>
-        <Badge tone={tones[approval.state]}>{t.approvalStates[approval.state]}</Badge>{" "}
-        {approval.decidedBy?.email}
-      </>
-    );
-  }
-  return (
-    <div class="table-actions">
-      <Badge tone="busy">{t.approvalStates.pending}</Badge>
-      {!isMine && (
-        <PostForm visitor={visitor} action={`${path}/approve`} confirm={t.approveConfirm}>
-          <SubmitButton small>{t.approve}</SubmitButton>
-        </PostForm>
-      )}
-      <PostForm visitor={visitor} action={`${path}/refuse`}>
-        <SubmitButton small tone="plain">{t.refuse}</SubmitButton>
-      </PostForm>
-    </div>
-  );
-}
-
 async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve" | "refuse") {
   const t = frameTexts[c.get("visitor").locale];
   const id = parseId("approval", c.req.param("id") ?? "");
@@ -120,6 +195,7 @@ async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve"
   const result = await decideApproval(deps.kv, id, verdict, {
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
+    balanceOf: balanceIn(deps),
     onCredited: mailCredited,
   });
   if (!result.ok) return await approvalsPage(c, deps, t.problems[result.why]);
@@ -136,6 +212,12 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
     count: auditRows,
     ...(before !== undefined && { before }),
   });
+  const rows = await Promise.all(
+    lines.map(async (line) => ({
+      ...line,
+      shown: line.money && await lookUpMoney(deps.kv, line.money),
+    })),
+  );
   const last = lines.length === auditRows ? lines.at(-1)?.id : undefined;
   return await renderOperatorPage(
     c,
@@ -143,7 +225,7 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
     <Card>
       <DataTable
         label={frame.sections.audit}
-        rows={lines}
+        rows={rows}
         columns={[
           {
             head: frame.when,
@@ -153,7 +235,15 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
           { head: frame.who, cell: ({ operatorEmail }) => operatorEmail },
           { head: t.act, cell: ({ act }) => t.acts[act] },
           { head: t.subject, cell: ({ subject }) => <code>{subject}</code> },
-          { head: t.detail, cell: ({ detail }) => detail },
+          {
+            head: t.detail,
+            cell: ({ detail, shown }) => (
+              <>
+                {detail}
+                {shown !== undefined && <MoneyFacts money={shown} locale={locale} />}
+              </>
+            ),
+          },
         ]}
       />
       <Pager

@@ -2,8 +2,10 @@
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import type { TopupSettings } from "../../core/topup/settings.ts";
+import type { BalanceOf } from "../../kv/bank_assignment.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 import type { Control } from "../../kv/control.ts";
+import type { Authority } from "../../kv/operator_authority.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
 import type { PageDeps } from "../dashboard/deps.ts";
 import type { SepayPollResult } from "../topup/sepay_poll.ts";
@@ -21,4 +23,14 @@ export interface OperatorDeps extends PageDeps {
   readonly poll?: (() => Promise<SepayPollResult>) | undefined;
   /** Called after a mail was added to the queue. */
   readonly hintMail: () => void;
+}
+
+/** Reads balances with what the running calls hold. */
+export function balanceIn({ teller }: Pick<OperatorDeps, "teller">): BalanceOf {
+  return async (accountId) => (await teller.balance(accountId)).totalMicroVnd;
+}
+
+/** What one operator may do without a second. */
+export function aloneIn({ topup }: Pick<OperatorDeps, "topup">): Authority {
+  return { kind: "alone", limitMicroVnd: topup.approvalAboveMicroVnd };
 }

@@ -8,18 +8,14 @@ import { foldVietnamese } from "../../core/topup/fold_text.ts";
 import { parseOrderCode } from "../../core/topup/order_code.ts";
 import { findAccountByEmail } from "../../kv/accounts.ts";
 import { requestApproval } from "../../kv/approvals.ts";
+import { assignBankEvent, type AssignTarget } from "../../kv/bank_assignment.ts";
 import {
   type BankEventRef,
   type BankEventRow,
   getBankEvent,
   listReviews,
 } from "../../kv/bank_events.ts";
-import {
-  assignBankEvent,
-  type AssignTarget,
-  resolveBankEvent,
-  type Verdict,
-} from "../../kv/bank_resolution.ts";
+import { resolveBankEvent, type Verdict } from "../../kv/bank_resolution.ts";
 import { mailCredited } from "../../kv/topup_mails.ts";
 import { listUnreadable } from "../../kv/unreadable_notices.ts";
 import { Card, Notice } from "../dashboard/components/mod.ts";
@@ -28,7 +24,7 @@ import { type PostedForm, readForm } from "../dashboard/form_data.ts";
 import { formatCount } from "../dashboard/format.ts";
 import type { DashboardEnv } from "../dashboard/visitor.ts";
 import { bankTexts } from "./bank_texts.ts";
-import type { OperatorDeps } from "./deps.ts";
+import { aloneIn, balanceIn, type OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { findLikelyOrders } from "./likely_orders.ts";
 import { SearchForm } from "./list_parts.tsx";
@@ -136,20 +132,26 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
   const reason = form.text("reason");
   if (target === undefined) return await noticePage(c, deps, t.problems.target);
   if (reason === "") return await noticePage(c, deps, t.problems.reason);
-  const operator = operatorOf(c);
-  const nowMs = deps.clock.nowMs();
   const assignment = { ref, target, reason };
-  const { amountMicroVnd } = row.event;
-  if (amountMicroVnd > deps.topup.approvalAboveMicroVnd) {
-    const act = { kind: "assign", amountMicroVnd, ...assignment } as const;
-    await requestApproval(deps.kv, act, { operator, nowMs });
-    return doneAt(c, "/operator/approvals", "asked");
+  const context = {
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+    balanceOf: balanceIn(deps),
+  };
+  const result = await assignBankEvent(deps.kv, assignment, {
+    ...context,
+    authority: aloneIn(deps),
+    onCredited: mailCredited,
+  });
+  if (result.ok) {
+    deps.hintMail();
+    return doneAt(c, noticePath(ref), "assigned");
   }
-  const onCredited = mailCredited;
-  const result = await assignBankEvent(deps.kv, assignment, { operator, nowMs, onCredited });
-  if (!result.ok) return await noticePage(c, deps, t.problems[result.why]);
-  deps.hintMail();
-  return doneAt(c, noticePath(ref), "assigned");
+  if (result.why !== "limit") return await noticePage(c, deps, t.problems[result.why]);
+  const act = { kind: "assign", amountMicroVnd: row.event.amountMicroVnd, ...assignment } as const;
+  const asked = await requestApproval(deps.kv, act, context);
+  if (!asked.ok) return await noticePage(c, deps, t.problems[asked.why]);
+  return doneAt(c, "/operator/approvals", "asked");
 }
 
 /** Reads a decision; the name of what is missing otherwise. */

@@ -38,6 +38,8 @@ export const frameTexts = defineTexts({
         "It cannot be the same movement: name another notice of the same amount, in on the same account, that is no duplicate itself.",
       busy: "It has just changed. Please try again.",
       self: "The one who asked cannot approve. A second operator must.",
+      beneficiary: "Whoever asks or approves cannot be the one whose wallet changes.",
+      limit: "The amount needs a second operator.",
       decided: "Somebody has decided about it meanwhile.",
       insufficient:
         "The wallet has less than is to be taken; money that running calls hold cannot be taken.",
@@ -112,6 +114,8 @@ export const frameTexts = defineTexts({
         "Không thể là cùng một giao dịch: hãy nêu một thông báo khác, tiền vào cùng số tiền, cùng tài khoản nhận, và bản thân không bị đánh dấu trùng.",
       busy: "Dữ liệu vừa thay đổi. Hãy thử lại.",
       self: "Người yêu cầu không được tự duyệt. Cần người vận hành thứ hai.",
+      beneficiary: "Người yêu cầu hoặc người duyệt không được là chủ của ví thay đổi.",
+      limit: "Số tiền này cần người vận hành thứ hai.",
       decided: "Đã có người quyết định trong lúc đó.",
       insufficient:
         "Ví không đủ số tiền cần lấy; tiền đang giữ cho lệnh gọi đang chạy thì không lấy được.",

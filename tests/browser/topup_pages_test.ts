@@ -1,5 +1,5 @@
 /** Wallet, invoice and operator pages in a real browser, and the balance that rises on the open page. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Browser } from "playwright-core";
 import { browserTest } from "../support/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
@@ -89,6 +89,36 @@ await browserTest(
     });
     await page.getByText("Your balance is now ₫200,000.").waitFor();
     assertEquals(await page.locator(".qr").count(), 0);
+    await context.close();
+  },
+);
+
+await browserTest(
+  "the dialog before an approval says whose money goes where, on what evidence",
+  async (browser) => {
+    await using site = await openTopupSite();
+    await seedTopups(site);
+    const look: Look = { locale: "en", theme: "light", width: 1280 };
+    const context = await openWindow(browser, look, site.address, site.operatorToken);
+    const page = await context.newPage();
+    await page.goto(`${site.address}/operator/approvals`);
+    await page.getByRole("button", { name: "Approve" }).click();
+    const dialog = page.locator("#confirm");
+    const text = (await dialog.innerText()).replaceAll("\u00a0", " ");
+    for (
+      const line of [
+        "Amount: ₫350,000",
+        "From: NGUYEN VAN BINH, 0987654321, VCB",
+        "To: lan.nguyen@example.com",
+        "Memo: NGUYEN VAN B chuyen tien",
+        "Balance: ₫1,500,000 → ₫1,850,000",
+      ]
+    ) assertStringIncludes(text, line);
+    await page.screenshot({ path: new URL("approval-dialog.png", folder).pathname });
+    await dialog.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("Approved and carried out.").waitFor();
+    await page.goto(`${site.address}/operator/audit`);
+    await page.getByText("₫1,500,000 → ₫1,850,000").first().waitFor();
     await context.close();
   },
 );

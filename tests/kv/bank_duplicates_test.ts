@@ -8,7 +8,8 @@ import {
   getBankEvent,
   journalBankEvent,
 } from "../../kv/bank_events.ts";
-import { assignBankEvent, resolveBankEvent } from "../../kv/bank_resolution.ts";
+import { assignBankEvent } from "../../kv/bank_assignment.ts";
+import { resolveBankEvent } from "../../kv/bank_resolution.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import {
   notice,

@@ -2,16 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import type { AccountId } from "../../core/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
-import {
-  adjustWallet,
-  decideApproval,
-  listApprovals,
-  requestApproval,
-} from "../../kv/approvals.ts";
+import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
+import { assignBankEvent, type AssignTarget } from "../../kv/bank_assignment.ts";
 import { listReviews } from "../../kv/bank_events.ts";
-import { assignBankEvent, type AssignTarget, resolveBankEvent } from "../../kv/bank_resolution.ts";
+import { resolveBankEvent } from "../../kv/bank_resolution.ts";
 import { credit } from "../../kv/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
+import { adjustWallet } from "../../kv/wallet_adjustment.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
 import { block } from "../support/blocked_account.ts";
@@ -143,9 +140,9 @@ Deno.test("a notice whose id was credited by hand waits for a person, and is joi
 
 Deno.test("what needs two operators cannot be done by one, and is done once", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff, event, context } = await reviewedNotice(kv);
+  const { world, ann, event, context } = await reviewedNotice(kv);
   const second = await operator(world, "second");
-  const approval = await requestApproval(
+  const asked = await requestApproval(
     kv,
     {
       kind: "assign",
@@ -154,9 +151,10 @@ Deno.test("what needs two operators cannot be done by one, and is done once", as
       amountMicroVnd: event.amountMicroVnd,
       reason: "big one",
     },
-    { operator: staff, nowMs: world.nowMs },
+    context,
   );
-  assert(approval !== undefined);
+  assert(asked.ok);
+  const { approval } = asked;
   assertEquals(await decideApproval(kv, approval.id, "approve", context), {
     ok: false,
     why: "self",
@@ -177,27 +175,27 @@ async function askedGift(
 ) {
   const amountMicroVnd = fromVnd(9_000_000);
   const act = { kind: "adjust", accountId, amountMicroVnd, reason: "gift" } as const;
-  const approval = await requestApproval(kv, act, context);
-  assert(approval !== undefined);
-  return approval.id;
+  const asked = await requestApproval(kv, act, context);
+  assert(asked.ok);
+  return asked.approval.id;
 }
 
 Deno.test("a form sent twice asks once, and asks for one thing only", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff } = await reviewedNotice(kv);
-  const context = { operator: staff, nowMs: world.nowMs, formId: "0-1" };
+  const { ann, context: once } = await reviewedNotice(kv);
+  const context = { ...once, formId: "0-1" };
   const ids = await Promise.all([0, 1, 2].map(() => askedGift(kv, ann.id, context)));
   assertEquals(new Set(ids).size, 1);
   assertEquals((await listApprovals(kv, 10)).length, 1);
   const other = { kind: "adjust", accountId: ann.id, amountMicroVnd: 1n, reason: "gift" } as const;
-  assertEquals(await requestApproval(kv, other, context), undefined);
+  assertEquals(await requestApproval(kv, other, context), { ok: false, why: "state" });
 });
 
 Deno.test("a refused request can no longer be approved", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { world, ann, staff, context } = await reviewedNotice(kv);
+  const { world, ann, context } = await reviewedNotice(kv);
   const second = { ...context, operator: await operator(world, "second") };
-  const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
+  const id = await askedGift(kv, ann.id, context);
   assert((await decideApproval(kv, id, "refuse", second)).ok);
   assertEquals(await decideApproval(kv, id, "approve", second), { ok: false, why: "decided" });
   assertEquals(await world.balanceVnd(ann.id), 0);
@@ -206,9 +204,9 @@ Deno.test("a refused request can no longer be approved", async () => {
 Deno.test("approved by one and refused by another at the same moment: one of the two, and the money agrees", async () => {
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
-    const { world, ann, staff, context } = await reviewedNotice(kv);
+    const { world, ann, context } = await reviewedNotice(kv);
     const [second, third] = [await operator(world, "second"), await operator(world, "third")];
-    const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
+    const id = await askedGift(kv, ann.id, context);
     const results = await Promise.all([
       decideApproval(kv, id, "approve", { ...context, operator: second }),
       decideApproval(kv, id, "refuse", { ...context, operator: third }),
@@ -222,9 +220,9 @@ Deno.test("approved by one and refused by another at the same moment: one of the
 Deno.test("an account that was deleted since is given nothing, also at the moment of the approval", async () => {
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
-    const { world, ann, staff, context } = await reviewedNotice(kv);
+    const { world, ann, context } = await reviewedNotice(kv);
     const second = { ...context, operator: await operator(world, "second") };
-    const id = await askedGift(kv, ann.id, { operator: staff, nowMs: world.nowMs });
+    const id = await askedGift(kv, ann.id, context);
     const approve = () => decideApproval(kv, id, "approve", second);
     const deleting = forgetPerson(kv, ann.id, world.nowMs);
     if (round === 0) await deleting;

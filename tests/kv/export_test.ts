@@ -34,6 +34,7 @@ const staying: readonly string[] = [
   "ledger_operation",
   "low_balance_watch",
   "mail_token",
+  "operator_moved",
   "operator_session",
   "rate_limit",
   "receipts_of",

@@ -3,6 +3,8 @@ import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { readTopupSettings } from "../../core/topup/settings.ts";
 import type { Account } from "../../kv/accounts.ts";
 import { type BankIntake, createBankIntake } from "../../kv/bank_intake.ts";
+import { createAccount } from "../../kv/accounts.ts";
+import { requestApproval } from "../../kv/approvals.ts";
 import { requestInvoice } from "../../kv/invoices.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
@@ -122,7 +124,26 @@ export async function seedTopups(
   const open = await site.order(200_000);
   const near = notice(`MBVCB.2427229823.${open.code.slice(0, 9)}0.CT tu 0123 NGUYEN VAN A`, { at });
   await site.intake.take(near, '{"id":1,"content":"…"}');
-  await site.intake.take(notice("NGUYEN VAN B chuyen tien", { amountVnd: 350_000, at }), "{}");
+  const payer = { name: "NGUYEN VAN BINH", account: "0987654321", bank: "VCB" };
+  const unnamed = notice("NGUYEN VAN B chuyen tien", { amountVnd: 350_000, at, payer });
+  await site.intake.take(unnamed, "{}");
+  const colleague = await createAccount(kv, { nowMs: time.nowMs(), email: "ke.toan@example.com" });
+  const asked = await requestApproval(
+    kv,
+    {
+      kind: "assign",
+      amountMicroVnd: unnamed.amountMicroVnd,
+      ref: unnamed,
+      target: { kind: "order", code: open.code },
+      reason: "Khách gọi điện, gửi ảnh chụp biên lai",
+    },
+    {
+      operator: { accountId: colleague.id, email: "ke.toan@example.com" },
+      nowMs: time.nowMs(),
+      balanceOf: () => Promise.resolve(fromVnd(1_500_000)),
+    },
+  );
+  if (!asked.ok) throw new Error(asked.why);
   return {
     customer: {
       wallet: "/wallet",

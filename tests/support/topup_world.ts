@@ -130,6 +130,8 @@ export async function reviewedNotice(kv: Deno.Kv) {
     operator: staff,
     nowMs: world.nowMs,
     receivingAccounts: world.settings.receivingAccounts,
+    authority: { kind: "alone", limitMicroVnd: fromVnd(5_000_000) } as const,
+    balanceOf: async (accountId: AccountId) => (await readWallet(kv, accountId)).availableMicroVnd,
   };
   return { world, ann, order, staff, event, context };
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { parseCsv } from "../../../core/topup/csv.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
-import { getAccount } from "../../../kv/accounts.ts";
+import { findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
 import { listApprovals } from "../../../kv/approvals.ts";
 import { requestInvoice } from "../../../kv/invoices.ts";
 import { mailQueue } from "../../../kv/mail.ts";
@@ -205,6 +205,79 @@ Deno.test("above the limit nothing moves until a second operator approves", () =
       "adjustment_refused",
     ]);
     assertEquals(await world.findings(), []);
+  }));
+
+Deno.test("whoever approves sees from, to, memo, order, balance and evidence: list, dialog and log", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    const order = await world.order(ann, 9_000_000);
+    const payer = { name: "NGUYEN VAN BINH", account: "0987654321", bank: "VCB" };
+    const event = notice("tien nha <thang 11>", { amountVnd: 9_000_000, payer });
+    await world.intake.take(event, "{}");
+    const staff = await operator("staff");
+    await staff.post(`/operator/notices/sepay/${event.id}/assign`, {
+      target: order.code,
+      reason: "contract 12",
+    });
+    const staffSees = async (path: string) =>
+      (await staff.get(path)).text.replaceAll("\u00a0", " ");
+    const second = await operator("second", "vi");
+    const secondSees = async (path: string) =>
+      (await second.get(path)).text.replaceAll("\u00a0", " ");
+    const facts = [
+      "NGUYEN VAN BINH, 0987654321, VCB",
+      "ann@example.com",
+      order.code,
+      "tien nha &lt;thang 11&gt;",
+      `sepay:${event.id}, ${event.reference}`,
+    ];
+    const english = [...facts, "₫0 → ₫9,000,000", ">From<", ">Memo<", ">Evidence<"];
+    const vietnamese = [...facts, "0 ₫ → 9.000.000 ₫", ">Từ<", ">Nội dung<", ">Chứng cứ<"];
+    const list = await secondSees("/operator/approvals");
+    const dialog = /data-confirm="([^"]+)"/.exec(list)?.[1] ?? "";
+    for (const text of facts) assertStringIncludes(dialog, text);
+    assertStringIncludes(dialog, "contract 12");
+    assertStringIncludes(dialog, "Số dư: 0 ₫ → 9.000.000 ₫");
+    for (const text of vietnamese) assertStringIncludes(list, text);
+    for (const text of english) assertStringIncludes(await staffSees("/operator/approvals"), text);
+    const [approval] = await listApprovals(world.kv, 1);
+    assertEquals((await second.post(`/operator/approvals/${approval!.id}/approve`)).status, 303);
+    for (const text of vietnamese) assertStringIncludes(await secondSees("/operator/audit"), text);
+    for (const text of english) assertStringIncludes(await staffSees("/operator/audit"), text);
+    for (const text of english) assertStringIncludes(await staffSees("/operator/approvals"), text);
+  }));
+
+Deno.test("small sums add up on the pages, and nobody gives to themselves", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    const [staff, second] = [await operator("staff"), await operator("second")];
+    const adjust = (browser: typeof staff, accountId: string) =>
+      browser.post(`/operator/accounts/${accountId}/adjust`, {
+        amount: "4.000.000",
+        reason: "r",
+        form: crypto.randomUUID(),
+      });
+    const both = await Promise.all([adjust(staff, ann.id), adjust(staff, ann.id)]);
+    assertEquals(both.map(({ location }) => location).toSorted(), [
+      `/operator/accounts/${ann.id}?done=adjusted`,
+      "/operator/approvals?done=asked",
+    ]);
+    assertEquals(await world.balanceVnd(ann.id), 4_000_000);
+    const own = await findAccountByEmail(world.kv, "staff@example.com");
+    assert(own !== undefined);
+    const refused = await adjust(staff, own.id);
+    assertEquals(refused.status, 400);
+    assertStringIncludes(refused.text, "cannot be the one whose wallet changes");
+    // The other one asks for a friend; the friend finds no button, and a forged form does nothing.
+    assertEquals((await adjust(second, own.id)).status, 303);
+    await adjust(second, own.id);
+    const [approval] = await listApprovals(world.kv, 1);
+    const path = `/operator/approvals/${approval!.id}/approve`;
+    const list = (await staff.get("/operator/approvals")).text;
+    assert(!list.includes(path));
+    assertStringIncludes(list, "The wallet is your own");
+    assertEquals((await staff.post(path)).status, 400);
+    assertEquals(await world.balanceVnd(own.id), 4_000_000);
   }));
 
 Deno.test("a notice that could not be read waits for a person, and is set aside once, with a note", () =>

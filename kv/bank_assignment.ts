@@ -1,0 +1,216 @@
+/**
+ * Credits a notice to whom an operator names, under the same operation id as the machine would, so the two can never
+ * both credit.
+ */
+import type { AccountId } from "../core/ids.ts";
+import { creditOperationId } from "../core/topup/bank_event.ts";
+import type { OrderCode } from "../core/topup/order_code.ts";
+import type { Account } from "./accounts.ts";
+import {
+  type BankEventRef,
+  type BankEventRow,
+  type BankEventState,
+  changeBankEvent,
+  getBankEvent,
+} from "./bank_events.ts";
+import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
+import { compareAndSet } from "./cas.ts";
+import { accountKey } from "./keys.ts";
+import { credit } from "./ledger.ts";
+import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
+import { type Authority, authorize } from "./operator_authority.ts";
+import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
+
+/** Whose money it is: an order (which is marked paid), or an account without one. */
+export type AssignTarget =
+  | { readonly kind: "order"; readonly code: OrderCode }
+  | { readonly kind: "account"; readonly accountId: AccountId };
+
+/** A decision to credit a notice. */
+export interface Assignment {
+  readonly ref: BankEventRef;
+  readonly target: AssignTarget;
+  readonly reason: string;
+}
+
+/**
+ * What an act about a notice came to. `state`: the notice is in a state that does not allow it (decided meanwhile?). `target`: there is
+ * no such order or account, or it is closed. `taken`: another sum, or another wallet, was credited by hand under the
+ * notice's id. `beneficiary`, `limit`: see `authorize`. `busy`: the rows changed; look again.
+ */
+export type AssignmentResult =
+  | { readonly ok: true; readonly state: BankEventState }
+  | {
+    readonly ok: false;
+    readonly why: "missing" | "state" | "target" | "taken" | "beneficiary" | "limit" | "busy";
+  };
+
+/** What an account has, with the money that running servers have leased. */
+export type BalanceOf = (accountId: AccountId) => Promise<bigint>;
+
+/** Who acts, when, and under what authority. */
+export interface AssignmentContext {
+  readonly operator: Operator;
+  readonly nowMs: number;
+  readonly authority: Authority;
+  readonly balanceOf: BalanceOf;
+  readonly onCredited?: (operation: Deno.AtomicOperation, credited: CreditedTransfer) => void;
+}
+
+/** States from which an operator may still place the money. */
+function isOpen(state: BankEventState): boolean {
+  return state.kind === "review" || (state.kind === "ignored" && state.reason === "operator");
+}
+
+/** The account and the order that money would go to, as they are now. */
+export interface FoundTarget {
+  readonly account: Deno.KvEntry<Account>;
+  readonly order: Deno.KvEntry<TopupOrder> | undefined;
+}
+
+/** Looks up whose money it would be; `undefined` if there is no such order or account, or it is closed. */
+export async function findTarget(
+  kv: Deno.Kv,
+  target: AssignTarget,
+): Promise<FoundTarget | undefined> {
+  const order = target.kind === "order" ? await getTopupOrder(kv, target.code) : undefined;
+  if (order !== undefined && order.value === null) return undefined;
+  const accountId = target.kind === "account" ? target.accountId : order?.value?.accountId;
+  if (accountId === undefined) return undefined;
+  const account = await kv.get<Account>(accountKey(accountId));
+  // A blocked account keeps its money; a deleted one has nobody to spend it.
+  if (account.value === null || account.value.deletedAtMs !== undefined) return undefined;
+  return { account, order: order?.versionstamp == null ? undefined : order };
+}
+
+/** Tries of one assignment: only operators compete, and most losers find the notice decided. */
+const assignAttempts = 4;
+
+/** Credits a notice to the order or account that an operator names. */
+export async function assignBankEvent(
+  kv: Deno.Kv,
+  assignment: Assignment,
+  context: AssignmentContext,
+): Promise<AssignmentResult> {
+  let seen: string | undefined;
+  const outcome = await compareAndSet(async () => {
+    const entry = await getBankEvent(kv, assignment.ref);
+    if (entry.value === null) return refused("missing");
+    // Decided about in between: whoever assigns looks again.
+    if (seen !== undefined && seen !== entry.versionstamp) return refused("busy");
+    seen = entry.versionstamp;
+    return await tryToAssign(kv, { assignment, entry }, context);
+  }, { attempts: assignAttempts });
+  return outcome === "conflict" ? { ok: false, why: "busy" } : outcome.done;
+}
+
+type Attempt = { readonly done: AssignmentResult } | "again";
+
+function refused(why: Extract<AssignmentResult, { ok: false }>["why"]): Exclude<Attempt, "again"> {
+  return { done: { ok: false, why } };
+}
+
+async function tryToAssign(
+  kv: Deno.Kv,
+  { assignment, entry }: Pick<AllowedAssignment, "assignment" | "entry">,
+  context: AssignmentContext,
+): Promise<Attempt> {
+  const { operator, nowMs, authority } = context;
+  const { event, state } = entry.value;
+  if (!isOpen(state) || event.direction !== "in" || event.amountMicroVnd === 0n) {
+    return refused("state");
+  }
+  const target = await findTarget(kv, assignment.target);
+  if (target === undefined) return refused("target");
+  const allowed = await authorize(kv, authority, {
+    operator,
+    account: target.account.value,
+    amountMicroVnd: event.amountMicroVnd,
+    nowMs,
+  });
+  if (!allowed.ok) return refused(allowed.why);
+  return await creditTarget(kv, { assignment, entry, target, attach: allowed.attach }, context);
+}
+
+/** One assignment whose rows were read and that may be made. */
+interface AllowedAssignment {
+  readonly assignment: Assignment;
+  readonly entry: Deno.KvEntry<BankEventRow>;
+  readonly target: FoundTarget;
+  readonly attach: (operation: Deno.AtomicOperation) => void;
+}
+
+async function creditTarget(
+  kv: Deno.Kv,
+  { assignment, entry, target, attach }: AllowedAssignment,
+  context: AssignmentContext,
+): Promise<Attempt> {
+  const { operator, nowMs, authority } = context;
+  const { event } = entry.value;
+  const { account: { value: account }, order } = target;
+  const state: BankEventState = {
+    kind: "credited",
+    accountId: account.id,
+    ...(order !== undefined && { orderCode: order.value.code }),
+    by: operator.email,
+    atMs: nowMs,
+  };
+  const place = async (operation: Deno.AtomicOperation, movedMicroVnd: bigint, how: string) => {
+    const before = await context.balanceOf(account.id);
+    const money: MovedMoney = {
+      ...moneyOf(assignment.ref, target, { amountMicroVnd: event.amountMicroVnd, before }),
+      balanceAfterMicroVnd: before + movedMicroVnd,
+      ...(authority.kind === "approved" && { requestedBy: authority.requestedBy.email }),
+    };
+    changeBankEvent(operation, entry, state);
+    if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
+    operation.check(target.account);
+    addAuditLine(operation, operator, {
+      act: "notice_assigned",
+      subject: creditOperationId(event),
+      detail: `${order?.value.code ?? account.id}: ${assignment.reason}${how}`,
+      atMs: nowMs,
+      money,
+    });
+    attach(operation);
+    if (authority.kind === "approved") authority.attach(operation, money);
+  };
+  const outcome = await credit(kv, {
+    accountId: account.id,
+    amountMicroVnd: event.amountMicroVnd,
+    kind: "topup",
+    operationId: creditOperationId(event),
+    reason: order?.value.code ?? assignment.reason,
+    atMs: nowMs,
+    async attach(operation) {
+      await place(operation, event.amountMicroVnd, "");
+      context.onCredited?.(operation, { account, event, order: order?.value, atMs: nowMs });
+    },
+  });
+  if (outcome.status === "applied") return { done: { ok: true, state } };
+  if (outcome.status === "conflict" || outcome.status === "insufficient") return "again";
+  // The money was moved by hand under this id: the same sum to the same wallet was this notice's, and is not moved again.
+  const { accountId, amountMicroVnd } = outcome.entry;
+  if (accountId !== account.id || amountMicroVnd !== event.amountMicroVnd) {
+    return refused("taken");
+  }
+  const operation = kv.atomic();
+  await place(operation, 0n, " (had been credited by hand)");
+  return (await operation.commit()).ok ? { done: { ok: true, state } } : "again";
+}
+
+/** What assigning a notice moves, by the balance that the account has before. */
+export function moneyOf(
+  ref: BankEventRef,
+  { account, order }: FoundTarget,
+  { amountMicroVnd, before }: { readonly amountMicroVnd: bigint; readonly before: bigint },
+): MovedMoney {
+  return {
+    accountId: account.value.id,
+    amountMicroVnd,
+    balanceBeforeMicroVnd: before,
+    balanceAfterMicroVnd: before + amountMicroVnd,
+    notice: { source: ref.source, id: ref.id },
+    ...(order !== undefined && { orderCode: order.value.code }),
+  };
+}

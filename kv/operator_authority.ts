@@ -1,0 +1,106 @@
+/**
+ * Whether an operator may move money: never for an account of their own, and alone only up to a sum per operator,
+ * account and direction within 24 hours. The row with that sum is checked and written in the commit that moves the
+ * money, so two acts at the same moment cannot both pass under a limit that allows one of them.
+ */
+import { mailboxOf } from "../core/accounts/mailbox.ts";
+import type { Account } from "./accounts.ts";
+import { operatorMovedKey } from "./keys.ts";
+import type { MovedMoney, Operator } from "./operator_audit.ts";
+
+/** Under what an operator acts. */
+export type Authority =
+  /** One operator, up to the limit. */
+  | { readonly kind: "alone"; readonly limitMicroVnd: bigint }
+  /** Approved by whoever acts, asked for by somebody else. `attach`: the approval is decided in the same commit. */
+  | {
+    readonly kind: "approved";
+    readonly requestedBy: Operator;
+    readonly attach: (operation: Deno.AtomicOperation, moved: MovedMoney) => void;
+  };
+
+/** `beneficiary`: the account is the operator's own. `limit`: a second operator must approve. */
+export type AuthorityResult =
+  | { readonly ok: true; readonly attach: (operation: Deno.AtomicOperation) => void }
+  | { readonly ok: false; readonly why: "beneficiary" | "limit" };
+
+/** Whether two operators, or an operator and a customer, may be one person. */
+export function isSamePerson(
+  operator: Operator,
+  other: { readonly accountId: string; readonly email?: string | undefined },
+): boolean {
+  return operator.accountId === other.accountId ||
+    (other.email !== undefined && mailboxOf(operator.email) === mailboxOf(other.email));
+}
+
+/** Whether an account belongs to an operator: the same account, or the same mailbox behind another address. */
+export function isOwnAccount(operator: Operator, account: Account): boolean {
+  return isSamePerson(operator, { accountId: account.id, email: account.email });
+}
+
+const windowMs = 86_400_000;
+/** Sums are kept by quarter of an hour, which bounds the row; a quarter counts until 24 hours after its end. */
+const quarterMs = 900_000;
+
+interface MovedInQuarter {
+  readonly quarter: number;
+  readonly givenMicroVnd: bigint;
+  readonly takenMicroVnd: bigint;
+}
+
+/** What one operator has moved alone into and out of one account; at most 97 quarters. */
+type MovedAlone = readonly MovedInQuarter[];
+
+/** One movement that an operator wants to make: a positive sum is given, a negative one taken. */
+export interface WantedMovement {
+  readonly operator: Operator;
+  readonly account: Account;
+  readonly amountMicroVnd: bigint;
+  readonly nowMs: number;
+}
+
+/** Decides, and says what the commit has to check and to write. Read again after a commit that failed. */
+export async function authorize(
+  kv: Deno.Kv,
+  authority: Authority,
+  wanted: WantedMovement,
+): Promise<AuthorityResult> {
+  const { operator, account } = wanted;
+  if (isOwnAccount(operator, account)) return { ok: false, why: "beneficiary" };
+  if (authority.kind === "approved") {
+    return isOwnAccount(authority.requestedBy, account)
+      ? { ok: false, why: "beneficiary" }
+      : { ok: true, attach: () => {} };
+  }
+  const entry = await kv.get<MovedAlone>(operatorMovedKey(mailboxOf(operator.email), account.id));
+  const moved = withMovement(entry.value ?? [], wanted);
+  const sumMicroVnd = moved.reduce(
+    (sum, { givenMicroVnd, takenMicroVnd }) =>
+      sum + (wanted.amountMicroVnd > 0n ? givenMicroVnd : takenMicroVnd),
+    0n,
+  );
+  if (sumMicroVnd > authority.limitMicroVnd) return { ok: false, why: "limit" };
+  return {
+    ok: true,
+    attach: (operation) =>
+      void operation.check(entry).set(entry.key, moved, { expireIn: windowMs + quarterMs }),
+  };
+}
+
+function withMovement(
+  moved: MovedAlone,
+  { amountMicroVnd, nowMs }: Pick<WantedMovement, "amountMicroVnd" | "nowMs">,
+): MovedAlone {
+  const quarter = Math.floor(nowMs / quarterMs);
+  const now = moved.find((row) => row.quarter === quarter) ??
+    { quarter, givenMicroVnd: 0n, takenMicroVnd: 0n };
+  const counting = moved.filter((row) =>
+    row.quarter !== quarter && (row.quarter + 1) * quarterMs + windowMs > nowMs
+  );
+  return [
+    ...counting,
+    amountMicroVnd > 0n
+      ? { ...now, givenMicroVnd: now.givenMicroVnd + amountMicroVnd }
+      : { ...now, takenMicroVnd: now.takenMicroVnd - amountMicroVnd },
+  ];
+}

@@ -1,0 +1,147 @@
+/** An operator's correction of a wallet. There is no "set balance": only movements with a reason. */
+import { invariant } from "../core/assert.ts";
+import type { AccountId } from "../core/ids.ts";
+import type { Account } from "./accounts.ts";
+import type { BalanceOf } from "./bank_assignment.ts";
+import { compareAndSet } from "./cas.ts";
+import { accountKey, approvalOfFormKey, ledgerOperationKey } from "./keys.ts";
+import { credit, debit, type MovementResult } from "./ledger.ts";
+import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
+import { type Authority, authorize } from "./operator_authority.ts";
+
+/** A correction of a wallet: positive is given, negative taken. */
+export interface Adjustment {
+  readonly accountId: AccountId;
+  readonly amountMicroVnd: bigint;
+  readonly reason: string;
+}
+
+/** Who corrects, when, and under what authority. */
+export interface AdjustmentContext {
+  readonly operator: Operator;
+  readonly nowMs: number;
+  /** The approval, or the id of the form that was sent: a form sent twice moves money once. */
+  readonly caseId: string;
+  readonly authority: Authority;
+  readonly balanceOf: BalanceOf;
+}
+
+/**
+ * What an adjustment came to. `target`: the account is gone. `insufficient`: the wallet has less than is to be taken.
+ * `state`: the form has moved something else. `beneficiary`, `limit`: see `authorize`. `busy`: the rows changed.
+ */
+export type AdjustmentResult =
+  | { readonly ok: true }
+  | {
+    readonly ok: false;
+    readonly why: "target" | "insufficient" | "state" | "beneficiary" | "limit" | "busy";
+  };
+
+/** The operation id under which a case moves its money. */
+export function adjustmentOperationId(caseId: string): string {
+  return `adj:${caseId}`;
+}
+
+/** Tries of one adjustment: only operators compete. */
+const adjustAttempts = 4;
+
+/** Gives or takes money, once per case id. A deleted account is given nothing, whenever that was asked for. */
+export async function adjustWallet(
+  kv: Deno.Kv,
+  adjustment: Adjustment,
+  context: AdjustmentContext,
+): Promise<AdjustmentResult> {
+  invariant(adjustment.amountMicroVnd !== 0n, "an adjustment moves something");
+  const outcome = await compareAndSet(() => tryToAdjust(kv, adjustment, context), {
+    attempts: adjustAttempts,
+  });
+  return outcome === "conflict" ? { ok: false, why: "busy" } : outcome.done;
+}
+
+type Refusal = Extract<AdjustmentResult, { ok: false }>["why"];
+type Attempt = { readonly done: AdjustmentResult } | "again";
+
+async function tryToAdjust(
+  kv: Deno.Kv,
+  adjustment: Adjustment,
+  context: AdjustmentContext,
+): Promise<Attempt> {
+  const { operator, nowMs, caseId, authority } = context;
+  const { accountId, amountMicroVnd } = adjustment;
+  const refused = (why: Refusal) => ({ done: { ok: false, why } as const });
+  const [account, earlier, asked] = await kv.getMany<[Account, unknown, unknown]>([
+    accountKey(accountId),
+    ledgerOperationKey(adjustmentOperationId(caseId)),
+    approvalOfFormKey(caseId),
+  ]);
+  // A repeated form counts neither against the limit nor towards it.
+  if (earlier.value !== null) return attemptOf(await move(kv, adjustment, context, () => {}));
+  if (account.value === null) return refused("target");
+  if (amountMicroVnd > 0n && account.value.deletedAtMs !== undefined) return refused("target");
+  // The form has asked for a second operator: it does not move the money alone later on.
+  if (authority.kind === "alone" && asked.value !== null) return refused("limit");
+  const allowed = await authorize(kv, authority, {
+    operator,
+    account: account.value,
+    amountMicroVnd,
+    nowMs,
+  });
+  if (!allowed.ok) return refused(allowed.why);
+  const result = await move(kv, adjustment, context, (operation, money) => {
+    // Deleted in between: look again.
+    if (amountMicroVnd > 0n) operation.check(account);
+    allowed.attach(operation);
+    if (authority.kind === "approved") authority.attach(operation, money);
+    else operation.check(asked);
+  });
+  return attemptOf(result);
+}
+
+async function move(
+  kv: Deno.Kv,
+  { accountId, amountMicroVnd, reason }: Adjustment,
+  { operator, nowMs, caseId, authority, balanceOf }: AdjustmentContext,
+  attach: (operation: Deno.AtomicOperation, money: MovedMoney) => void,
+): Promise<MovementResult> {
+  const movement = {
+    accountId,
+    amountMicroVnd: amountMicroVnd > 0n ? amountMicroVnd : -amountMicroVnd,
+    kind: "admin" as const,
+    operationId: adjustmentOperationId(caseId),
+    reason,
+    atMs: nowMs,
+    async attach(operation: Deno.AtomicOperation) {
+      const balanceBeforeMicroVnd = await balanceOf(accountId);
+      const money: MovedMoney = {
+        accountId,
+        amountMicroVnd,
+        balanceBeforeMicroVnd,
+        balanceAfterMicroVnd: balanceBeforeMicroVnd + amountMicroVnd,
+        ...(authority.kind === "approved" && { requestedBy: authority.requestedBy.email }),
+      };
+      addAuditLine(operation, operator, {
+        act: "wallet_adjusted",
+        subject: accountId,
+        detail: `${amountMicroVnd} µVND: ${reason}`,
+        atMs: nowMs,
+        money,
+      });
+      attach(operation, money);
+    },
+  };
+  return amountMicroVnd > 0n ? await credit(kv, movement) : await debit(kv, movement);
+}
+
+function attemptOf(result: MovementResult): Attempt {
+  switch (result.status) {
+    case "applied":
+    case "duplicate":
+      return { done: { ok: true } };
+    case "insufficient":
+      return { done: { ok: false, why: "insufficient" } };
+    case "mismatch":
+      return { done: { ok: false, why: "state" } };
+    case "conflict":
+      return "again";
+  }
+}
