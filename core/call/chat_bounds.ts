@@ -8,6 +8,7 @@ import type { ChatRequest } from "./chat_request.ts";
 import { hostedToolsAskedFor } from "./dear_features.ts";
 import { inputTokensBound } from "./input_bound.ts";
 import type { JsonBody } from "./json_body.ts";
+import { type PromptPrefixes, promptPrefixes } from "./prompt_prefixes.ts";
 
 export interface ChatBounds {
   /** Output tokens of all answers together. */
@@ -16,6 +17,8 @@ export interface ChatBounds {
   readonly estimatedInputTokens: number;
   /** Tools of the provider that are asked for: they may bring more into the prompt than is in the request. */
   readonly hostedTools: readonly DearFeature[];
+  /** What the prompt begins with. Only of a stream, which may break; a whole answer comes or does not. */
+  readonly prefixes?: PromptPrefixes | undefined;
   /** The most that the call can cost: what is reserved for it. */
   readonly costMicroVnd: bigint;
 }
@@ -45,6 +48,9 @@ export function chatBounds(
       ? roughInputTokens(value)
       : estimateOutputTokens(bytes.length),
     hostedTools,
+    prefixes: request.stream && price.unit === "token"
+      ? promptPrefixes(model.id, request.style, value)
+      : undefined,
     costMicroVnd: worstCaseCost(price, { inputTokens, outputTokens }),
   };
 }

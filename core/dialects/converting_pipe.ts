@@ -157,6 +157,7 @@ class ConvertingPipe implements StreamPipe {
       case "reasoning":
       case "arguments":
         reading.sawOutput = true;
+        if (event.type !== "reasoning") reading.sawAnswer = true;
         reading.outputBytes += literalBytes(event.json);
         break;
       case "call":

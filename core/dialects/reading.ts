@@ -10,6 +10,7 @@ export function newStreamReading(): StreamReading {
     usage: undefined,
     usageRejected: false,
     sawOutput: false,
+    sawAnswer: false,
     outputBytes: 0,
     state: "open",
     error: undefined,

@@ -4,6 +4,15 @@ import { estimateOutputTokens } from "../tokens/rough_estimate.ts";
 import type { TokenBounds } from "./token_bounds.ts";
 import { billedInputTokens, noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";
 
+/** What earlier reports for the same beginning of a prompt say about our own count. */
+export interface EstimateCorrection {
+  /** Tokens at the beginning of the prompt that the provider has in its cache. */
+  readonly cachedTokens: number;
+  /** Reported tokens for each one that we counted, up to 1. */
+  readonly inputScale: number;
+  readonly outputScale: number;
+}
+
 /** What speaks for or against a report. */
 export interface UsageEvidence {
   readonly bounds: TokenBounds;
@@ -15,6 +24,8 @@ export interface UsageEvidence {
   readonly produced: boolean;
   /** The report speaks of an earlier moment than the end: of its output only the first part. */
   readonly early: boolean;
+  /** Of an earlier call that began with the same prompt, if there was one. */
+  readonly correction?: EstimateCorrection | undefined;
 }
 
 /** Tokens as they are billed. */
@@ -73,13 +84,20 @@ export function believableUsage(
   };
 }
 
+const uncorrected: EstimateCorrection = { cachedTokens: 0, inputScale: 1, outputScale: 1 };
+
 /** Our own count, within the bounds too: a provider that floods must not empty a wallet either. */
 function counted(evidence: UsageEvidence): TokenUsage {
-  const { bounds, estimatedInputTokens, outputBytes, produced } = evidence;
-  const output = Math.max(estimateOutputTokens(outputBytes), produced ? 1 : 0);
+  const { bounds, estimatedInputTokens, outputBytes, produced, correction } = evidence;
+  const { cachedTokens, inputScale, outputScale } = correction ?? uncorrected;
+  const input = Math.min(Math.ceil(estimatedInputTokens * inputScale), bounds.input);
+  const cacheRead = Math.min(cachedTokens, input);
+  const estimatedOutput = Math.ceil(estimateOutputTokens(outputBytes) * outputScale);
+  const output = Math.max(estimatedOutput, produced ? 1 : 0);
   return {
     ...noTokens,
-    input: Math.min(estimatedInputTokens, bounds.input),
+    input: input - cacheRead,
+    cacheRead,
     output: Math.min(output, bounds.possibleOutput),
   };
 }

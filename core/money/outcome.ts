@@ -1,6 +1,6 @@
 /** The published outcome table: who pays for what. One function, so that no path has a rule of its own. */
 import type { AppliedPrice, Outcome } from "../receipt.ts";
-import { believableUsage } from "./believable_usage.ts";
+import { believableUsage, type EstimateCorrection } from "./believable_usage.ts";
 import { costOfTokens, costOfUnits } from "./price.ts";
 import type { TokenBounds } from "./token_bounds.ts";
 import { noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";
@@ -21,6 +21,12 @@ export interface ChatEnd {
   readonly outputBytes: number;
   /** Something came that a client can use, perhaps without such bytes. */
   readonly produced: boolean;
+  /** The provider had said why its answer stops: a report that is there speaks of the whole. */
+  readonly stopped?: boolean;
+  /** The provider put an error into its stream before anything of the answer itself. */
+  readonly failedUnanswered?: boolean;
+  /** What earlier reports say about our own count, for a call that ended early. */
+  readonly correction?: EstimateCorrection | undefined;
 }
 
 /** The price of an ended call, before the wallet is asked whether it can pay. */
@@ -40,6 +46,7 @@ export interface Charge {
  * | completed | reported usage × price; what is absent or cannot be is counted, and marked `estimated` |
  * | empty, failed | 0 |
  * | broken, client gone, cut | what was produced: reported usage if it came, else counted; 0 if nothing was produced |
+ * | an error event of the provider before any text, refusal or tool arguments | 0 |
  *
  * A price per request is charged once anything was produced.
  *
@@ -55,9 +62,11 @@ export interface Charge {
  */
 export function chargeForChat(end: ChatEnd): Charge {
   const free = end.outcome === "empty" || end.outcome === "failed" ||
-    (end.outcome !== "completed" && !end.produced);
+    (end.outcome !== "completed" && !end.produced) ||
+    (end.outcome === "broken" && end.failedUnanswered === true);
   // A stream that ended early has reported its prompt, but of its output only the first few tokens.
-  const early = end.outcome !== "completed" || end.reportIsStale === true;
+  const early = (end.outcome !== "completed" && end.stopped !== true) ||
+    end.reportIsStale === true;
   const { usage, estimated } = believableUsage(end.reported, { ...end, early });
   if (free) {
     return { priceMicroVnd: 0n, usage: estimated ? noTokens : usage, estimated: false, units: 0 };

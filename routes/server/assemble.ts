@@ -1,6 +1,7 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
 import { AnswerRoom } from "../../core/answer_room.ts";
 import { ByteBudget } from "../../core/byte_budget.ts";
+import { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
@@ -107,6 +108,7 @@ export async function assemble(
     teller,
     router,
     availability: new Availability(clock.nowMs()),
+    seenPrompts: new SeenPrompts(),
     calls,
     bodies,
     answers,

@@ -4,6 +4,7 @@ import type { ChatRequest } from "../../core/call/chat_request.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { unforeseen } from "../../core/error_line.ts";
+import type { StreamReading } from "../../core/dialects/contract.ts";
 import type { RequestId } from "../../core/ids.ts";
 import { type Charge, chargeForChat } from "../../core/money/outcome.ts";
 import { tokenBounds } from "../../core/money/token_bounds.ts";
@@ -42,6 +43,9 @@ export interface CallEnd {
       readonly outputBytes: number;
       readonly sawOutput: boolean;
       readonly stopReason: string | undefined;
+      /** Of a stream only. */
+      readonly state?: StreamReading["state"];
+      readonly sawAnswer?: boolean;
     }
     | undefined;
   readonly route: Route | undefined;
@@ -113,7 +117,7 @@ export class ChatSettlement {
 
   #price(end: CallEnd): Charge {
     const { model, request, price } = this.#input;
-    const { estimatedInputTokens, outputTokens, hostedTools } = this.#input.bounds;
+    const { estimatedInputTokens, outputTokens, hostedTools, prefixes } = this.#input.bounds;
     const bounds = tokenBounds({
       contextWindow: model.contextWindow,
       maxOutputTokens: model.maxOutputTokens,
@@ -124,10 +128,14 @@ export class ChatSettlement {
       hostedTools: hostedTools.some((tool) => end.route?.allow.has(tool) === true),
     });
     const { reading } = end;
+    const { seenPrompts, clock } = this.#gateway;
+    const nowMs = clock.monotonicMs();
+    const isComplete = end.outcome === "completed";
     const outputBytes = reading?.outputBytes ?? 0;
     // A refusal may come without a word, and then some vendors count nothing.
     const isWordless = reading?.sawOutput !== true || reading.stopReason === "refusal";
-    return chargeForChat({
+    const keyId = this.#input.principal.key.id;
+    const charge = chargeForChat({
       outcome: end.outcome,
       price,
       bounds,
@@ -136,7 +144,17 @@ export class ChatSettlement {
       estimatedInputTokens,
       outputBytes,
       produced: outputBytes > 0 || !isWordless,
+      stopped: reading?.stopReason !== undefined,
+      failedUnanswered: reading?.state === "error" && reading.sawAnswer !== true,
+      correction: prefixes === undefined || isComplete
+        ? undefined
+        : seenPrompts.find(keyId, prefixes, nowMs),
     });
+    if (prefixes !== undefined && isComplete && !charge.estimated) {
+      const { usage } = charge;
+      seenPrompts.note(keyId, prefixes, { usage, estimatedInputTokens, outputBytes }, nowMs);
+    }
+    return charge;
   }
 
   /** Debits and writes the receipt; resolves when both are durable. */

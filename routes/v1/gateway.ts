@@ -1,5 +1,6 @@
 /** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
 import type { AnswerRoom } from "../../core/answer_room.ts";
+import type { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ByteBudget } from "../../core/byte_budget.ts";
 import type { Config } from "../../core/config.ts";
@@ -27,6 +28,8 @@ export interface Gateway {
   readonly teller: KeyedTeller;
   readonly router: Router;
   readonly availability: Availability;
+  /** What providers reported lately for the prompts of streams. */
+  readonly seenPrompts: SeenPrompts;
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
   readonly bodies: ByteBudget;

@@ -205,14 +205,14 @@ export class ChatMeter implements StreamMeter {
     let reasoningBytes = 0;
     while (cursor.nextMember()) {
       if (isAnyOf(cursor, textKeys)) {
-        this.#output(cursor.isString ? cursor.takeTextLength() : chatTextBytes(cursor.takeValue()));
+        this.#answer(cursor.isString ? cursor.takeTextLength() : chatTextBytes(cursor.takeValue()));
       } else if (isAnyOf(cursor, reasoningKeys)) {
         // Some send the same reasoning under both names.
         reasoningBytes = Math.max(reasoningBytes, cursor.takeTextLength());
       } else if (isAnyOf(cursor, callKeys)) {
         const calls = readChatCalls(cursor.takeValue());
         if (calls.count > 0) this.reading.sawOutput = true;
-        this.#output(calls.bytes);
+        this.#answer(calls.bytes);
       } else {
         cursor.skip();
       }
@@ -229,6 +229,11 @@ export class ChatMeter implements StreamMeter {
 
   #usage(usage: Json | undefined): void {
     enterReport(this.reading, readChatUsage(usage));
+  }
+
+  #answer(bytes: number): void {
+    if (bytes > 0) this.reading.sawAnswer = true;
+    this.#output(bytes);
   }
 
   #output(bytes: number): void {

@@ -93,20 +93,22 @@ export class MessagesMeter implements StreamMeter {
     const cursor = this.#cursor;
     cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
     if (!cursor.enterObject()) throw new JsonScanError("Not an object");
-    let bytes = 0;
+    let answerBytes = 0;
+    let thinkingBytes = 0;
     while (cursor.nextMember()) {
       if (!cursor.keyIs(keys.delta) || !cursor.enterObject()) {
         cursor.skip();
         continue;
       }
       while (cursor.nextMember()) {
-        if (
-          cursor.keyIs(keys.text) || cursor.keyIs(keys.thinking) || cursor.keyIs(keys.partialJson)
-        ) bytes += cursor.takeTextLength();
+        if (cursor.keyIs(keys.text) || cursor.keyIs(keys.partialJson)) {
+          answerBytes += cursor.takeTextLength();
+        } else if (cursor.keyIs(keys.thinking)) thinkingBytes += cursor.takeTextLength();
         else cursor.skip();
       }
     }
-    this.#output(bytes);
+    this.#answer(answerBytes);
+    this.#output(thinkingBytes);
   }
 
   #start(event: JsonObject): FrameFate {
@@ -132,7 +134,8 @@ export class MessagesMeter implements StreamMeter {
   #block(block: Json | undefined): FrameFate {
     if (!isJsonObject(block)) return "pass";
     if (block["type"] === "text" || block["type"] === "thinking") {
-      this.#output(textBytes(block["text"]) + textBytes(block["thinking"]));
+      this.#answer(textBytes(block["text"]));
+      this.#output(textBytes(block["thinking"]));
       return "pass";
     }
     // A tool call, a server tool's result, redacted thinking: the block itself is output, whatever it holds.
@@ -156,6 +159,11 @@ export class MessagesMeter implements StreamMeter {
     const { counts, report } = enterMessagesUsage(this.#counts, usage);
     this.#counts = counts;
     enterReport(this.reading, report);
+  }
+
+  #answer(bytes: number): void {
+    if (bytes > 0) this.reading.sawAnswer = true;
+    this.#output(bytes);
   }
 
   #output(bytes: number): void {

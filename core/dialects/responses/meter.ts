@@ -73,7 +73,7 @@ export class ResponsesMeter implements StreamMeter {
         this.#item(frame, name === "response.output_item.done");
         return "pass";
     }
-    if (name.endsWith(".delta")) this.#output(deltaBytes);
+    if (name.endsWith(".delta")) this.#output(deltaBytes, !name.startsWith("response.reasoning"));
     return "pass";
   }
 
@@ -163,13 +163,14 @@ export class ResponsesMeter implements StreamMeter {
     const { isOutput, bytes } = readResponsesItem(item);
     if (isOutput) this.reading.sawOutput = true;
     if (!done) return;
-    if (this.#itemBytes === 0) this.#output(bytes);
+    if (this.#itemBytes === 0) this.#output(bytes, item["type"] !== "reasoning");
     this.#itemBytes = 0;
   }
 
-  #output(bytes: number): void {
+  #output(bytes: number, isAnswer: boolean): void {
     if (bytes === 0) return;
     this.reading.sawOutput = true;
+    if (isAnswer) this.reading.sawAnswer = true;
     this.reading.outputBytes += bytes;
     this.#itemBytes += bytes;
   }

@@ -92,6 +92,26 @@ const table: readonly [string, Partial<ChatEnd>, Partial<ReturnType<typeof charg
     { usage: usageOf(100, 130), estimated: false, priceMicroVnd: 230n * 8_300n },
   ],
   [
+    "client gone after the final report: the report, though we would count more",
+    { outcome: "client_gone", reported: usageOf(100, 80), outputBytes: 400, stopped: true },
+    { usage: usageOf(100, 80), estimated: false, priceMicroVnd: 180n * 8_300n },
+  ],
+  [
+    "broken by an error event before anything of the answer: free, whatever was reported",
+    { outcome: "broken", reported: usageOf(100, 9), outputBytes: 40, failedUnanswered: true },
+    { priceMicroVnd: 0n },
+  ],
+  [
+    "broken without a report, the prompt seen before: what was cached then, counts corrected",
+    {
+      outcome: "broken",
+      estimatedInputTokens: 200,
+      outputBytes: 400,
+      correction: { cachedTokens: 90, inputScale: 0.5, outputScale: 0.8 },
+    },
+    { usage: { ...usageOf(10, 80), cacheRead: 90 }, estimated: true },
+  ],
+  [
     "client gone without a report: our count",
     { outcome: "client_gone", outputBytes: 400 },
     { usage: usageOf(10, 100), estimated: true, priceMicroVnd: 110n * 8_300n },

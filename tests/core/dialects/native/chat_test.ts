@@ -50,6 +50,7 @@ Deno.test("a stream whose client asked for usage passes untouched; [DONE] waits"
       usage: counts,
       usageRejected: false,
       sawOutput: true,
+      sawAnswer: true,
       outputBytes: 9 + 25 + 5,
       state: "completed",
       error: undefined,

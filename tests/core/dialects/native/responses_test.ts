@@ -48,6 +48,7 @@ Deno.test("a stream passes untouched, its closing event waits, usage is read fro
     usage: counts,
     usageRejected: false,
     sawOutput: true,
+    sawAnswer: true,
     outputBytes: 11,
     state: "completed",
     error: undefined,
