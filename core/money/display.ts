@@ -42,18 +42,19 @@ export function formatMoney(amountMicroVnd: bigint, locale: Locale): string {
 }
 
 /**
- * Money for a glance: whole VND from 100 ₫ up, two decimals below, rounded towards zero. The exact sum belongs beside
- * it, in a title or a table.
+ * Money at a glance: whole VND from 100 ₫ up, two decimals below, halves rounded away from zero. The exact sum belongs
+ * beside it, in a title or a table.
  *
  * @example
  * ```ts
  * import { formatMoneyShort } from "./display.ts";
- * if (formatMoneyShort(123_456_789_000n, "en") !== "₫123,456") throw new Error();
- * if (formatMoneyShort(1_245_000n, "en") !== "₫1.24") throw new Error();
+ * if (formatMoneyShort(123_456_789_000n, "en") !== "₫123,457") throw new Error();
+ * if (formatMoneyShort(1_245_000n, "en") !== "₫1.25") throw new Error();
  * ```
  */
 export function formatMoneyShort(amountMicroVnd: bigint, locale: Locale): string {
   const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
   const stepMicroVnd = magnitude >= 100_000_000n ? 1_000_000n : 10_000n;
-  return formatMoney(amountMicroVnd - amountMicroVnd % stepMicroVnd, locale);
+  const rounded = (magnitude + stepMicroVnd / 2n) / stepMicroVnd * stepMicroVnd;
+  return formatMoney(amountMicroVnd < 0n ? -rounded : rounded, locale);
 }

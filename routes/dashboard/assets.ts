@@ -11,6 +11,7 @@ import uplotScript from "uplot/dist/uPlot.iife.min.js" with { type: "text" };
 import uplotCss from "uplot/dist/uPlot.min.css" with { type: "text" };
 import { Hono } from "hono";
 import appScript from "./static/app.js" with { type: "text" };
+import axisLabelsScript from "./static/axis_labels.js" with { type: "text" };
 import chartScript from "./static/chart.js" with { type: "text" };
 import playgroundScript from "./static/playground.js" with { type: "text" };
 import componentsCss from "./static/components.css" with { type: "text" };
@@ -43,7 +44,7 @@ const sources = {
   "app.js": { type: script, text: appScript },
   "htmx.js": { type: script, text: htmxScript },
   "chart.css": { type: css, text: uplotCss },
-  "chart.js": { type: script, text: `${uplotScript}\n${chartScript}` },
+  "chart.js": { type: script, text: [uplotScript, axisLabelsScript, chartScript].join("\n") },
   "playground.js": { type: script, text: playgroundScript },
   "favicon.svg": { type: "image/svg+xml", text: favicon },
 } as const;

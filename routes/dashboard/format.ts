@@ -36,7 +36,7 @@ export function formatDuration(ms: number, locale: Locale): string {
   return `${formatDecimal((ms / 1000).toFixed(ms < 10_000 ? 2 : 1), locale)}\u00a0s`;
 }
 
-/** Day and minute in {@linkcode displayTimeZone}. */
+/** Day and second in {@linkcode displayTimeZone}. */
 export function formatDateTime(atMs: number, locale: Locale): string {
   return new Intl.DateTimeFormat(tags[locale], {
     timeZone: displayTimeZone,
@@ -45,6 +45,7 @@ export function formatDateTime(atMs: number, locale: Locale): string {
     year: "numeric",
     hour: "2-digit",
     minute: "2-digit",
+    second: "2-digit",
     hourCycle: "h23",
   }).format(atMs);
 }

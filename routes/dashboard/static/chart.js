@@ -12,7 +12,6 @@ function drawChart(place) {
     month: "numeric",
     timeZone: "UTC",
   });
-  const amount = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
   const axis = {
     stroke: colour("--pico-muted-color"),
     font: `12px ${style.fontFamily}`,
@@ -39,7 +38,11 @@ function drawChart(place) {
           space: 56,
           values: (_, splits) => splits.map((at) => day.format(at * 1000)),
         },
-        { ...axis, size: 56, values: (_, splits) => splits.map((value) => amount.format(value)) },
+        {
+          ...axis,
+          size: 64,
+          values: (_, splits, __, ___, step) => axisLabels(splits, step, locale),
+        },
       ],
       series: [{}, {
         label: cost,
