@@ -56,6 +56,8 @@ export type ErrorCode = keyof typeof errorTable;
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The request field at fault, e.g. `messages.0.content`. */
   readonly param?: string;
+  /** The provider's own word for the error (`unsupported_value`, `invalid_image_url`), for clients that read codes. */
+  readonly providerCode?: string;
   /** Sent as `retry-after`. */
   readonly retryAfterSeconds?: number;
   /** Overrides the table where a provider's own status must be kept (its 4xx on the caller's request). */
@@ -78,6 +80,7 @@ export class GatewayError extends Error {
   override name = "GatewayError";
   readonly code: ErrorCode;
   readonly param: string | undefined;
+  readonly providerCode: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly status: number;
   readonly retry: boolean;
@@ -87,6 +90,7 @@ export class GatewayError extends Error {
     const row: ErrorRow = errorTable[code];
     this.code = code;
     this.param = options.param;
+    this.providerCode = options.providerCode;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.status = options.status ?? row.status;
     this.retry = options.retry ?? row.retry;
@@ -151,7 +155,7 @@ export function errorBody(error: GatewayError, style: ErrorStyle, requestId: str
       type: error.type,
       message: error.message,
       param: error.param ?? null,
-      code: error.code,
+      code: error.providerCode ?? error.code,
     },
   };
 }

@@ -178,7 +178,7 @@ function startConverted(
   });
   if (!converted.ok) throw converted.error;
   const { body, memory } = converted.request;
-  // A route may carry fields of its own choice (`facts.extra_fields`): they are judged as they go out.
+  // What a route carries (`facts.shared_fields`, `facts.extra_fields`) is judged as it goes out.
   const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
   const betas = betasFor(call, route, style);
   const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];

@@ -91,7 +91,9 @@ class ToolAnswerStream {
   #hold(event: StreamEvent & { readonly type: "text" | "citation" }): void {
     this.#held.push(event);
     this.#heldBlocks.add(event.block);
-    this.#heldChars += event.type === "text" ? event.json.length : citationChars(event.citation);
+    this.#heldChars += event.type === "text"
+      ? event.json.length + (event.logprobs?.length ?? 0)
+      : citationChars(event.citation);
     if (this.#heldChars > limits.bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model says too much before its answer");
     }

@@ -8,8 +8,9 @@ import type {
   Sampling,
 } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
-import { invalid, oneOf, optionalNumber, optionalString } from "./fields.ts";
+import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields.ts";
 import type { Notes } from "./notes.ts";
+import { knownTier } from "./service_tiers.ts";
 import { hashHex } from "./short_hash.ts";
 
 /** Longest name of an end user that Chat and Responses vendors take. */
@@ -106,27 +107,54 @@ export function readEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
   return {};
 }
 
-/** Chat and Responses: how fast the call should go. */
+/** Chat and Responses: how fast the call should go. An empty word asks for nothing. */
 export function readServiceTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
   const path = "service_tier";
-  const tier = optionalString(body, path, path);
-  return tier === undefined ? {} : { serviceTier: { tier, path } };
+  const tier = optionalString(body, path, path) ?? "";
+  return tier === "" ? {} : { serviceTier: { tier, path } };
 }
 
-/** Chat and Responses: writes end user and service tier, each only where the route asks for it. */
+/** Chat and Responses: writes end user and service tier where the route knows the fields. */
 export function writeEndUserAndTier(
-  { endUser, serviceTier }: Conversation,
+  { from, endUser, serviceTier }: Conversation,
   facts: ResolvedFacts,
   body: JsonObject,
 ): void {
-  if (endUser !== undefined) {
+  // Those of Chat and Responses clients stand among the extras, each under its own name.
+  if (from === "messages" && endUser !== undefined) {
     const field = endUserFields.find((name) => facts.extra_fields.includes(name));
-    // Agents put long ids here.
-    if (field !== undefined) {
-      body[field] = endUser.id.length <= endUserChars ? endUser.id : hashHex(endUser.id);
-    }
+    if (field !== undefined) body[field] = endUser.id;
   }
-  if (serviceTier !== undefined && facts.extra_fields.includes("service_tier")) {
-    body.service_tier = serviceTier.tier;
+  shortenIdentifier(body);
+  const field = "service_tier";
+  if (serviceTier === undefined) return;
+  const isShared = from !== "messages" && facts.shared_fields.includes(field);
+  if (isShared || facts.extra_fields.includes(field)) {
+    body[field] = knownTier(serviceTier.tier) ?? serviceTier.tier;
   }
+}
+
+/** Agents put long ids here. */
+function shortenIdentifier(body: JsonObject): void {
+  for (const field of endUserFields) {
+    const id = body[field];
+    if (typeof id === "string" && id.length > endUserChars) body[field] = hashHex(id);
+  }
+}
+
+/**
+ * Chat and Responses: writes the wish for log probabilities; `write` writes it in the style's own members.
+ *
+ * @throws {GatewayError} `conversion_refused` where the route has none: clients that ask for them rely on them
+ */
+export function writeLogprobs(
+  { logprobs }: Conversation,
+  facts: ResolvedFacts,
+  write: (top: number | undefined) => void,
+): void {
+  if (logprobs === undefined) return;
+  if (!facts.shared_fields.includes("logprobs")) {
+    refuse(logprobs.path, "this model gives no log probabilities");
+  }
+  write(logprobs.top);
 }

@@ -135,6 +135,8 @@ export interface ConversionMemory {
   readonly searchTool?: string;
   /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
   readonly legacyFunctions?: boolean;
+  /** Responses: members of the request that the answer repeats. */
+  readonly echo?: JsonObject;
   /** Who signs the reasoning of the route that was asked. */
   readonly reasoningSigner?: string;
   readonly [key: string]: unknown;

@@ -17,6 +17,7 @@ import type {
 import { dialectOf } from "./dialects.ts";
 import { resolveFacts } from "./facts.ts";
 import { Notes } from "./notes.ts";
+import { echoOf } from "./responses/request_echo.ts";
 import { prepareTools } from "./tool_preparation.ts";
 
 export type RequestConversion =
@@ -54,6 +55,7 @@ export function convertRequest(
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
       ...(decoded.groupedTools === undefined ? {} : { groupedTools: decoded.groupedTools }),
       ...(decoded.searchTool === undefined ? {} : { searchTool: decoded.searchTool }),
+      ...(from === "responses" ? { echo: echoOf(body) } : {}),
       ...encoded.memory,
     };
     return { ok: true, request: { body: encoded.body, dropped: notes.list(), memory } };

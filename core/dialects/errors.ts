@@ -9,6 +9,7 @@ import type { Style } from "./contract.ts";
 import {
   type ErrorFields,
   ownWords,
+  providerCode,
   readErrorFields,
   readProviderError,
 } from "./provider_error.ts";
@@ -79,7 +80,7 @@ export function decodeProviderError(
   return new GatewayError(code, message, {
     cause: `status ${status}`,
     ...(code === "invalid_request" && status !== 400 && status < 500 ? { status } : {}),
-    ...(status < 500 ? field(fields, options) : {}),
+    ...(status < 500 ? { ...field(fields, options), ...providerCode(code, fields) } : {}),
     ...wait(code, options),
   });
 }

@@ -1,20 +1,22 @@
 /** The fields of a request that have no place of their own in the conversation. */
 import type { JsonObject } from "../json.ts";
 import type { Conversation, ForeignBlock } from "./conversation/mod.ts";
+import type { ResolvedFacts } from "./facts.ts";
 import { refuse } from "./fields.ts";
 import type { Notes } from "./notes.ts";
 
 /**
- * Carries what the target knows by name and deals with the rest as it is marked.
+ * Carries what the route knows by name and deals with the rest as it is marked.
  *
  * @throws {GatewayError} `conversion_refused` naming a field that must not be lost
  */
 export function carryExtras(
   conversation: Conversation,
-  known: readonly string[],
+  facts: ResolvedFacts,
   body: JsonObject,
   notes: Notes,
 ): void {
+  const known: readonly string[] = [...facts.shared_fields, ...facts.extra_fields];
   for (const extra of conversation.extras) {
     // A Messages field is never the same thing as a Chat field of its name.
     if (conversation.from !== "messages" && known.includes(extra.name)) {

@@ -7,6 +7,25 @@
 import { z } from "zod";
 import type { Style } from "./contract.ts";
 
+/**
+ * The fields that Chat and Responses, being of one vendor, both have beyond those that every style has. Logprobs and
+ * verbosity are written differently in each; the others are the same member.
+ */
+export const sharedFields = [
+  "logprobs",
+  "metadata",
+  "moderation",
+  "prompt_cache_key",
+  "prompt_cache_options",
+  "prompt_cache_retention",
+  "safety_identifier",
+  "service_tier",
+  "user",
+  "verbosity",
+] as const;
+
+export type SharedField = typeof sharedFields[number];
+
 const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 /** The schema of `routes[].facts`. Unknown facts are refused: a misspelt one would silently do nothing. */
@@ -68,8 +87,13 @@ export const routeFactsSchema = z.strictObject({
   /** Text in place of an empty tool result, for servers that refuse `""`. */
   empty_tool_result: z.string().max(64),
   /**
-   * Fields beyond the common ones that the route knows: `top_k`, `service_tier`, `user`, `safety_identifier`,
-   * `verbosity`, `seed`, `prompt_cache_key`, `web_search_options` …
+   * Chat and Responses: which of the fields that the two share the route knows. They are carried from one to the other
+   * without further ado; servers of other vendors often refuse some.
+   */
+  shared_fields: z.array(z.enum(sharedFields)),
+  /**
+   * Fields beyond the common ones that the route knows: `top_k`, `seed`, `web_search_options` …, and for Messages
+   * clients `service_tier`, `user` or `safety_identifier`.
    */
   extra_fields: z.array(z.string().max(64)),
 }).partial();
@@ -78,8 +102,11 @@ export const routeFactsSchema = z.strictObject({
 export type RouteFacts = Readonly<z.infer<typeof routeFactsSchema>>;
 
 type Filled = {
-  readonly [Name in Exclude<keyof RouteFacts, "max_output">]-?: NonNullable<RouteFacts[Name]>;
+  readonly [Name in Exclude<keyof RouteFacts, "max_output">]-?: ReadonlyValue<
+    NonNullable<RouteFacts[Name]>
+  >;
 };
+type ReadonlyValue<Value> = Value extends readonly (infer Item)[] ? readonly Item[] : Value;
 /** Facts with every gap filled by the style's default. */
 export type ResolvedFacts = Filled & { readonly max_output?: number | undefined };
 
@@ -109,12 +136,15 @@ const common = {
   reasoning_replay: "none",
   tool_call_content: "null",
   empty_tool_result: "",
+  shared_fields: sharedFields,
   extra_fields: [],
 } as const satisfies Partial<ResolvedFacts>;
 
 const defaults: Readonly<Record<Style, ResolvedFacts>> = {
   messages: {
     ...common,
+    // Not of that vendor.
+    shared_fields: [],
     temp_top_p_exclusive: true,
     tool_id: "word",
     tool_name_max: 128,
@@ -122,7 +152,13 @@ const defaults: Readonly<Record<Style, ResolvedFacts>> = {
     cache_marks: "cache_control",
     reasoning_signer: "messages",
   },
-  chat: { ...common, tool_id: "max40", reasoning_signer: "chat" },
+  chat: {
+    ...common,
+    // The vendor takes metadata here only for answers that it stores, and nothing is stored for this gateway.
+    shared_fields: sharedFields.filter((field) => field !== "metadata"),
+    tool_id: "max40",
+    reasoning_signer: "chat",
+  },
   responses: {
     ...common,
     custom_tools: true,

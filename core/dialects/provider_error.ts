@@ -113,10 +113,29 @@ export function readProviderError(body: Json | undefined, status?: number): Gate
     if (code === undefined) continue;
     const isLong = code === "invalid_request" && saysTooLong(fields.message);
     const message = fields.message || (ownWords[code] ?? generic);
-    return new GatewayError(isLong ? "context_length_exceeded" : code, message);
+    if (isLong) return new GatewayError("context_length_exceeded", message);
+    return new GatewayError(code, message, providerCode(code, fields));
   }
   const code = saysTooLong(fields.message) ? "context_length_exceeded" : "upstream_unreachable";
   return new GatewayError(code, fields.message || generic);
+}
+
+/** The codes of ours that say less than the provider's own. */
+const coarse: ReadonlySet<ErrorCode> = new Set(["invalid_request", "content_policy_violation"]);
+
+/** Longest code of a provider that is passed on. */
+const codeChars = 64;
+
+/**
+ * The provider's own code where it says more than ours, as something to spread. Chat and Responses clients read the
+ * codes of one vendor; a code is a word, never a sentence or a number.
+ */
+export function providerCode(
+  code: ErrorCode,
+  { code: word }: ErrorFields,
+): { readonly providerCode?: string } {
+  if (!coarse.has(code) || word.length > codeChars) return {};
+  return /^[a-z][a-z0-9_]*$/.test(word) ? { providerCode: word } : {};
 }
 
 /** What the body of an error says, whatever its shape. */

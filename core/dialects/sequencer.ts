@@ -25,7 +25,8 @@ const eventOverheadBytes = 64;
 
 function textLength(event: BlockEvent): number {
   if (event.type === "citation") return citationChars(event.citation);
-  return "json" in event ? event.json.length : 0;
+  const text = "json" in event ? event.json.length : 0;
+  return text + (event.type === "text" ? event.logprobs?.length ?? 0 : 0);
 }
 
 export class BlockSequencer {

@@ -9,6 +9,7 @@ import type {
   ReasoningBlock,
   ToolInput,
 } from "../conversation/mod.ts";
+import { readModeration } from "../moderation.ts";
 import { readChatAnswer } from "./answer_reading.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
@@ -27,7 +28,7 @@ export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): An
   const refusal = typeof message.refusal === "string" ? message.refusal : "";
   const blocks: AnswerBlock[] = [
     ...decodeReasoning(message, memory.reasoningSigner ?? "chat"),
-    ...decodeContent(message, sourcesOf(message, body)),
+    ...withLogprobs(decodeContent(message, sourcesOf(message, body)), choice.logprobs),
     ...(refusal === ""
       ? []
       : [{ type: "text" as const, path: "refusal", text: refusal, refusal: true as const }]),
@@ -39,7 +40,8 @@ export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): An
     blocks,
     stop: readFinishReason(choice.finish_reason, hasCalls, refusal),
     ...(reading.usage === undefined ? {} : { usage: reading.usage }),
-    ...(typeof body.service_tier === "string" ? { serviceTier: body.service_tier } : {}),
+    ...readTier(body.service_tier),
+    ...readModeration(body.moderation),
   };
 }
 
@@ -47,6 +49,26 @@ function sourcesOf(message: JsonObject, body: JsonObject): Citation[] {
   const placed = readAnnotations(message);
   const urls = new Set(placed.map(({ url }) => url));
   return [...placed, ...unplacedSources(readListedSources(body), urls)];
+}
+
+/** The tier that an answer names, as something to spread; some servers name none in an empty word. */
+export function readTier(tier: Json | undefined): { readonly serviceTier?: string } {
+  return typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {};
+}
+
+/** The log probabilities of a choice or a chunk, as far as they are those of its text. */
+export function textLogprobs(logprobs: Json | undefined): JsonObject[] {
+  const content = isJsonObject(logprobs) ? logprobs.content : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+/** Whoever gives log probabilities gives the text in one piece. */
+function withLogprobs(blocks: AnswerBlock[], given: Json | undefined): AnswerBlock[] {
+  const logprobs = textLogprobs(given);
+  const at = blocks.findIndex((block) => block.type === "text");
+  const text = blocks[at];
+  if (logprobs.length === 0 || text?.type !== "text") return blocks;
+  return blocks.with(at, { ...text, logprobs });
 }
 
 /** `content` is a string; a few servers send parts, thinking among them. */

@@ -39,6 +39,7 @@ const known = new Set([
   "n",
   "best_of",
   "logprobs",
+  "top_logprobs",
   "modalities",
   "audio",
   "stream",
@@ -52,8 +53,6 @@ const known = new Set([
   "reasoning_effort",
   "reasoning",
   "thinking",
-  "user",
-  "safety_identifier",
   "service_tier",
 ]);
 
@@ -66,6 +65,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     optionalCount(body, "max_tokens", "max_tokens", 1);
   const options = optionalObject(body, "stream_options", "stream_options");
   const tier = readServiceTier(body);
+  const logprobs = decodeLogprobs(body, notes);
   const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
   noteUnread(body, chatMembers, notes);
   return {
@@ -81,9 +81,20 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     streamUsage: options?.include_usage === true,
     ...readEndUser(body),
     ...tier,
+    ...logprobs,
     extras: decodeExtras(body),
     notes: notes.list(),
   };
+}
+
+/** The vendor refuses a number of further tokens without the wish itself. */
+function decodeLogprobs(body: JsonObject, notes: Notes): Pick<Conversation, "logprobs"> {
+  const top = optionalCount(body, "top_logprobs", "top_logprobs");
+  if (optionalBoolean(body, "logprobs", "logprobs") !== true) {
+    if (top !== undefined && top > 0) notes.add("top_logprobs");
+    return {};
+  }
+  return { logprobs: { path: "logprobs", ...(top === undefined ? {} : { top }) } };
 }
 
 /** What clients rely on and no other style can give. */
@@ -93,7 +104,6 @@ function refuseUncarried(body: JsonObject): void {
       refuse(field, "this model gives one answer per call");
     }
   }
-  if (body.logprobs === true) refuse("logprobs", "this model gives no log probabilities");
   const modalities = optionalList(body, "modalities", "modalities") ?? [];
   if (modalities.some((kind) => kind !== "text")) {
     refuse("modalities", "this model answers in text only");
@@ -157,8 +167,11 @@ function asksForNothing(name: string, value: Json): boolean {
       return value === false;
     case "frequency_penalty":
     case "presence_penalty":
-    case "top_logprobs":
       return value === 0;
+    // Other styles have the client's own user in a field of their own, where they have one.
+    case "user":
+    case "safety_identifier":
+      return true;
     default:
       return harmlessWhenEmpty.has(name) && isEmpty(value);
   }

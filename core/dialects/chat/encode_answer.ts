@@ -3,6 +3,8 @@ import type { JsonObject } from "../../json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Answer, AnswerText, ReasoningBlock, ToolCallBlock } from "../conversation/mod.ts";
+import { chatModeration } from "../moderation.ts";
+import { knownTier } from "../service_tiers.ts";
 import { writeAnnotation } from "./annotations.ts";
 import { argumentsText } from "./encode_messages.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
@@ -18,7 +20,7 @@ export function encodeChatAnswer(
   const choice = {
     index: 0,
     message: encodeMessage(answer, context, legacy),
-    logprobs: null,
+    logprobs: encodeLogprobs(answer),
     finish_reason: writeFinishReason(answer.stop, {
       legacyFunctions: legacy,
       refusalText: answer.blocks.some((block) => block.type === "text" && block.refusal === true),
@@ -31,8 +33,20 @@ export function encodeChatAnswer(
     model: context.clientModel,
     choices: [choice],
     ...(answer.usage === undefined ? {} : { usage: writeChatUsage(answer.usage) }),
-    ...(answer.serviceTier === undefined ? {} : { service_tier: answer.serviceTier }),
+    ...writeTier(answer.serviceTier),
+    ...(answer.moderation === undefined ? {} : { moderation: chatModeration(answer.moderation) }),
   };
+}
+
+/** The tier of an answer in the words of the style, as something to spread. */
+export function writeTier(given: string | undefined): { readonly service_tier?: string } {
+  const tier = given === undefined ? undefined : knownTier(given);
+  return tier === undefined ? {} : { service_tier: tier };
+}
+
+function encodeLogprobs({ blocks }: Answer): JsonObject | null {
+  const content = blocks.flatMap((block) => block.type === "text" ? block.logprobs ?? [] : []);
+  return content.length === 0 ? null : { content, refusal: null };
 }
 
 function encodeMessage(answer: Answer, context: PipeContext, legacy: boolean): JsonObject {

@@ -1,8 +1,8 @@
 /** Writes a conversation as a Chat request (wire notes, table A). */
 import type { JsonObject } from "../../json.ts";
 import { placeAutomaticMark } from "../cache_marks.ts";
-import { writeEndUserAndTier, writeTemperatureAndTopP } from "../common_fields.ts";
-import type { ConversionOptions } from "../contract.ts";
+import { writeEndUserAndTier, writeLogprobs, writeTemperatureAndTopP } from "../common_fields.ts";
+import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { effortOf, nearestEffort, noteReasoning } from "../effort.ts";
@@ -24,7 +24,7 @@ export function encodeChatRequest(
   const conversation = placeAutomaticMark(given, facts, notes);
   const body: JsonObject = { model: options.upstreamModel };
   const format = encodeOutputFormat(conversation.output, facts, notes, {
-    encodeSchema: (output) => encodeSchema(output, notes),
+    encodeSchema: (output) => encodeSchema(output, conversation.from, notes),
     modeIsEnough: () => true,
   });
   body.messages = encodeChatMessages(conversation, facts, notes, format.instructions);
@@ -36,8 +36,12 @@ export function encodeChatRequest(
   encodeSampling(conversation, facts, notes, body);
   encodeReasoning(conversation, facts, notes, body);
   if (format.field !== undefined) body.response_format = format.field;
+  carryExtras(conversation, facts, body, notes);
   writeEndUserAndTier(conversation, facts, body);
-  carryExtras(conversation, facts.extra_fields, body, notes);
+  writeLogprobs(conversation, facts, (top) => {
+    body.logprobs = true;
+    if (top !== undefined) body.top_logprobs = top;
+  });
   if (facts.prefill === "continue_final_message" && endsWithAssistant(conversation)) {
     body.continue_final_message = true;
     body.add_generation_prompt = false;
@@ -107,15 +111,18 @@ function encodeReasoning(
 
 function encodeSchema(
   { schema, name, description, strict, path }: SchemaFormat,
+  from: Style,
   notes: Notes,
 ): JsonObject {
   const enforced = strict !== false && allowsStrictChat(schema);
+  // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
+  const isSaid = strict !== undefined || from === "messages";
   if (strict === true && !enforced) notes.add(`${path}.strict`);
   const json_schema = {
     name: name ?? "output",
     ...(description === undefined ? {} : { description }),
     schema,
-    strict: enforced,
+    ...(isSaid ? { strict: enforced } : {}),
   };
   return { type: "json_schema", json_schema };
 }

@@ -5,10 +5,12 @@ import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
 import { eventJson } from "../frame_json.ts";
 import { FrameTemplate } from "../json_literal.ts";
+import type { Moderation } from "../conversation/mod.ts";
+import { readModeration } from "../moderation.ts";
 import { readProviderError } from "../provider_error.ts";
 import type { UsageReport } from "../reading.ts";
 import { isZeroCall } from "./answer_reading.ts";
-import { thinkingText } from "./decode_answer.ts";
+import { readTier, textLogprobs, thinkingText } from "./decode_answer.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail } from "./reasoning_details.ts";
 import { StreamSources } from "./stream_sources.ts";
@@ -34,7 +36,10 @@ export class ChatStreamDecoder implements StreamDecoder {
   #finished = false;
   #finish: string | undefined;
   #refusal = "";
-  #tier: string | undefined;
+  #tier: { readonly serviceTier?: string } = {};
+  #moderation: { readonly moderation?: Moderation } = {};
+  /** Log probabilities of the text of the chunk that is being read, as JSON text. */
+  #logprobs: string | undefined;
   #emit: EventSink = () => {};
 
   constructor(memory: ConversionMemory) {
@@ -90,7 +95,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       type: "stop",
       stop: readFinishReason(this.#finish, hasCalls, this.#refusal),
       ...(this.#finish === undefined ? {} : { raw: this.#finish }),
-      ...(this.#tier === undefined ? {} : { serviceTier: this.#tier }),
+      ...this.#tier,
+      ...this.#moderation,
     });
   }
 
@@ -101,7 +107,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#started = true;
       this.#emit({ type: "start", ...(typeof chunk.id === "string" ? { id: chunk.id } : {}) });
     }
-    if (typeof chunk.service_tier === "string") this.#tier = chunk.service_tier;
+    if (holds(chunk.service_tier)) this.#tier = readTier(chunk.service_tier);
+    if (holds(chunk.moderation)) this.#moderation = readModeration(chunk.moderation);
     this.#sources.list(chunk);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     for (const choice of choices) {
@@ -111,6 +118,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       if (isJsonObject(choice.error)) return this.#fail(choice);
       const delta = choice.delta ?? choice.message;
       if (isJsonObject(delta)) {
+        const logprobs = holds(choice.logprobs) ? textLogprobs(choice.logprobs) : [];
+        this.#logprobs = logprobs.length === 0 ? undefined : JSON.stringify(logprobs);
         this.#delta(delta);
         if (choices.length === 1 && isQuiet(chunk, choice)) this.#learn(delta, data);
       }
@@ -202,7 +211,10 @@ export class ChatStreamDecoder implements StreamDecoder {
   #text(kind: TextKind, json: string): void {
     const block = this.#blockOf(kind);
     if (kind === "text") this.#sources.text(json);
-    this.#emit({ type: kind, block, json });
+    const logprobs = this.#logprobs;
+    if (kind !== "text" || logprobs === undefined) return this.#emit({ type: kind, block, json });
+    this.#logprobs = undefined;
+    this.#emit({ type: kind, block, json, logprobs });
   }
 
   /** The open block of a kind; whatever else is open ends. */
@@ -274,7 +286,7 @@ function holds(value: Json | undefined): boolean {
 /** Nothing in the chunk matters beside the delta. */
 function isQuiet(chunk: JsonObject, choice: JsonObject): boolean {
   return !holds(chunk.usage) && !holds(chunk.x_groq) && !holds(choice.usage) &&
-    !holds(choice.finish_reason);
+    !holds(choice.finish_reason) && !holds(choice.logprobs) && !holds(chunk.moderation);
 }
 
 function isError(chunk: Json): boolean {

@@ -4,9 +4,11 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Stop, StreamEvent } from "../conversation/mod.ts";
+import type { Moderation, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
+import { chatModeration } from "../moderation.ts";
 import { StreamAnnotations } from "./annotations.ts";
+import { writeTier } from "./encode_answer.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
 import { detailFor } from "./reasoning_details.ts";
 import { writeChatUsage } from "./write_usage.ts";
@@ -35,6 +37,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
   #tier: string | undefined;
+  #moderation: Moderation | undefined;
 
   constructor(context: PipeContext, memory: ConversionMemory) {
     this.#context = context;
@@ -47,7 +50,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   encode(event: StreamEvent): string {
     switch (event.type) {
       case "text":
-        return this.#text(event.block, event.json);
+        return this.#text(event.block, event.json, event.logprobs);
       case "arguments":
         return this.#arguments(event.block, event.json);
       case "reasoning":
@@ -69,6 +72,7 @@ export class ChatStreamEncoder implements StreamEncoder {
       case "stop":
         this.#stop = event.stop;
         this.#tier = event.serviceTier ?? this.#tier;
+        this.#moderation = event.moderation ?? this.#moderation;
         return "";
       case "usage":
         this.#usage = event.usage;
@@ -107,9 +111,12 @@ export class ChatStreamEncoder implements StreamEncoder {
     return this.#head + delta + this.#openTail;
   }
 
-  #text(block: number, json: string): string {
+  #text(block: number, json: string, logprobs: string | undefined): string {
     this.#annotations.text(block, json);
-    return this.#chunk(`{"content":${json}}`);
+    if (logprobs === undefined) return this.#chunk(`{"content":${json}}`);
+    const given = `"logprobs":{"content":${logprobs},"refusal":null}`;
+    const tail = `,${given},"finish_reason":null}]${this.#noUsage()}}\n\n`;
+    return `${this.#head}{"content":${json}}${tail}`;
   }
 
   /** The plain text for most clients, and the same as a detail for those that send reasoning back. */
@@ -186,9 +193,15 @@ export class ChatStreamEncoder implements StreamEncoder {
       legacyFunctions: this.#legacy,
       refusalText: this.#sawRefusal,
     });
-    const tier = this.#tier === undefined ? "" : `,"service_tier":${JSON.stringify(this.#tier)}`;
+    const word = writeTier(this.#tier).service_tier;
+    const tier = word === undefined ? "" : `,"service_tier":${JSON.stringify(word)}`;
     const tail = `]${this.#noUsage()}${tier}}\n\n`;
     out += `${this.#head}{},"logprobs":null,"finish_reason":"${reason}"}${tail}`;
+    if (this.#moderation !== undefined) {
+      const moderation = JSON.stringify(chatModeration(this.#moderation));
+      out +=
+        `data: ${this.#common()},"choices":[],"moderation":${moderation}${this.#noUsage()}}\n\n`;
+    }
     if (this.#context.clientWantsUsage && this.#usage !== undefined) {
       const usage = JSON.stringify(writeChatUsage(this.#usage));
       out += `data: ${this.#common()},"choices":[],"usage":${usage}${tier}}\n\n`;

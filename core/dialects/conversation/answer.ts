@@ -1,4 +1,5 @@
 /** A whole answer in the middle form. */
+import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import type { ForeignBlock, ReasoningBlock, TextBlock, ToolCallBlock } from "./blocks.ts";
 
@@ -11,12 +12,21 @@ export interface Answer {
   /** Absent when the upstream reported none, or nonsense. */
   readonly usage?: TokenUsage;
   readonly serviceTier?: string;
+  readonly moderation?: Moderation;
+}
+
+/** What a moderation model that the client asked for says of prompt and answer, each as Responses writes it. */
+export interface Moderation {
+  readonly input: JsonObject;
+  readonly output: JsonObject;
 }
 
 export type AnswerBlock = AnswerText | ReasoningBlock | ToolCallBlock | ForeignBlock;
 
 export interface AnswerText extends TextBlock {
   readonly citations?: readonly Citation[];
+  /** How likely each token was: entries as Chat and Responses both write them. */
+  readonly logprobs?: readonly JsonObject[];
 }
 
 /** A web source of a text. Other kinds of citation live only in their own style. */

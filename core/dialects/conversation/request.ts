@@ -34,6 +34,8 @@ export interface Conversation {
   /** Who the client's own user is, in the client's words. */
   readonly endUser?: { readonly id: string; readonly path: string };
   readonly serviceTier?: { readonly tier: string; readonly path: string };
+  /** Chat and Responses: how likely each token was, with the `top` most likely ones beside it. */
+  readonly logprobs?: { readonly top?: number; readonly path: string };
   /** Messages' top-level mark: the vendor marks the last block that can be cached. */
   readonly automaticCache?: CacheMark;
   /** Everything else that was sent. The encoder carries what it knows by name, the rest is handled as marked. */

@@ -1,7 +1,7 @@
 /** A streamed answer in the middle form. */
 import type { GatewayError } from "../../errors.ts";
 import type { ReportedUsage } from "../../money/token_usage.ts";
-import type { Citation, Stop } from "./answer.ts";
+import type { Citation, Moderation, Stop } from "./answer.ts";
 import type { ReasoningProof } from "./blocks.ts";
 
 /**
@@ -17,7 +17,13 @@ import type { ReasoningProof } from "./blocks.ts";
 export type StreamEvent =
   /** First sign of life of the model. At most once, before any block. `usage`: first counts, if known. */
   | { readonly type: "start"; readonly id?: string; readonly usage?: ReportedUsage }
-  | { readonly type: "text"; readonly block: number; readonly json: string }
+  | {
+    readonly type: "text";
+    readonly block: number;
+    readonly json: string;
+    /** The entries of `logprobs` of a whole text for this piece, as the JSON text of a list that is not empty. */
+    readonly logprobs?: string;
+  }
   /** Refusal text. */
   | { readonly type: "refusal"; readonly block: number; readonly json: string }
   | { readonly type: "reasoning"; readonly block: number; readonly json: string }
@@ -53,6 +59,7 @@ export type StreamEvent =
     readonly stop: Stop;
     readonly raw?: string;
     readonly serviceTier?: string;
+    readonly moderation?: Moderation;
   }
   | { readonly type: "ping" }
   /** The style's own clean end. Nothing follows. */

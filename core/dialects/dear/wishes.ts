@@ -40,7 +40,7 @@ const dearFields: ReadonlyMap<string, DearField> = new Map<string, DearField>([
   // Tiers at the list price or below it. What `auto` means is the operator's own setting at the provider.
   ["service_tier", {
     feature: "service_tier",
-    harmless: oneOf("auto", "default", "standard", "standard_only", "flex", "on_demand"),
+    harmless: oneOf("", "auto", "default", "standard", "standard_only", "flex", "on_demand"),
   }],
   ["speed", { feature: "fast_mode", harmless: oneOf("standard") }],
   ["inference_geo", { feature: "inference_geo", harmless: oneOf("global") }],

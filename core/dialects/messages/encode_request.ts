@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import { ephemeralMark } from "../cache_marks.ts";
+import { writeLogprobs } from "../common_fields.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat, ToolChoice } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
@@ -47,7 +48,8 @@ export function encodeMessagesRequest(
     };
   }
   encodeIdentity(conversation, body);
-  carryExtras(conversation, facts.extra_fields, body, notes);
+  writeLogprobs(conversation, facts, () => {});
+  carryExtras(conversation, facts, body, notes);
   if (conversation.stream) body.stream = true;
   return {
     body,

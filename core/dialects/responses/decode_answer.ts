@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { readUrlCitation } from "../citations.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
+import { readModeration } from "../moderation.ts";
 import { readResponsesAnswer } from "./answer_reading.ts";
 import { readItemProof } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
@@ -29,7 +30,8 @@ export function decodeResponsesAnswer(body: JsonObject, memory: ConversionMemory
         .join(""),
     }),
     ...(reading.usage === undefined ? {} : { usage: reading.usage }),
-    ...(typeof tier === "string" ? { serviceTier: tier } : {}),
+    ...(typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {}),
+    ...readModeration(body["moderation"]),
   };
 }
 
@@ -72,8 +74,20 @@ function decodeMessage(item: JsonObject, path: string): AnswerBlock[] {
       return [{ type: "text", path, text: refusal, refusal: true }];
     }
     if (typeof text !== "string" || text === "") return [];
-    return [{ type: "text", path, text, ...decodeAnnotations(part["annotations"]) }];
+    const logprobs = objects(part["logprobs"]);
+    return [{
+      type: "text",
+      path,
+      text,
+      ...decodeAnnotations(part["annotations"]),
+      ...(logprobs.length === 0 ? {} : { logprobs }),
+    }];
   });
+}
+
+/** The objects of a list; none where it is no list. */
+export function objects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 function decodeAnnotations(

@@ -30,6 +30,7 @@ import { Notes } from "../notes.ts";
 import { noteUnread } from "../unread_members.ts";
 import { decodeInput } from "./decode_items.ts";
 import { decodeResponsesTools } from "./decode_tools.ts";
+import { encryptedReasoning, textLogprobs } from "./includes.ts";
 import { responsesMembers } from "./members.ts";
 import { offeredTools } from "./offered_tools.ts";
 
@@ -50,8 +51,6 @@ const known = new Set([
   "text",
   "reasoning",
   "include",
-  "user",
-  "safety_identifier",
   "service_tier",
   "store",
   "background",
@@ -70,7 +69,7 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
   const sampling = readTemperatureAndTopP(body);
   const tier = readServiceTier(body);
   const text = optionalObject(body, "text", "text") ?? {};
-  const encrypted = decodeInclude(body, notes);
+  const { encrypted, logprobs } = decodeInclude(body, notes);
   const reasoning = decodeReasoning(body, encrypted);
   const output = decodeFormat(text);
   noteUnread(body, responsesMembers, notes);
@@ -88,6 +87,7 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
     streamUsage: true,
     ...readEndUser(body),
     ...tier,
+    ...logprobs,
     extras: decodeExtras(body, text),
     notes: notes.list(),
   };
@@ -112,16 +112,25 @@ function refuseStored(body: JsonObject): void {
   if (optionalBoolean(body, "store", "store") === true) {
     refuse("store", "answers of this model are not stored; send false");
   }
-  if ((optionalCount(body, "top_logprobs", "top_logprobs") ?? 0) > 0) {
-    refuse("top_logprobs", "this model gives no log probabilities");
-  }
 }
 
 /** `include` asks for more output. Encrypted reasoning is always given; the rest exists only at its own vendor. */
-function decodeInclude(body: JsonObject, notes: Notes): boolean {
+function decodeInclude(
+  body: JsonObject,
+  notes: Notes,
+): { readonly encrypted: boolean; readonly logprobs: Pick<Conversation, "logprobs"> } {
   const include = optionalList(body, "include", "include") ?? [];
-  if (include.some((wish) => wish !== "reasoning.encrypted_content")) notes.add("include");
-  return include.includes("reasoning.encrypted_content");
+  if (include.some((wish) => wish !== encryptedReasoning && wish !== textLogprobs)) {
+    notes.add("include");
+  }
+  const encrypted = include.includes(encryptedReasoning);
+  const top = optionalCount(body, "top_logprobs", "top_logprobs");
+  const given = top === undefined ? {} : { top };
+  if (include.includes(textLogprobs)) {
+    return { encrypted, logprobs: { logprobs: { path: "include", ...given } } };
+  }
+  const asks = top !== undefined && top > 0;
+  return { encrypted, logprobs: asks ? { logprobs: { path: "top_logprobs", top } } : {} };
 }
 
 function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | undefined {
@@ -173,6 +182,8 @@ const harmlessWhenEmpty = new Set([
 function asksForNothing(name: string, value: Json): boolean {
   if (name === "truncation") return value === "disabled";
   if (name === "verbosity") return value === "medium";
+  // Other styles have the client's own user in a field of their own, where they have one.
+  if (name === "user" || name === "safety_identifier") return true;
   return harmlessWhenEmpty.has(name) && isEmpty(value);
 }
 

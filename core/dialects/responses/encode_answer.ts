@@ -50,6 +50,8 @@ export function encodeResponsesAnswer(
     output: writer.output(),
     usage: answer.usage,
     serviceTier: answer.serviceTier,
+    moderation: answer.moderation,
+    echo: memory.echo,
   });
 }
 
@@ -57,6 +59,7 @@ interface Part {
   readonly refusal: boolean;
   text: string;
   readonly annotations: JsonObject[];
+  readonly logprobs: JsonObject[];
 }
 
 type ItemKind = Parameters<typeof itemId>[0];
@@ -82,11 +85,12 @@ class OutputWriter {
     const refusal = block.refusal === true;
     let part = this.#parts.at(-1);
     if (part?.refusal !== refusal) {
-      part = { refusal, text: "", annotations: [] };
+      part = { refusal, text: "", annotations: [], logprobs: [] };
       this.#parts.push(part);
     }
     const start = part.text.length;
     part.text += block.text;
+    for (const entry of block.logprobs ?? []) part.logprobs.push(entry);
     for (const citation of block.citations ?? []) {
       part.annotations.push(annotation(citation, start, part.text.length));
     }
@@ -119,7 +123,7 @@ class OutputWriter {
   #closeMessage(): void {
     if (this.#parts.length === 0) return;
     const content = this.#parts.map((part) =>
-      part.refusal ? refusalPart(part.text) : textPart(part.text, part.annotations)
+      part.refusal ? refusalPart(part.text) : textPart(part.text, part.annotations, part.logprobs)
     );
     this.#parts = [];
     const id = itemId("message", this.#context, this.#items.length);

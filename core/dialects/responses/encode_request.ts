@@ -1,8 +1,8 @@
 /** Writes a conversation as a Responses request (wire notes, section 3). */
 import type { JsonObject } from "../../json.ts";
 import { placeAutomaticMark } from "../cache_marks.ts";
-import { writeEndUserAndTier, writeTemperatureAndTopP } from "../common_fields.ts";
-import type { ConversionOptions } from "../contract.ts";
+import { writeEndUserAndTier, writeLogprobs, writeTemperatureAndTopP } from "../common_fields.ts";
+import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../dialect.ts";
 import { effortOf, nearestEffort, noteReasoning } from "../effort.ts";
@@ -13,6 +13,7 @@ import { Notes } from "../notes.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../output_format.ts";
 import { encodeInput } from "./encode_items.ts";
 import { encodeResponsesTools } from "./encode_tools.ts";
+import { encryptedReasoning, textLogprobs } from "./includes.ts";
 
 /** The vendor refuses a smaller cap. */
 const leastOutputTokens = 16;
@@ -25,7 +26,7 @@ export function encodeResponsesRequest(
   const notes = new Notes();
   const conversation = placeAutomaticMark(given, facts, notes);
   const format = encodeOutputFormat(conversation.output, facts, notes, {
-    encodeSchema: (wish) => encodeSchema(wish, notes),
+    encodeSchema: (wish) => encodeSchema(wish, conversation.from, notes),
     modeIsEnough: () => mentionsJson(conversation),
   });
   const { instructions, input } = encodeInput(conversation, facts, notes, format.instructions);
@@ -37,11 +38,16 @@ export function encodeResponsesRequest(
   encodeSampling(conversation, facts, notes, body);
   encodeReasoning(conversation, facts, notes, body);
   if (format.field !== undefined) body["text"] = { format: format.field };
-  writeEndUserAndTier(conversation, facts, body);
   carryVerbosity(conversation, facts, notes, body);
+  writeEndUserAndTier(conversation, facts, body);
   // Nothing is kept at the vendor: the client sends the whole conversation, reasoning included.
   body["store"] = false;
-  if (facts.efforts.length > 0) body["include"] = ["reasoning.encrypted_content"];
+  const include: string[] = facts.efforts.length > 0 ? [encryptedReasoning] : [];
+  writeLogprobs(conversation, facts, (top) => {
+    include.push(textLogprobs);
+    if (top !== undefined) body["top_logprobs"] = top;
+  });
+  if (include.length > 0) body["include"] = include;
   if (conversation.stream) body["stream"] = true;
   return { body, notes: notes.list(), memory: { reasoningSigner: facts.reasoning_signer } };
 }
@@ -107,16 +113,19 @@ function summaryWord(display: string | undefined): string {
 
 function encodeSchema(
   { schema, name, description, strict, path }: SchemaFormat,
+  from: Style,
   notes: Notes,
 ): JsonObject {
   const enforced = strict !== false && allowsStrictChat(schema);
+  // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
+  const isSaid = strict !== undefined || from === "messages";
   if (strict === true && !enforced) notes.add(`${path}.strict`);
   return {
     type: "json_schema",
     name: name ?? "output",
     ...(description === undefined ? {} : { description }),
     schema,
-    strict: enforced,
+    ...(isSaid ? { strict: enforced } : {}),
   };
 }
 
@@ -137,7 +146,7 @@ function carryVerbosity(
   body: JsonObject,
 ): void {
   const extras: JsonObject = {};
-  carryExtras(conversation, facts.extra_fields, extras, notes);
+  carryExtras(conversation, facts, extras, notes);
   const { verbosity, ...rest } = extras;
   if (verbosity !== undefined) {
     const text = body["text"];

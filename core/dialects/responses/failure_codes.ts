@@ -10,6 +10,28 @@ const codes: Partial<Record<ErrorCode, string>> = {
   insufficient_balance: "insufficient_quota",
 };
 
+/** The vendor's further words, which a provider of the same style or of Chat may have said itself. */
+const vendorCodes: ReadonlySet<string> = new Set([
+  "data_residency_mismatch",
+  "bio_policy",
+  "misalignment_policy_violation",
+  "vector_store_timeout",
+  "invalid_image",
+  "invalid_image_format",
+  "invalid_base64_image",
+  "invalid_image_url",
+  "image_too_large",
+  "image_too_small",
+  "image_parse_error",
+  "image_content_policy_violation",
+  "invalid_image_mode",
+  "image_file_too_large",
+  "unsupported_image_media_type",
+  "empty_image_file",
+  "failed_to_download_image",
+  "image_file_not_found",
+]);
+
 /**
  * The code of a failed response.
  *
@@ -21,5 +43,7 @@ const codes: Partial<Record<ErrorCode, string>> = {
  * ```
  */
 export function failureCode(error: GatewayError): string {
+  const { providerCode } = error;
+  if (providerCode !== undefined && vendorCodes.has(providerCode)) return providerCode;
   return codes[error.code] ?? "server_error";
 }

@@ -42,6 +42,8 @@ interface OpenPart {
   readonly refusal: boolean;
   readonly annotations: JsonObject[];
   inner: string;
+  /** Entries of log probabilities as JSON text, without the brackets of the list. */
+  logprobs: string;
 }
 
 /** A message: parts of text and of refusal. */
@@ -63,14 +65,15 @@ export class OpenMessage implements OpenItem {
     write("response.output_item.added", opening(index, messageItem(id, "in_progress", [])));
   }
 
-  add(json: string, refusal: boolean): void {
+  /** Adds a piece of text; `logprobs` is the JSON text of a list. */
+  add(json: string, refusal: boolean, logprobs = "[]"): void {
     const part = this.#partOf(refusal);
     const inner = json.slice(1, -1);
     part.inner += inner;
-    if (refusal) this.#write("response.refusal.delta", `${this.#place()},"delta":${json}`);
-    else {
-      this.#write("response.output_text.delta", `${this.#place()},"delta":${json},"logprobs":[]`);
-    }
+    const delta = `${this.#place()},"delta":${json}`;
+    if (refusal) return this.#write("response.refusal.delta", delta);
+    if (logprobs !== "[]") part.logprobs += (part.logprobs && ",") + logprobs.slice(1, -1);
+    this.#write("response.output_text.delta", `${delta},"logprobs":${logprobs}`);
   }
 
   /** A source that has a place goes out at once, as the vendor does; others when their block has ended. */
@@ -127,10 +130,10 @@ export class OpenMessage implements OpenItem {
     return `${place(this.#id, this.#index)},"content_index":${this.#done.length}`;
   }
 
-  #partOf(refusal: boolean): { inner: string } {
+  #partOf(refusal: boolean): OpenPart {
     if (this.#part?.refusal === refusal) return this.#part;
     this.#closePart();
-    const part = { refusal, annotations: [], inner: "" };
+    const part = { refusal, annotations: [], inner: "", logprobs: "" };
     this.#part = part;
     this.#blockStart = 0;
     this.#startChars = 0;
@@ -147,11 +150,15 @@ export class OpenMessage implements OpenItem {
     const part = this.#part;
     if (part === undefined) return;
     const text = decoded(part.inner);
-    const whole = part.refusal ? refusalPart(text) : textPart(text, part.annotations);
+    const logprobs = `[${part.logprobs}]`;
+    const whole = part.refusal
+      ? refusalPart(text)
+      : textPart(text, part.annotations, JSON.parse(logprobs));
     const literal = `"${part.inner}"`;
     if (part.refusal) this.#write("response.refusal.done", `${this.#place()},"refusal":${literal}`);
     else {
-      this.#write("response.output_text.done", `${this.#place()},"text":${literal},"logprobs":[]`);
+      const done = `${this.#place()},"text":${literal},"logprobs":${logprobs}`;
+      this.#write("response.output_text.done", done);
     }
     this.#write("response.content_part.done", `${this.#place()},"part":${JSON.stringify(whole)}`);
     this.#done.push(whole);

@@ -28,8 +28,12 @@ export function messageItem(id: string, status: ItemStatus, content: JsonObject[
   return { id, type: "message", status, role: "assistant", content };
 }
 
-export function textPart(text: string, annotations: JsonObject[]): JsonObject {
-  return { type: "output_text", text, annotations, logprobs: [] };
+export function textPart(
+  text: string,
+  annotations: JsonObject[],
+  logprobs: JsonObject[] = [],
+): JsonObject {
+  return { type: "output_text", text, annotations, logprobs };
 }
 
 export function refusalPart(refusal: string): JsonObject {

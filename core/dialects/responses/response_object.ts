@@ -3,6 +3,9 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
+import type { Moderation } from "../conversation/mod.ts";
+import { responsesModeration } from "../moderation.ts";
+import { knownTier } from "../service_tiers.ts";
 
 /** What changes between the beginning and the end of an answer. */
 export interface ResponseState {
@@ -12,11 +15,14 @@ export interface ResponseState {
   readonly error?: JsonObject;
   readonly usage?: TokenUsage | undefined;
   readonly serviceTier?: string | undefined;
+  readonly moderation?: Moderation | undefined;
+  /** Members of the request that the answer repeats. */
+  readonly echo?: JsonObject | undefined;
 }
 
 /**
  * A response in the form that strict clients expect: every member is there. Members that repeat the request hold the
- * vendor's defaults, for the request is not kept.
+ * vendor's defaults but for the short ones that are kept (`request_echo.ts`).
  */
 export function responseObject(context: PipeContext, state: ResponseState): JsonObject {
   return {
@@ -34,7 +40,7 @@ export function responseObject(context: PipeContext, state: ResponseState): Json
     parallel_tool_calls: true,
     previous_response_id: null,
     reasoning: { effort: null, summary: null },
-    service_tier: state.serviceTier ?? "default",
+    service_tier: knownTier(state.serviceTier ?? "") ?? null,
     store: false,
     temperature: null,
     text: { format: { type: "text" } },
@@ -45,6 +51,10 @@ export function responseObject(context: PipeContext, state: ResponseState): Json
     usage: state.usage === undefined ? null : writeResponsesUsage(state.usage),
     user: null,
     metadata: {},
+    ...state.echo,
+    ...(state.moderation === undefined
+      ? {}
+      : { moderation: responsesModeration(state.moderation) }),
   };
 }
 

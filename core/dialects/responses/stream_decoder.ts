@@ -4,8 +4,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
+import { readModeration } from "../moderation.ts";
 import { readProviderError } from "../provider_error.ts";
-import { decodeOutputItem, readAnnotation, readAnnotations } from "./decode_answer.ts";
+import { decodeOutputItem, objects, readAnnotation, readAnnotations } from "./decode_answer.ts";
 import { readItemProof, summaryBreak } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
 import { readResponsesUsage } from "./usage.ts";
@@ -165,7 +166,10 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     const json = literal(body["delta"]);
     if (item === undefined || json === emptyText) return;
     item.streamed = true;
-    emit({ type, block: this.#partBlock(item, body, emit), json });
+    const block = this.#partBlock(item, body, emit);
+    const logprobs = type === "text" ? objects(body["logprobs"]) : [];
+    if (type === "refusal" || logprobs.length === 0) return emit({ type, block, json });
+    emit({ type, block, json, logprobs: JSON.stringify(logprobs) });
   }
 
   /** The block of a message's part. A part that follows closes the one before. */
@@ -251,7 +255,10 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         if (block.refusal === true) this.#refusal += block.text;
         const type = block.refusal === true ? "refusal" : "text";
         const at = this.#partBlock(item, { content_index: i }, emit);
-        emit({ type, block: at, json: JSON.stringify(block.text) });
+        const { logprobs } = block;
+        const json = JSON.stringify(block.text);
+        if (type === "refusal" || logprobs === undefined) emit({ type, block: at, json });
+        else emit({ type, block: at, json, logprobs: JSON.stringify(logprobs) });
         for (const citation of block.citations ?? []) {
           item.cited++;
           emit({ type: "citation", block: at, citation });
@@ -282,7 +289,8 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       type: "stop",
       stop: readResponsesStop(response, { calls: this.#calls, refusal: this.#refusal }),
       ...(typeof status === "string" ? { raw: status } : {}),
-      ...(typeof tier === "string" ? { serviceTier: tier } : {}),
+      ...(typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {}),
+      ...readModeration(response["moderation"]),
     });
     this.#ended = true;
     emit({ type: "end" });

@@ -6,7 +6,7 @@ import type { TokenUsage } from "../../money/token_usage.ts";
 import { sseEventText } from "../../sse/writer.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Citation, Stop, StreamEvent } from "../conversation/mod.ts";
+import type { Citation, Moderation, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../sequencer.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
@@ -39,6 +39,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
   #serviceTier: string | undefined;
+  #moderation: Moderation | undefined;
   #wroteRefusal = false;
   #started = false;
 
@@ -62,6 +63,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case "stop":
         this.#stop = event.stop;
         this.#serviceTier = event.serviceTier ?? this.#serviceTier;
+        this.#moderation = event.moderation ?? this.#moderation;
         break;
       case "ping":
         // A comment: the style has no event for it, and every number in its sequence counts.
@@ -83,7 +85,11 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     if (this.#started) return;
     this.#started = true;
     const begun = JSON.stringify(
-      responseObject(this.#context, { status: "in_progress", output: [] }),
+      responseObject(this.#context, {
+        status: "in_progress",
+        output: [],
+        echo: this.#memory.echo,
+      }),
     );
     this.#event("response.created", `"response":${begun}`);
     this.#event("response.in_progress", `"response":${begun}`);
@@ -100,8 +106,12 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case "refusal":
         if (event.json === '""') return;
         this.#keep(event.json.length);
-        if (event.type === "refusal") this.#wroteRefusal = true;
-        return this.#message().add(event.json, event.type === "refusal");
+        if (event.type === "refusal") {
+          this.#wroteRefusal = true;
+          return this.#message().add(event.json, true);
+        }
+        this.#keep(event.logprobs?.length ?? 0);
+        return this.#message().add(event.json, false, event.logprobs);
       case "citation":
         this.#keep(event.citation.url.length + event.citation.title.length);
         if (this.#open instanceof OpenMessage) this.#open.cite(event.citation);
@@ -185,6 +195,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       output: this.#output,
       usage: this.#usage,
       serviceTier: this.#serviceTier,
+      moderation: this.#moderation,
+      echo: this.#memory.echo,
     });
     this.#event(`response.${stop.status}`, `"response":${JSON.stringify(response)}`);
   }
@@ -199,6 +211,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       output: this.#output,
       error: { code: failureCode(error), message: error.message },
       usage: this.#usage,
+      echo: this.#memory.echo,
     });
     this.#event("response.failed", `"response":${JSON.stringify(response)}`);
   }

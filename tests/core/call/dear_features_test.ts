@@ -227,6 +227,13 @@ Deno.test("converted calls drop dear tools as before; a field that the route car
 
   const tier = text("responses", '"service_tier":"priority"');
   assertEquals(refused({ style: "responses", text: tier, model })[2], "service_tier");
+  // Between Chat and Responses it is carried without a word of the route, and judged all the same.
+  const plainRoute = modelWith({ style: "chat" });
+  assertEquals(refused({ style: "responses", text: tier, model: plainRoute })[2], "service_tier");
+  const willing = modelWith({ style: "chat", allow: ["service_tier"] });
+  const carried = start({ style: "responses", text: tier, model: willing });
+  assert(carried.ok);
+  assert(carried.text.includes('"service_tier":"priority"'), carried.text);
 });
 
 Deno.test("what the model's own routes refuse is not lost by conversion to another style instead", () => {

@@ -136,7 +136,6 @@ const refusals: [field: string, body: JsonObject][] = [
   ["prompt", { input: "Hi", prompt: { id: "p" } }],
   ["background", { input: "Hi", background: true }],
   ["store", { input: "Hi", store: true }],
-  ["top_logprobs", { input: "Hi", top_logprobs: 2 }],
   ["input.0", { input: [{ type: "item_reference", id: "msg_1" }] }],
   ["input.0", { input: [{ type: "compaction", encrypted_content: "x" }] }],
   ["input.0.content.0", { input: [{ role: "user", content: [{ type: "input_audio" }] }] }],
