@@ -96,6 +96,18 @@ export class GatewayError extends Error {
     this.retry = options.retry ?? row.retry;
   }
 
+  /** The same error with another message. */
+  reworded(message: string): GatewayError {
+    const { code, cause, param, retryAfterSeconds, status, retry } = this;
+    return new GatewayError(code, message, {
+      cause,
+      status,
+      retry,
+      ...(param === undefined ? {} : { param }),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    });
+  }
+
   /** The `error.type` of the wire. */
   get type(): string {
     return errorTable[this.code].type;

@@ -3,7 +3,8 @@ import type { ByteParts } from "../byte_parts.ts";
 import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../dialects/answer_reading.ts";
-import type { PipeContext, Style } from "../dialects/contract.ts";
+import { ClientModel, inClientTerms } from "../dialects/client_model.ts";
+import type { AnswerReading, PipeContext, Style } from "../dialects/contract.ts";
 import { convertAnswer, convertRequest } from "../dialects/convert.ts";
 import { createConvertingPipe } from "../dialects/converting_pipe.ts";
 import { sortBetas, type SortedBetas } from "../dialects/dear/betas.ts";
@@ -61,9 +62,10 @@ function chatStyle(route: Route): Style {
   throw new GatewayError("internal_error", "A chat model has a route of another kind");
 }
 
-function pipeContext(call: ChatCall): PipeContext {
+function pipeContext(call: ChatCall, route: Route): PipeContext {
   return {
     clientModel: call.request.model,
+    upstreamModel: route.upstreamModel,
     requestId: call.requestId,
     clientWantsUsage: call.request.wantsUsage,
     nowSeconds: call.nowSeconds,
@@ -72,6 +74,12 @@ function pipeContext(call: ChatCall): PipeContext {
 
 function errorOptions(waitSeconds: number | undefined, native: boolean): ProviderErrorOptions {
   return { native, ...(waitSeconds === undefined ? {} : { retryAfterSeconds: waitSeconds }) };
+}
+
+/** A reading whose error, if there is one, has the client's name of the model. */
+function clientReading(reading: AnswerReading, context: PipeContext): AnswerReading {
+  const { error } = reading;
+  return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
 }
 
 /** What a route of the Messages style gets of the client's betas. */
@@ -145,15 +153,20 @@ function startNative(
   const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
     route.facts["include_usage"] !== false;
   const body = nativeBody(call, route, { injectUsage: injectedUsage, leftOut });
+  const context = pipeContext(call, route);
   return {
     exchange: open(call, style, access, { body, betas }),
-    createPipe: () => createNativePipe(style, { ...pipeContext(call), injectedUsage }),
-    readAnswer: (body) => readAnswer(style, body),
+    createPipe: () => createNativePipe(style, { ...context, injectedUsage }),
+    readAnswer: (body) => clientReading(readAnswer(style, body), context),
     decodeError: (status, body, waitSeconds) =>
-      decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),
+      inClientTerms(
+        decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),
+        context,
+      ),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
-    toClient: (answer) => answer.bytes,
+    toClient: ({ bytes, value }) =>
+      value["model"] === request.model ? bytes : new ClientModel(request.model).inAnswer(bytes),
     dropped,
   };
 }
@@ -184,14 +197,17 @@ function startConverted(
   const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
   refuseDropping(call, dropped);
   for (const field of leftOut) delete body[field];
-  const context = pipeContext(call);
+  const context = pipeContext(call, route);
   const bytes = new TextEncoder().encode(JSON.stringify(body));
   return {
     exchange: open(call, style, access, { body: bytes, betas }),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
-    readAnswer: (answer) => readAnswer(style, answer),
+    readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
     decodeError: (status, text, waitSeconds) =>
-      decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
+      inClientTerms(
+        decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
+        context,
+      ),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: (answer) =>

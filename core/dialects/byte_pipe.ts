@@ -1,3 +1,4 @@
+import { joined } from "../byte_parts.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { copyOf } from "../slab.ts";
@@ -14,14 +15,17 @@ const newlines = new Uint8Array([0x0a, 0x0a]);
 /** What a style adds to the bytes that pass: its error event, and how its stream may end without its last event. */
 export interface StreamEnding {
   errorEvent(error: GatewayError): Uint8Array;
-  /** The end that the upstream left out, when the reading says that the answer is whole; else `undefined`. */
+  /** The error that the upstream put into its stream, as the client may see it. */
+  clientError?(error: GatewayError): GatewayError;
+  /** What ends the client's stream when the body ended without its last event: `undefined` where it was cut then. */
   missingEnd(): Uint8Array | undefined;
   /** The events that end an open stream as if the cap on output was reached; absent where the style has none. */
   lengthStop?(usage: TokenUsage): Uint8Array;
 }
 
 /**
- * A pipe whose client speaks the upstream's style: the bytes pass as they came, a meter reads them on the way.
+ * A pipe whose client speaks the upstream's style: the bytes pass as they came but for the meter's edits, and a meter
+ * reads them on the way.
  *
  * Only whole frames leave: the client never holds half an event when an error has to follow. The last event of the
  * stream waits for {@linkcode end}.
@@ -89,6 +93,7 @@ export class BytePipe implements StreamPipe {
 
   #read(frame: SseFrame): boolean {
     let fate;
+    this.#meter.edits.clear();
     try {
       fate = this.#meter.read(frame);
     } catch (error) {
@@ -100,17 +105,36 @@ export class BytePipe implements StreamPipe {
       );
       return false;
     }
-    if (fate === "pass") {
-      this.#leave(frame.bytes, frame.start, frame.end);
-    } else if (fate === "cut") {
-      this.#leave(frame.bytes, frame.start, this.#meter.cut.start);
-      this.#leave(frame.bytes, this.#meter.cut.end, frame.end);
-    } else if (fate === "replace") {
-      this.#leave(this.#meter.replacement, 0, this.#meter.replacement.length);
-    } else if (fate === "last") {
-      this.#last = frame.bytes.slice(frame.start, frame.end);
-    }
+    const { error } = this.reading;
+    if (error !== undefined) this.reading.error = this.#ending.clientError?.(error) ?? error;
+    if (fate === "pass") this.#leaveEdited(frame);
+    else if (fate === "last") this.#last = this.#edited(frame);
     return this.reading.state === "open";
+  }
+
+  #leaveEdited(frame: SseFrame): void {
+    const { edits } = this.#meter;
+    let readAt = frame.start;
+    for (let i = 0; i < edits.count; i++) {
+      const { start, end, text } = edits.at(i);
+      this.#leave(frame.bytes, readAt, start);
+      if (text.length > 0) this.#leave(text, 0, text.length);
+      readAt = end;
+    }
+    this.#leave(frame.bytes, readAt, frame.end);
+  }
+
+  /** A copy of the frame as the client gets it. */
+  #edited(frame: SseFrame): Uint8Array {
+    const { edits } = this.#meter;
+    const pieces: Uint8Array[] = [];
+    let readAt = frame.start;
+    for (let i = 0; i < edits.count; i++) {
+      const { start, end, text } = edits.at(i);
+      pieces.push(frame.bytes.subarray(readAt, start), text);
+      readAt = end;
+    }
+    return joined([...pieces, frame.bytes.slice(readAt, frame.end)]);
   }
 
   #leave(bytes: Uint8Array, start: number, end: number): void {

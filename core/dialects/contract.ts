@@ -80,6 +80,8 @@ export interface StreamPipe {
 export interface PipeContext {
   /** The model name the client sent; answers carry it where the style has a model field that we write. */
   readonly clientModel: string;
+  /** The provider's name of the model, which errors must not tell; absent where no provider is asked. */
+  readonly upstreamModel?: string;
   readonly requestId: string;
   /** Chat clients: whether the client itself asked for `stream_options.include_usage`. */
   readonly clientWantsUsage: boolean;

@@ -6,6 +6,7 @@ import { encoded } from "../slab.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
 import { needsRestoring, restoringSink } from "./answer_restoration.ts";
+import { inClientTerms } from "./client_model.ts";
 import type {
   ConversionMemory,
   PipeContext,
@@ -47,7 +48,7 @@ export function createConvertingPipe(
   return new ConvertingPipe(
     dialectOf(upstreamStyle).createStreamDecoder(memory),
     dialectOf(clientStyle).createStreamEncoder(context, memory),
-    memory,
+    { memory, context },
   );
 }
 
@@ -55,6 +56,7 @@ class ConvertingPipe implements StreamPipe {
   readonly reading: StreamReading = newStreamReading();
   readonly #decoder: StreamDecoder;
   readonly #encoder: StreamEncoder;
+  readonly #context: PipeContext;
   readonly #splitter = new SseSplitter(limits.sseEventBytes);
   /** Where decoded events go: to the reading, then to the client's style. */
   readonly #read: EventSink;
@@ -64,7 +66,12 @@ class ConvertingPipe implements StreamPipe {
   #out = "";
   #failure: GatewayError | undefined;
 
-  constructor(decoder: StreamDecoder, encoder: StreamEncoder, memory: ConversionMemory) {
+  constructor(
+    decoder: StreamDecoder,
+    encoder: StreamEncoder,
+    { memory, context }: { readonly memory: ConversionMemory; readonly context: PipeContext },
+  ) {
+    this.#context = context;
     this.#decoder = decoder;
     this.#encoder = encoder;
     const write: EventSink = (event) => {
@@ -185,7 +192,7 @@ class ConvertingPipe implements StreamPipe {
         return;
       case "error":
         reading.state = "error";
-        reading.error = event.error;
+        reading.error = inClientTerms(event.error, this.#context);
         return;
     }
     this.#write(event);

@@ -2,6 +2,7 @@ import { limits } from "../limits.ts";
 import type { Json } from "../json.ts";
 import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
 import type { SseFrame } from "../sse/frame.ts";
+import type { FrameEdits } from "../sse/frame_edits.ts";
 import type { StreamReading } from "./contract.ts";
 
 /** A reading before the first byte. */
@@ -19,25 +20,23 @@ export function newStreamReading(): StreamReading {
 }
 
 /**
- * What becomes of a frame on its way to the client: `pass` it on, `drop` it, `replace` it by
- * {@linkcode StreamMeter.replacement}, send it without the bytes of {@linkcode StreamMeter.cut}, or keep it back as
- * the `last` of the stream. After `last`, and after an error, no more frames are read.
+ * What becomes of a frame on its way to the client: `pass` it on, `drop` it, or keep it back as the `last` of the
+ * stream; the first and the last with the {@linkcode StreamMeter.edits}. After `last`, and after an error, no more
+ * frames are read.
  */
-export type FrameFate = "pass" | "drop" | "cut" | "replace" | "last";
+export type FrameFate = "pass" | "drop" | "last";
 
 /** Reads the frames of one style's stream as they pass. One per stream. */
 export interface StreamMeter {
   readonly reading: StreamReading;
   /**
-   * Reads one frame and decides about it. Sets `reading.state` at the end and at an error of the stream.
+   * Reads one frame and decides about it; the caller has cleared {@linkcode edits}. Sets `reading.state` at the end and at an error of the stream.
    *
    * @throws {JsonScanError} when the data is not what the style prescribes
    */
   read(frame: SseFrame): FrameFate;
-  /** Offsets in `frame.bytes` of what fate `cut` leaves out. */
-  readonly cut: { start: number; end: number };
-  /** The whole frame that fate `replace` sends. */
-  readonly replacement: Uint8Array;
+  /** What the client gets otherwise than it came: the changes to the frame that was read last. */
+  readonly edits: FrameEdits;
 }
 
 /** One report of usage: nothing said, nonsense, or counts. */

@@ -5,6 +5,7 @@ import { readProviderError } from "../dialects/provider_error.ts";
 import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
 import { errorBody, type GatewayError } from "../errors.ts";
 import type { SseFrame } from "../sse/frame.ts";
+import { FrameEdits } from "../sse/frame_edits.ts";
 import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
 import { encodeSseEvent } from "../sse/writer.ts";
 
@@ -22,8 +23,7 @@ export function mediaErrorEvent(error: GatewayError, requestId: string): Uint8Ar
  */
 export abstract class MediaMeter implements StreamMeter {
   readonly reading: StreamReading = newStreamReading();
-  readonly cut = { start: 0, end: 0 };
-  readonly replacement = new Uint8Array(0);
+  readonly edits = new FrameEdits();
   readonly #cursor = new JsonCursor();
 
   read(frame: SseFrame): FrameFate {

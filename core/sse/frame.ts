@@ -20,6 +20,8 @@ export class SseFrame {
   payloadEnd = 0;
   #eventStart = 0;
   #eventEnd = 0;
+  /** Where the `data` lines of a payload in several begin: in the payload, and in `bytes`. */
+  #lines: { readonly payloadAt: number; readonly bytesAt: number }[] = [];
   /** The name last given out: a stream says the same few names again and again. */
   #lastEvent = "";
 
@@ -66,6 +68,13 @@ export class SseFrame {
     return decoder.decode(this.payload.subarray(this.payloadStart, this.payloadEnd));
   }
 
+  /** The place in `bytes` of a place in `payload`. */
+  offsetOf(payloadOffset: number): number {
+    if (this.payload === this.bytes) return payloadOffset;
+    const line = this.#lines.findLast(({ payloadAt }) => payloadAt <= payloadOffset);
+    return line === undefined ? payloadOffset : line.bytesAt + payloadOffset - line.payloadAt;
+  }
+
   /** Whether there is a payload that is more than white space. */
   get hasPayload(): boolean {
     let at = this.payloadStart;
@@ -104,6 +113,8 @@ export class SseFrame {
       return;
     }
     const earlier = this.payload.subarray(this.payloadStart, this.payloadEnd);
+    if (this.dataLines === 2) this.#lines = [{ payloadAt: 0, bytesAt: this.payloadStart }];
+    this.#lines.push({ payloadAt: earlier.length + 1, bytesAt: from });
     const joined = new Uint8Array(earlier.length + 1 + to - from);
     joined.set(earlier);
     joined[earlier.length] = 0x0a;

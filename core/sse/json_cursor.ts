@@ -20,7 +20,7 @@ export class JsonScanError extends Error {
  * Walks through JSON bytes and looks at the members that matter, without building anything.
  *
  * A text delta is some 300 bytes of which a meter needs the length of one string: parsing it costs five times as much.
- * Names are compared as they stand, so a name written with escapes is not recognised; no provider writes one.
+ * A member is recognised by its name however that is written, escapes included.
  *
  * @example
  * ```ts
@@ -43,6 +43,7 @@ export class JsonCursor {
   #end = 0;
   #keyStart = 0;
   #keyEnd = 0;
+  #keyEscapes = 0;
   /** Offset of the next byte to look at; on a value after {@linkcode nextMember} and {@linkcode nextElement}. */
   at = 0;
 
@@ -91,7 +92,7 @@ export class JsonCursor {
     if (!this.#more(0x7d)) return false;
     if (this.first !== 0x22) this.#refuse();
     this.#keyStart = this.at;
-    this.#string();
+    this.#keyEscapes = this.#string();
     this.#keyEnd = this.at;
     this.#space();
     if (this.#bytes[this.at] !== 0x3a) this.#refuse();
@@ -107,12 +108,18 @@ export class JsonCursor {
 
   /** Whether the member has this name. */
   keyIs(key: JsonKey): boolean {
+    if (this.#keyEscapes > 0) return this.#escapedKeyIs(key);
     const from = this.#keyStart + 1;
     if (this.#keyEnd - 1 - from !== key.length) return false;
     for (let i = 0; i < key.length; i++) {
       if (this.#bytes[from + i] !== key[i]) return false;
     }
     return true;
+  }
+
+  #escapedKeyIs(key: JsonKey): boolean {
+    const name = encoder.encode(this.#parsed(this.#keyStart, this.#keyEnd)?.toString());
+    return name.length === key.length && name.every((byte, i) => byte === key[i]);
   }
 
   /** Steps over the value. */
@@ -139,8 +146,12 @@ export class JsonCursor {
   takeValue(): Json {
     const from = this.at;
     this.skip();
+    return this.#parsed(from, this.at);
+  }
+
+  #parsed(from: number, to: number): Json {
     try {
-      const value: Json = JSON.parse(decoder.decode(this.#bytes.subarray(from, this.at)));
+      const value: Json = JSON.parse(decoder.decode(this.#bytes.subarray(from, to)));
       return value;
     } catch (cause) {
       throw new JsonScanError("Not JSON", { cause });

@@ -5,6 +5,7 @@ import { withFields } from "../../core/call/changed_body.ts";
 import { type JsonBody, parseJsonBody } from "../../core/call/json_body.ts";
 import { providerRequest } from "../../core/call/provider_request.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
+import { inClientTerms } from "../../core/dialects/client_model.ts";
 import { decodeProviderError } from "../../core/dialects/errors.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
@@ -20,7 +21,7 @@ async function countUpstream(
   gateway: Gateway,
   route: Route,
   body: JsonBody,
-  headers: Headers,
+  { headers, clientModel }: { readonly headers: Headers; readonly clientModel: string },
 ): Promise<number | undefined> {
   const { provider, secret, transport } = gateway.router.access(route);
   const exchange = transport.open(providerRequest({
@@ -40,7 +41,8 @@ async function countUpstream(
     const bytes = await readWhole(response, limits.errorBodyBytes);
     const text = new TextDecoder().decode(bytes);
     if (response.status === 400 || response.status === 413) {
-      throw decodeProviderError("messages", response.status, text);
+      const error = decodeProviderError("messages", response.status, text);
+      throw inClientTerms(error, { clientModel, upstreamModel: route.upstreamModel });
     }
     if (response.status !== 200) return undefined;
     const value: unknown = JSON.parse(text);
@@ -79,7 +81,7 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   const route = countingRoute(gateway, model);
   const counted = route === undefined
     ? undefined
-    : await countUpstream(gateway, route, body, headers);
+    : await countUpstream(gateway, route, body, { headers, clientModel: request.model });
   const responseHeaders = new Headers({
     "content-type": "application/json",
     "x-request-id": incoming.requestId,

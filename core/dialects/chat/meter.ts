@@ -1,8 +1,9 @@
 import { isJsonObject, type Json } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { FrameEdits } from "../../sse/frame_edits.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
-import { encodeSseEvent } from "../../sse/writer.ts";
 import type { Writable } from "../../writable.ts";
+import { type ClientModel, modelKey } from "../client_model.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import {
@@ -19,7 +20,6 @@ import { readChatUsage } from "./usage.ts";
 const keys = {
   id: jsonKey("id"),
   created: jsonKey("created"),
-  model: jsonKey("model"),
   choices: jsonKey("choices"),
   usage: jsonKey("usage"),
   error: jsonKey("error"),
@@ -40,20 +40,20 @@ const sharedMemberChars = 256;
 export interface SharedMembers {
   readonly id?: string | undefined;
   readonly created?: number | undefined;
-  readonly model?: string | undefined;
 }
 
 /**
  * Reads a Chat Completions stream, with the deviations that vendors are known for. Chunks are walked through, not
  * parsed; only usage, errors and odd shapes are.
  *
- * With `hideUsage` the client sees a stream as if nobody had asked for usage: the usage chunk is dropped and the
- * `usage` member of all others is cut out; every other byte stays.
+ * With `hideUsage` the client sees the stream without what providers add where usage is asked for: the chunk that has
+ * usage and no choices is dropped, and members `usage: null` are cut out. Usage beside choices is what a provider sends
+ * unasked, so it passes.
  */
 export class ChatMeter implements StreamMeter {
   readonly reading = newStreamReading();
-  readonly cut = { start: 0, end: 0 };
-  replacement = new Uint8Array(0);
+  readonly edits = new FrameEdits();
+  readonly #model: ClientModel;
   readonly #hideUsage: boolean;
   readonly #cursor = new JsonCursor();
   readonly #ends = new ChoiceEnds();
@@ -66,7 +66,8 @@ export class ChatMeter implements StreamMeter {
   /** What aggregators say in a choice whose provider broke off. */
   #choiceError: Json | undefined;
 
-  constructor(options: { readonly hideUsage: boolean }) {
+  constructor(options: { readonly model: ClientModel; readonly hideUsage: boolean }) {
+    this.#model = options.model;
     this.#hideUsage = options.hideUsage;
   }
 
@@ -90,15 +91,13 @@ export class ChatMeter implements StreamMeter {
     if (frame.event === "error") return this.#fail(frameJson(frame));
     this.#sawChoices = this.#sawUsage = this.#sawError = false;
     this.#choiceCount = 0;
-    this.cut.start = this.cut.end = 0;
     this.#chunk(frame);
     if (this.#sawChoices) this.#shared ??= this.#sharedMembers(frame);
     if (this.#sawError) return this.#fail(frameJson(frame));
     if (isJsonObject(this.#choiceError)) return this.#fail({ error: this.#choiceError });
     if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(frameJson(frame));
-    if (!this.#hideUsage || this.cut.end === 0) return "pass";
-    if (this.#sawUsage && this.#sawChoices && this.#choiceCount === 0) return "drop";
-    return this.#cutFate(frame);
+    const isUsageAlone = this.#sawUsage && this.#sawChoices && this.#choiceCount === 0;
+    return this.#hideUsage && isUsageAlone ? "drop" : "pass";
   }
 
   #fail(body: Json): FrameFate {
@@ -113,17 +112,28 @@ export class ChatMeter implements StreamMeter {
     cursor.reset(frame.payload, objectStart, frame.payloadEnd);
     if (!cursor.enterObject()) throw new JsonScanError("Not an object");
     let previousEnd = cursor.at;
-    let first = true;
+    let isFirst = true;
     while (cursor.nextMember()) {
-      const keyStart = cursor.keyStart;
       if (cursor.keyIs(keys.choices)) {
         this.#choices();
       } else if (cursor.keyIs(keys.usage)) {
+        if (this.#hideUsage && cursor.isNull) {
+          const { keyStart } = cursor;
+          cursor.skip();
+          // With the comma before it, or as the first member with the comma after it.
+          if (isFirst) {
+            const end = afterComma(frame.payload, cursor.at, frame.payloadEnd);
+            this.edits.cut(frame, keyStart, end);
+          } else {
+            this.edits.cut(frame, previousEnd, cursor.at);
+            previousEnd = cursor.at;
+          }
+          continue;
+        }
         this.#sawUsage ||= !cursor.isNull;
         this.#usage(cursor.takeValue());
-        // With the comma before it, or as the first member with the comma after it.
-        this.cut.start = first ? keyStart : previousEnd;
-        this.cut.end = first ? afterComma(frame.payload, cursor.at, frame.payloadEnd) : cursor.at;
+      } else if (cursor.keyIs(modelKey)) {
+        this.#model.rename(cursor, frame, this.edits);
       } else if (cursor.keyIs(keys.error)) {
         const error = cursor.takeValue();
         this.#sawError = isJsonObject(error) || (typeof error === "string" && error !== "");
@@ -134,7 +144,7 @@ export class ChatMeter implements StreamMeter {
         cursor.skip();
       }
       previousEnd = cursor.at;
-      first = false;
+      isFirst = false;
     }
   }
 
@@ -146,7 +156,6 @@ export class ChatMeter implements StreamMeter {
     while (cursor.nextMember()) {
       if (cursor.keyIs(keys.id)) shared.id = shortText(cursor.takeValue());
       else if (cursor.keyIs(keys.created)) shared.created = wholeNumber(cursor.takeValue());
-      else if (cursor.keyIs(keys.model)) shared.model = shortText(cursor.takeValue());
       else cursor.skip();
     }
     return shared;
@@ -240,16 +249,6 @@ export class ChatMeter implements StreamMeter {
     if (bytes === 0) return;
     this.reading.sawOutput = true;
     this.reading.outputBytes += bytes;
-  }
-
-  #cutFate(frame: SseFrame): FrameFate {
-    if (frame.payload === frame.bytes) return "cut";
-    // The JSON spans several data lines, so its bytes are not those of the frame.
-    const text = new TextDecoder();
-    const json = text.decode(frame.payload.subarray(frame.payloadStart, this.cut.start)) +
-      text.decode(frame.payload.subarray(this.cut.end, frame.payloadEnd));
-    this.replacement = new Uint8Array(encodeSseEvent(json.replace(/[\r\n]/g, " ")));
-    return "replace";
   }
 }
 

@@ -1,7 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { FrameEdits } from "../../sse/frame_edits.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
+import { type ClientModel, modelKey } from "../client_model.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import {
@@ -15,6 +17,7 @@ import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./u
 
 const keys = {
   type: jsonKey("type"),
+  message: jsonKey("message"),
   delta: jsonKey("delta"),
   text: jsonKey("text"),
   thinking: jsonKey("thinking"),
@@ -39,8 +42,8 @@ const eventNames: ReadonlySet<string> = new Set([
  */
 export class MessagesMeter implements StreamMeter {
   readonly reading = newStreamReading();
-  readonly cut = { start: 0, end: 0 };
-  readonly replacement = new Uint8Array(0);
+  readonly edits = new FrameEdits();
+  readonly #model: ClientModel;
   readonly #cursor = new JsonCursor();
   #counts: MessagesCounts = {};
   readonly #openBlocks: number[] = [];
@@ -48,6 +51,10 @@ export class MessagesMeter implements StreamMeter {
   /** Indexes of the blocks that have begun and not ended, as the client has seen them. */
   get openBlocks(): readonly number[] {
     return this.#openBlocks;
+  }
+
+  constructor(model: ClientModel) {
+    this.#model = model;
   }
 
   read(frame: SseFrame): FrameFate {
@@ -58,6 +65,7 @@ export class MessagesMeter implements StreamMeter {
         this.#delta(frame);
         return "pass";
       case "message_start":
+        this.#rename(frame);
         return this.#start(parseObject(frame));
       case "content_block_start":
         return this.#blockStart(parseObject(frame));
@@ -109,6 +117,22 @@ export class MessagesMeter implements StreamMeter {
     }
     this.#answer(answerBytes);
     this.#output(thinkingBytes);
+  }
+
+  #rename(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) return;
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.message) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(modelKey)) this.#model.rename(cursor, frame, this.edits);
+        else cursor.skip();
+      }
+    }
   }
 
   #start(event: JsonObject): FrameFate {

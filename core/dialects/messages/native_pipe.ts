@@ -3,6 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { encodeSseEvent, sseEventText } from "../../sse/writer.ts";
 import { BytePipe } from "../byte_pipe.ts";
+import { ClientModel, inClientTerms } from "../client_model.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";
 import { MessagesMeter } from "./meter.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
@@ -32,10 +33,11 @@ function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
 
 /** Messages upstream, Messages client. A stream without `message_stop` was cut. */
 export function createMessagesNativePipe(context: PipeContext): StreamPipe {
-  const meter = new MessagesMeter();
+  const meter = new MessagesMeter(new ClientModel(context.clientModel));
   return new BytePipe(meter, {
     errorEvent: (error) =>
       encodeSseEvent(JSON.stringify(errorBody(error, "messages", context.requestId)), "error"),
+    clientError: (error) => inClientTerms(error, context),
     missingEnd: () => undefined,
     lengthStop: (usage) => lengthStop(meter, usage),
   });

@@ -1,7 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type { SseFrame } from "../../sse/frame.ts";
+import { FrameEdits } from "../../sse/frame_edits.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
 import type { Writable } from "../../writable.ts";
+import { type ClientModel, modelKey } from "../client_model.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
@@ -11,7 +13,6 @@ import { readResponsesUsage } from "./usage.ts";
 const keys = {
   id: jsonKey("id"),
   createdAt: jsonKey("created_at"),
-  model: jsonKey("model"),
   type: jsonKey("type"),
   delta: jsonKey("delta"),
   sequenceNumber: jsonKey("sequence_number"),
@@ -29,7 +30,6 @@ const identityChars = 256;
 export interface ResponseIdentity {
   readonly id?: string | undefined;
   readonly created_at?: number | undefined;
-  readonly model?: string | undefined;
 }
 
 /**
@@ -38,8 +38,7 @@ export interface ResponseIdentity {
  */
 export class ResponsesMeter implements StreamMeter {
   readonly reading = newStreamReading();
-  readonly cut = { start: 0, end: 0 };
-  readonly replacement = new Uint8Array(0);
+  readonly edits = new FrameEdits();
   /** The number that an event of ours would have. */
   nextSequenceNumber = 0;
   /** Of the response object, as its first event says; what a closing event of ours repeats. */
@@ -47,6 +46,11 @@ export class ResponsesMeter implements StreamMeter {
   readonly #cursor = new JsonCursor();
   /** Bytes of deltas since the last item ended: items of a server without deltas are measured whole. */
   #itemBytes = 0;
+  readonly #model: ClientModel;
+
+  constructor(model: ClientModel) {
+    this.#model = model;
+  }
 
   read(frame: SseFrame): FrameFate {
     if (!frame.hasPayload) return "pass";
@@ -91,8 +95,7 @@ export class ResponsesMeter implements StreamMeter {
         if (cursor.keyIs(keys.id)) identity.id = shortText(cursor.takeValue());
         else if (cursor.keyIs(keys.createdAt)) {
           identity.created_at = wholeNumber(cursor.takeValue());
-        } else if (cursor.keyIs(keys.model)) identity.model = shortText(cursor.takeValue());
-        else cursor.skip();
+        } else cursor.skip();
       }
       this.identity = identity;
     }
@@ -118,6 +121,11 @@ export class ResponsesMeter implements StreamMeter {
         if (typeof number === "number") this.nextSequenceNumber = number + 1;
       } else if (cursor.keyIs(keys.type) && frame.event === "") {
         type = String(cursor.takeValue());
+      } else if (cursor.keyIs(keys.response) && cursor.enterObject()) {
+        while (cursor.nextMember()) {
+          if (cursor.keyIs(modelKey)) this.#model.rename(cursor, frame, this.edits);
+          else cursor.skip();
+        }
       } else {
         cursor.skip();
       }

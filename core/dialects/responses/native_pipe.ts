@@ -2,6 +2,7 @@ import { errorBody } from "../../errors.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { encodeSseEvent } from "../../sse/writer.ts";
 import { BytePipe } from "../byte_pipe.ts";
+import { ClientModel, inClientTerms } from "../client_model.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";
 import { ResponsesMeter } from "./meter.ts";
 import { responseObject } from "./response_object.ts";
@@ -27,7 +28,7 @@ function lengthStop(meter: ResponsesMeter, context: PipeContext, usage: TokenUsa
 
 /** Responses upstream, Responses client. A stream without a closing `response.*` event was cut. */
 export function createResponsesNativePipe(context: PipeContext): StreamPipe {
-  const meter = new ResponsesMeter();
+  const meter = new ResponsesMeter(new ClientModel(context.clientModel));
   return new BytePipe(meter, {
     errorEvent: (error) => {
       const event = {
@@ -37,6 +38,7 @@ export function createResponsesNativePipe(context: PipeContext): StreamPipe {
       };
       return encodeSseEvent(JSON.stringify(event), "error");
     },
+    clientError: (error) => inClientTerms(error, context),
     missingEnd: () => undefined,
     lengthStop: (usage) => lengthStop(meter, context, usage),
   });

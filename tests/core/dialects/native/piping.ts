@@ -8,7 +8,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export const context: NativePipeContext = {
-  clientModel: "premium",
+  clientModel: "m",
   requestId: "req_1",
   clientWantsUsage: true,
   injectedUsage: false,

@@ -14,6 +14,12 @@ function styleOf(path: string): Style {
   return path.includes("/responses") ? "responses" : "chat";
 }
 
+/** The name of the model that a stream tells: a client that sent it gets the same bytes. */
+function modelOf(bytes: Uint8Array): string {
+  const names = [...new TextDecoder().decode(bytes).matchAll(/"model": ?"([^"]+)"/g)];
+  return names.at(0)?.[1] ?? "m";
+}
+
 function* recordings(root: string): Generator<string> {
   for (const style of ["messages", "chat", "responses", "errors"]) {
     for (const entry of Deno.readDirSync(`${root}/${style}`)) {
@@ -33,7 +39,8 @@ Deno.test({
     for (const path of recordings(folder)) {
       const style = styleOf(path.slice(folder.length));
       const bytes = Deno.readFileSync(path);
-      const whole = pipeParts(style, [bytes]);
+      const clientModel = modelOf(bytes);
+      const whole = pipeParts(style, [bytes], { clientModel });
       const isError = path.includes("/errors/");
       assertEquals(whole.reading.state, isError ? "error" : "completed", path);
       const sent = new TextDecoder().decode(bytes);
@@ -42,7 +49,8 @@ Deno.test({
       assertEquals(whole.reading.usageRejected, false, path);
       const mayLackUsage = isError || /anthropic-compat-tool-index/.test(path);
       if (!mayLackUsage) assert(whole.reading.usage !== undefined, `${path} has no usage`);
-      assertSplitMakesNoDifference(style, bytes, {}, 20);
+      assertSplitMakesNoDifference(style, bytes, { clientModel }, 20);
+      assertSplitMakesNoDifference(style, bytes, { clientModel: "another" }, 10);
       assertSplitMakesNoDifference(
         style,
         bytes,
