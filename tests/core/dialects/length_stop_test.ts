@@ -186,7 +186,7 @@ Deno.test("responses natively: the closing event carries on id and numbering", (
   const { id, model, created_at, status, incomplete_details, usage } = event.response;
   assertEquals({ id, model, created_at, status }, {
     id: "resp_7",
-    model: "upstream-model",
+    model: context.clientModel,
     created_at: 9,
     status: "incomplete",
   });
@@ -210,7 +210,7 @@ Deno.test("chat natively: the last chunks have the provider's id, and end only c
   const sent = end.trimEnd().split("\n\n").map((line) => line.slice("data: ".length));
   assertEquals(sent.at(-1), "[DONE]");
   const [stop, usage] = sent.slice(0, -1).map((line) => JSON.parse(line));
-  assertEquals([stop.id, stop.created, stop.model], ["chatcmpl-7", 5, "m-1"]);
+  assertEquals([stop.id, stop.created, stop.model], ["chatcmpl-7", 5, context.clientModel]);
   assertEquals(stop.choices.map((choice: { index: number }) => choice.index), [1]);
   assertEquals(usage.usage.completion_tokens, billed.output);
   assertStringIncludes(end, '"finish_reason":"length"');
