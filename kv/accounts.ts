@@ -13,6 +13,7 @@ import {
   accountByIdentityKey,
   accountKey,
   accountPasswordKey,
+  accountsAfter,
   accountsPrefix,
   lowBalanceWatchKey,
 } from "./keys.ts";
@@ -132,16 +133,16 @@ export async function findAccountByIdentity(
   return value === null ? undefined : await getAccount(kv, value);
 }
 
-/** All accounts, oldest first, a page at a time. */
+/** All accounts, oldest first, a page at a time. `next`: what to give as `after` for the following page. */
 export async function listAccounts(
   kv: Deno.Kv,
-  options: { limit: number; cursor?: string },
-): Promise<{ accounts: Account[]; cursor: string | undefined }> {
-  const rows = kv.list<Account>({ prefix: accountsPrefix() }, options);
-  const accounts: Account[] = [];
-  for await (const row of rows) accounts.push(row.value);
-  const cursor = accounts.length < options.limit ? undefined : rows.cursor;
-  return { accounts, cursor };
+  options: { readonly limit: number; readonly after?: AccountId },
+): Promise<{ accounts: Account[]; next: AccountId | undefined }> {
+  const { limit, after } = options;
+  const selector = after === undefined ? { prefix: accountsPrefix() } : accountsAfter(after);
+  const rows = await Array.fromAsync(kv.list<Account>(selector, { limit }));
+  const accounts = rows.map(({ value }) => value);
+  return { accounts, next: accounts.length < limit ? undefined : accounts.at(-1)?.id };
 }
 
 /** The fields that their owner changes. `undefined` as a value clears the field. */

@@ -3,6 +3,7 @@
  *
  * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
  */
+import { invariant } from "../core/assert.ts";
 import { GatewayError } from "../core/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
 import { hashApiKey, maskApiKey, newApiKey } from "../core/keys/api_key.ts";
@@ -208,6 +209,7 @@ export async function rotateApiKey(
   options: { readonly nowMs: number; readonly graceMs: number; readonly formId?: string },
 ): Promise<NewSecret | SentBefore | undefined> {
   const { nowMs, graceMs, formId } = options;
+  invariant(Number.isFinite(graceMs) && graceMs >= 0, "a grace has an end");
   const secret = newApiKey();
   const hash = await hashApiKey(secret);
   const sealed = await seal(masterKeys, secret, sealOwner(accountId, keyId));

@@ -6,6 +6,11 @@ export function accountsPrefix(): StoreKey {
   return ["account"];
 }
 
+/** Accounts after one of them, oldest first. */
+export function accountsAfter(accountId: AccountId): Deno.KvListSelector {
+  return { prefix: accountsPrefix(), start: ["account", `${accountId}\0`] };
+}
+
 export function accountKey(accountId: AccountId): StoreKey {
   return ["account", accountId];
 }

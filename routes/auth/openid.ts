@@ -1,4 +1,4 @@
-/** Sign-in at any OpenID provider by oauth4webapi: authorization code with PKCE, state and nonce. */
+/** Sign-in at any OpenID provider by oauth4webapi: authorization code with PKCE, state, nonce and a verified id token. */
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -120,6 +120,11 @@ async function authorizationUrl(
   return url;
 }
 
+/** What a subject identifier may be (OpenID Connect Core 1.0, section 2); a longer one fits into no key of the store. */
+function isSubject(subject: string): boolean {
+  return /^[\x20-\x7e]{1,255}$/.test(subject);
+}
+
 /** What came back from the provider: the code, exchanged for who it stands for. */
 async function exchangeCode(
   { settings, client, request, discover }: Provider,
@@ -145,6 +150,11 @@ async function exchangeCode(
   const idToken = oauth.getValidatedIdTokenClaims(tokens);
   if (idToken === undefined) {
     throw new TypeError("Cannot sign in with OpenID: no id token came");
+  }
+  // The claims are checked above; this checks the signature, by the keys that the issuer publishes.
+  await oauth.validateApplicationLevelSignature(server, response, request);
+  if (!isSubject(idToken.sub)) {
+    throw new TypeError("Cannot sign in with OpenID: the subject is not 1 to 255 ASCII characters");
   }
   return { server, idToken, accessToken: tokens.access_token };
 }

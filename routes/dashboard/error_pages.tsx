@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import { AskSupport, Card } from "./components/mod.ts";
 import { defineTexts } from "./i18n.ts";
+import type { RefusedForm } from "./identify.ts";
 import { renderPage } from "./layout.tsx";
 import type { DashboardEnv } from "./visitor.ts";
 
@@ -15,6 +16,8 @@ const texts = defineTexts({
     forbidden: "This form is no longer valid",
     forbiddenText:
       "You signed in or out in another window, or the page was open for too long. Go back, reload it and try again.",
+    unreadable: "This form cannot be read",
+    unreadableText: "What arrived is incomplete or malformed. Go back and send it again.",
     tooLarge: "That is too large",
     tooLargeText: "The form you sent is larger than we accept.",
     failed: "Something went wrong",
@@ -30,6 +33,8 @@ const texts = defineTexts({
     forbidden: "Biểu mẫu này không còn hiệu lực",
     forbiddenText:
       "Bạn đã đăng nhập hoặc đăng xuất ở cửa sổ khác, hoặc trang được mở quá lâu. Hãy quay lại, tải lại trang và thử lại.",
+    unreadable: "Không đọc được biểu mẫu này",
+    unreadableText: "Nội dung nhận được không đầy đủ hoặc sai định dạng. Hãy quay lại và gửi lại.",
     tooLarge: "Quá lớn",
     tooLargeText: "Biểu mẫu bạn gửi lớn hơn mức chúng tôi nhận.",
     failed: "Đã có lỗi xảy ra",
@@ -65,9 +70,15 @@ export function notFoundPage(c: Context<DashboardEnv>): Response | Promise<Respo
   return messagePage(c, { status: 404, title: t.notFound, text: t.notFoundText });
 }
 
-/** A form without the right token, or from another site. */
-export function forbiddenPage(c: Context<DashboardEnv>): Response | Promise<Response> {
+/** A form without the right token or from another site, or a body that cannot be read as the form it claims to be. */
+export function forbiddenPage(
+  c: Context<DashboardEnv>,
+  why: RefusedForm,
+): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
+  if (why === "unreadable") {
+    return messagePage(c, { status: 400, title: t.unreadable, text: t.unreadableText });
+  }
   return messagePage(c, { status: 403, title: t.forbidden, text: t.forbiddenText });
 }
 

@@ -14,9 +14,25 @@ export interface PostedForm {
   formId(): string | undefined;
 }
 
+/**
+ * The form of a request as the browser sent it; `undefined` where the body is no form, is malformed, or was cut off.
+ *
+ * @throws {Error} of Hono's `bodyLimit` where the body is too large, which that middleware answers
+ */
+export async function parseForm<Env extends DashboardEnv>(
+  c: Context<Env>,
+): Promise<FormData | undefined> {
+  try {
+    return await c.req.formData();
+  } catch (error) {
+    if (error instanceof Error && error.name === "BodyLimitError") throw error;
+    return undefined;
+  }
+}
+
 /** Reads the form of a request; anything that is no form counts as an empty one. */
 export async function readForm<Env extends DashboardEnv>(c: Context<Env>): Promise<PostedForm> {
-  const form = await c.req.formData().catch(() => new FormData());
+  const form = await parseForm(c) ?? new FormData();
   const exact = (name: string): string => {
     const value = form.get(name);
     return typeof value === "string" ? value : "";

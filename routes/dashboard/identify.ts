@@ -6,6 +6,7 @@ import { getAccount } from "../../kv/accounts.ts";
 import { closeSession, findSession } from "../../kv/sessions.ts";
 import { type Cookies, createCookies, readPreference } from "./cookies.ts";
 import type { PageDeps } from "./deps.ts";
+import { parseForm } from "./form_data.ts";
 import { acceptedLocale, parseLocale } from "./i18n.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "./visitor.ts";
 
@@ -99,16 +100,24 @@ function isCrossSite(c: Context, baseUrl: string): boolean {
     origin.host !== URL.parse(c.req.url)?.host;
 }
 
-async function sentCsrfToken(c: Context): Promise<string | undefined> {
+/** `unreadable`: the body says that it is a form, and is none. */
+type SentToken = { readonly token: string | undefined } | "unreadable";
+
+async function sentCsrfToken(c: Context<DashboardEnv>): Promise<SentToken> {
   const header = c.req.header("x-csrf-token");
-  if (header !== undefined) return header;
+  if (header !== undefined) return { token: header };
   const type = c.req.header("content-type") ?? "";
   const isForm = type.startsWith("application/x-www-form-urlencoded") ||
     type.startsWith("multipart/form-data");
-  if (!isForm) return undefined;
-  const field = (await c.req.formData()).get("csrf");
-  return typeof field === "string" ? field : undefined;
+  if (!isForm) return { token: undefined };
+  const form = await parseForm(c);
+  if (form === undefined) return "unreadable";
+  const field = form.get("csrf");
+  return { token: typeof field === "string" ? field : undefined };
 }
+
+/** Why a request that could change something was refused. */
+export type RefusedForm = "forbidden" | "unreadable";
 
 /**
  * Refuses every request that could change something unless it comes from a page of ours in the same browser: origin
@@ -118,14 +127,16 @@ async function sentCsrfToken(c: Context): Promise<string | undefined> {
  */
 export function guardMutations(
   deps: Pick<PageDeps, "baseUrl">,
-  refuse: (c: Context<DashboardEnv>) => Response | Promise<Response>,
+  refuse: (c: Context<DashboardEnv>, why: RefusedForm) => Response | Promise<Response>,
 ): MiddlewareHandler<DashboardEnv> {
   return async (c, next) => {
     if (c.req.method === "GET" || c.req.method === "HEAD") return await next();
-    if (isCrossSite(c, deps.baseUrl)) return await refuse(c);
+    if (isCrossSite(c, deps.baseUrl)) return await refuse(c, "forbidden");
     const sent = await sentCsrfToken(c);
+    if (sent === "unreadable") return await refuse(c, "unreadable");
     const { csrfToken } = c.get("visitor");
-    if (sent === undefined || !await sameSecret(sent, csrfToken)) return await refuse(c);
+    const isOurs = sent.token !== undefined && await sameSecret(sent.token, csrfToken);
+    if (!isOurs) return await refuse(c, "forbidden");
     return await next();
   };
 }

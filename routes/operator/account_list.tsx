@@ -36,10 +36,10 @@ export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
     const found = await findAccount(deps, query);
     if (found !== undefined) return c.redirect(`/operator/accounts/${found.id}`, 303);
   }
-  const cursor = c.req.query("cursor");
+  const after = parseId("account", c.req.query("after") ?? "");
   const page = await listAccounts(deps.kv, {
     limit: pageRows,
-    ...(cursor !== undefined && { cursor }),
+    ...(after !== undefined && { after }),
   });
   return await renderOperatorPage(
     c,
@@ -49,9 +49,7 @@ export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
       <SearchForm query={query} hint={t.searchHint} locale={locale} />
       <AccountTable accounts={page.accounts} locale={locale} />
       <Pager
-        next={page.cursor === undefined
-          ? undefined
-          : `/operator/accounts?cursor=${encodeURIComponent(page.cursor)}`}
+        next={page.next === undefined ? undefined : `/operator/accounts?after=${page.next}`}
         locale={locale}
       />
     </Card>,

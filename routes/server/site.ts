@@ -191,7 +191,11 @@ function pagesOf(
     passwords: createPasswordHasher(),
     openId: openId && createOpenIdClient(openId, { fetch, clock }),
     hintMail,
-    report: (what, error) => log.event("error", `${what} failed`, { ...unforeseen(error) }),
+    report(what, error) {
+      const { stack, ...said } = unforeseen(error);
+      if (what === "page") log.event("error", "page failed", { ...said, stack });
+      else log.event("warn", `${what} failed`, said);
+    },
     teller,
     masterKeys,
     control,

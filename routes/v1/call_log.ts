@@ -1,12 +1,13 @@
 /** One structured line per call: metadata only, never a prompt, an answer, a key or a host. */
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { Receipt } from "../../core/receipt.ts";
+import { createEventBudget } from "../telemetry/event_budget.ts";
 import type { CallTiming } from "../telemetry/telemetry.ts";
 
 export interface CallLog {
   /** One line for an ended call. `timing` is for those who trace. */
   call(receipt: Receipt, timing?: CallTiming): void;
-  /** Something the operator should see. `fields` are metadata. */
+  /** Something the operator should see, within the budget of its message. `fields` are metadata. */
   event(level: "info" | "warn" | "error", message: string, fields?: Record<string, unknown>): void;
 }
 
@@ -72,13 +73,16 @@ export function createCallLog(
   nowMs: () => number,
   onCall: (receipt: Receipt, timing?: CallTiming) => void,
 ): CallLog {
+  const budget = createEventBudget();
   return {
     call(receipt, timing) {
       onCall(receipt, timing);
       write(lineOf(receipt));
     },
     event(level, message, fields = {}) {
-      write(eventLine(nowMs(), level, message, fields));
+      const atMs = nowMs();
+      const more = budget(message, atMs);
+      if (more !== undefined) write(eventLine(atMs, level, message, { ...fields, ...more }));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
+import type { AccountId } from "../../core/ids.ts";
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
 import { addIdentity, getPasswordHash, setPasswordHash } from "../../kv/account_credentials.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
@@ -121,12 +122,12 @@ Deno.test("accounts are listed in pages without gaps or repeats", async () => {
   using kv = await Deno.openKv(":memory:");
   for (let i = 0; i < 7; i++) await createAccount(kv, { nowMs: i });
   const seen: string[] = [];
-  let cursor: string | undefined;
+  let after: AccountId | undefined;
   do {
-    const page = await listAccounts(kv, { limit: 3, ...(cursor !== undefined && { cursor }) });
+    const page = await listAccounts(kv, { limit: 3, ...(after !== undefined && { after }) });
     seen.push(...page.accounts.map((account) => account.id));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+    after = page.next;
+  } while (after !== undefined);
   assertEquals(seen.length, 7);
   assertEquals(new Set(seen).size, 7);
 });

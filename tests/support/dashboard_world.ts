@@ -30,6 +30,8 @@ export interface DashboardWorld extends AsyncDisposable {
   readonly mails: Mail[];
   /** What the log was told of. */
   readonly reports: string[];
+  /** Every page and form: method and path as registered, with its parameters. */
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
   fetch(request: Request): Promise<Response>;
   /** A new browser with no cookies. */
   browser(headers?: Record<string, string>): TestBrowser;
@@ -95,7 +97,8 @@ export async function openDashboardWorld(
   };
   const app = new Hono<{ Bindings: { clientAddress: string } }>();
   app.get("/v1/models", (c) => c.json({ object: "list" }));
-  mountDashboard(app, createDashboard(deps, options.more?.(deps)));
+  const dashboard = createDashboard(deps, options.more?.(deps));
+  mountDashboard(app, dashboard);
   app.notFound((c) => c.json({ type: "error", error: { type: "not_found_error" } }, 404));
 
   const mails: Mail[] = [];
@@ -117,6 +120,7 @@ export async function openDashboardWorld(
     baseUrl,
     mails,
     reports,
+    routes: dashboard.routes.filter(({ method }) => method !== "ALL"),
     fetch,
     browser,
     async deliver() {

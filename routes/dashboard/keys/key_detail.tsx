@@ -189,7 +189,7 @@ function Rotate({ visitor, record }: PartProps) {
   return (
     <Card title={t.rotate}>
       <p class="muted">{t.rotateText}</p>
-      {record.previous !== undefined && (
+      {record.previous !== undefined && Number.isFinite(record.previous.untilMs) && (
         <p>
           {t.graceLeft} <Time atMs={record.previous.untilMs} locale={visitor.locale} />
         </p>

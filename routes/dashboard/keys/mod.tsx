@@ -201,7 +201,9 @@ const rotateKey: KeyAction = async (c, deps, record) => {
   const posted = await readForm(c);
   const hours = posted.text("grace");
   const formId = posted.formId();
-  if (!(hours in t.graces) || formId === undefined) return await keyDetailPage(c, deps, record);
+  if (!Object.hasOwn(t.graces, hours) || formId === undefined) {
+    return await keyDetailPage(c, deps, record);
+  }
   const rotated = await rotateApiKey(deps.kv, deps.masterKeys, record.accountId, record.id, {
     nowMs: deps.clock.nowMs(),
     graceMs: Number(hours) * 3_600_000,

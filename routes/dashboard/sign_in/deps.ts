@@ -7,7 +7,10 @@ export interface SignInDeps extends PageDeps {
   readonly passwords: PasswordHasher;
   /** Absent: no OpenID provider is configured. */
   readonly openId?: OpenIdClient | undefined;
-  /** Told of what went wrong and is not shown: exceptions behind pages, refusals of the OpenID provider. */
+  /**
+   * Told of what went wrong and is not shown. `page`: an exception behind a page, which is a bug. The others are expected,
+   * and a caller may provoke them: a refusal by the OpenID provider, a key sealed with a master key that is gone.
+   */
   readonly report?:
     | ((what: "page" | "openid" | "showing a key", error: unknown) => void)
     | undefined;

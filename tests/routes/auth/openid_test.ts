@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
+import { addIdentity } from "../../../kv/account_credentials.ts";
+import { createAccount, findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
 import { createOpenIdClient } from "../../../routes/auth/openid.ts";
 import { type DashboardWorld, openDashboardWorld } from "../../support/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -15,7 +16,7 @@ interface OpenIdWorld extends AsyncDisposable {
   readonly world: DashboardWorld;
 }
 
-async function openWorld(): Promise<OpenIdWorld> {
+async function openWorld(fetchNow: typeof fetch = fetch): Promise<OpenIdWorld> {
   const issuer = await openOpenIdIssuer(callback);
   const openId = createOpenIdClient(
     {
@@ -24,7 +25,7 @@ async function openWorld(): Promise<OpenIdWorld> {
       clientSecret: issuer.clientSecret,
       label: "Example ID",
     },
-    { fetch, clock: new ManualTime() },
+    { fetch: fetchNow, clock: new ManualTime() },
   );
   const world = await openDashboardWorld({ baseUrl, openId });
   return {
@@ -129,6 +130,40 @@ openIdTest(
       assert(!answer.text.includes("<script>evil"));
       assert(!browser.cookies.has("__Host-session"));
     }
+  },
+);
+
+/** Answers of the token endpoint with another subject in the id token, whose signature then is of something else. */
+const forgingFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  if (!String(input).endsWith("/token")) return response;
+  const tokens = await response.json();
+  const [head, payload, signature] = tokens.id_token.split(".");
+  const alphabet = "base64url";
+  const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet })));
+  const forged = new TextEncoder().encode(JSON.stringify({ ...claims, sub: "somebody else" }))
+    .toBase64({ alphabet, omitPadding: true });
+  return Response.json({ ...tokens, id_token: `${head}.${forged}.${signature}` });
+};
+
+openIdTest("an id token that the provider has not signed lets nobody in", async () => {
+  await using all = await openWorld(forgingFetch);
+  const identity = { issuer: all.issuer.issuer, subject: "somebody else" };
+  const victim = await createAccount(all.world.kv, { nowMs: 0, email: "bob@example.com" });
+  await addIdentity(all.world.kv, victim.id, identity);
+  const browser = all.world.browser();
+  const { answer } = await signIn(all, browser);
+  assertEquals(answer.status, 422);
+  assert(!browser.cookies.has("__Host-session"));
+});
+
+openIdTest(
+  "a subject that fits into no key of the store is refused, not an exception",
+  async () => {
+    await using all = await openWorld();
+    all.issuer.person = { subject: "s".repeat(5_000), email: "ann@example.com", verified: true };
+    const { answer } = await signIn(all, all.world.browser());
+    assertEquals([answer.status, all.world.reports], [422, ["openid"]]);
   },
 );
 

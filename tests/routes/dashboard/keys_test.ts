@@ -202,6 +202,16 @@ Deno.test("a form with mistakes names each of them and keeps what was typed", as
   assertEquals((await listApiKeys(world.kv, account.id)).length, 0);
 });
 
+Deno.test("a key whose grace was never a number, as an earlier version could store it, has its page", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  await makeKey(browser);
+  const [key] = await listApiKeys(world.kv, account.id);
+  const previous = { hash: "h", untilMs: NaN };
+  await world.kv.set(apiKeyKey(account.id, key!.id), { ...key, previous });
+  assertEquals((await browser.get(`/keys/${key!.id}`)).status, 200);
+});
+
 Deno.test("a rotated key has a new secret; the old one works through its grace and no longer", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();

@@ -46,3 +46,17 @@ Deno.test("the line of a call is JSON with every member in its place, whatever n
     },
   ));
 });
+
+Deno.test("a message that callers provoke does not fill the log, and what was left out is counted", () => {
+  const lines: string[] = [];
+  let nowMs = 0;
+  const log = createCallLog((line) => lines.push(line), () => nowMs, () => {});
+  for (let count = 0; count < 1_000; count++) log.event("warn", "openid failed", { count });
+  assertEquals(lines.length, 60);
+  assertEquals(JSON.parse(lines.at(-1)!).more_this_minute, "left out");
+  log.event("error", "another message");
+  assertEquals(lines.length, 61, "each message has its own budget");
+  nowMs = 60_000;
+  log.event("warn", "openid failed");
+  assertEquals(JSON.parse(lines.at(-1)!).left_out, 940);
+});
