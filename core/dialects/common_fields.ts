@@ -60,9 +60,12 @@ const efforts = [
   "max",
 ] as const satisfies readonly Effort[];
 
-/** Chat and Responses: a word for how much the model shall think. */
-export function readEffort(word: string, path: string): Effort {
-  return oneOf(word, efforts, path);
+/**
+ * Chat and Responses: a word for how much the model shall think. `default`, as at Groq, leaves it to the model, like no
+ * word at all.
+ */
+export function readEffort(word: string | undefined, path: string): Effort | undefined {
+  return word === undefined || word === "default" ? undefined : oneOf(word, efforts, path);
 }
 
 /** How the thinking is to be shown: a word in the member `key` of the field at `path`, as something to spread. */

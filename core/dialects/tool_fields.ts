@@ -1,5 +1,5 @@
 /** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
-import type { JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { refuse } from "./fields.ts";
@@ -42,6 +42,12 @@ export function noteHostedTool(
     refuse(choice.path, `${tool.kind} runs only at its own provider`);
   }
   notes.add(tool.path);
+}
+
+/** Chat and Responses: a choice in one word; `any` is that of other vendors for `required`. */
+export function readChoiceWord(choice: Json): "auto" | "required" | "none" | undefined {
+  if (choice === "any") return "required";
+  return choice === "auto" || choice === "required" || choice === "none" ? choice : undefined;
 }
 
 /** The choice that the route can carry: a call that cannot be forced is left to the model. */

@@ -12,7 +12,8 @@ import {
 } from "../fields.ts";
 import type { Notes } from "../notes.ts";
 import { unsealProof } from "../reasoning_seal.ts";
-import { decodeChatContent, decodeChatMark } from "./decode_parts.ts";
+import { thinkingText } from "./decode_answer.ts";
+import { decodeChatContent, decodeChatMark, decodeChatPart } from "./decode_parts.ts";
 import { readDetail } from "./reasoning_details.ts";
 
 export interface DecodedMessages {
@@ -91,9 +92,10 @@ function decodeResult(role: "tool" | "function", message: JsonObject, path: stri
 /** Reasoning first, then the text, then the calls: the order in which models produce them. */
 function decodeAssistant(message: JsonObject, path: string): Block[] {
   if (isJsonObject(message.audio)) refuse(`${path}.audio`, "audio cannot be carried to this model");
+  const thought = decodeReasoning(message, path);
   const blocks: Block[] = [
-    ...decodeReasoning(message, path),
-    ...decodeChatContent(message.content, `${path}.content`),
+    ...thought,
+    ...decodeSaid(message.content, `${path}.content`, thought.length > 0),
   ];
   const refusal = optionalString(message, "refusal", `${path}.refusal`);
   if (refusal !== undefined && refusal !== "") {
@@ -108,6 +110,17 @@ function decodeAssistant(message: JsonObject, path: string): Block[] {
     blocks.push(decodeFunction("", message.function_call, `${path}.function_call`));
   }
   return blocks;
+}
+
+/** Content of the assistant. What it thought may stand among its words (Mistral), or be told in a field besides. */
+function decodeSaid(content: Json | undefined, path: string, isTold: boolean): Block[] {
+  if (!Array.isArray(content)) return decodeChatContent(content, path);
+  return content.flatMap((part, i): Block[] => {
+    const partPath = `${path}.${i}`;
+    if (!isJsonObject(part) || part.type !== "thinking") return [decodeChatPart(part, partPath)];
+    const text = thinkingText(part);
+    return text === "" || isTold ? [] : [{ type: "reasoning", path: partPath, text }];
+  });
 }
 
 function decodeCall(call: JsonObject, path: string): ToolCallBlock {

@@ -10,6 +10,11 @@ export function decodeChatContent(content: Json | undefined, path: string): Part
   return readContent(content, path, decodePart);
 }
 
+/** One part of a list. */
+export function decodeChatPart(value: Json, path: string): PartBlock {
+  return decodePart(requiredObject(value, path), path);
+}
+
 function decodePart(part: JsonObject, path: string): PartBlock {
   const cache = decodeChatMark(part, path);
   switch (part.type) {
@@ -23,10 +28,17 @@ function decodePart(part: JsonObject, path: string): PartBlock {
       return { ...decodeImage(part, path), ...cache };
     case "file":
       return { ...decodeFile(part, path), ...cache };
+    // The forms of Mistral and of Z.ai.
+    case "document_url":
+    case "file_url":
+      return { ...decodeDocumentUrl(part, part.type, path), ...cache };
     case "input_audio":
       return refuse(path, "audio input cannot be carried to this model");
     default:
-      return invalid(`${path}.type`, "must be one of text, image_url, file, input_audio, refusal");
+      return invalid(
+        `${path}.type`,
+        "must be one of text, image_url, file, document_url, file_url, input_audio, refusal",
+      );
   }
 }
 
@@ -70,14 +82,46 @@ function isPdfUrl(url: string): boolean {
 
 function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock {
   const file = requiredObject(part.file, `${path}.file`);
+  const title = optionalString(file, "filename", `${path}.file.filename`);
+  const url = optionalString(file, "file_url", `${path}.file.file_url`);
+  if (url !== undefined) return urlDocument(url, `${path}.file.file_url`, { path, title });
   const content = optionalString(file, "file_data", `${path}.file.file_data`);
   if (content === undefined) {
     return refuse(`${path}.file.file_id`, "the file belongs to another provider; send its data");
   }
-  const title = optionalString(file, "filename", `${path}.file.filename`);
-  const data = dataUrl(content) ??
-    (title !== undefined && /\.pdf$/i.test(title)
-      ? { mediaType: "application/pdf", data: content }
-      : invalid(`${path}.file.file_data`, "must be a base64 data URL"));
+  // Aggregators take a URL in the place of the data, and the data itself without the URL around it.
+  const isBare = title !== undefined && /\.pdf$/i.test(title) && !/^\w+:/.test(content);
+  if (!isBare) return urlDocument(content, `${path}.file.file_data`, { path, title });
+  const data = { mediaType: "application/pdf", data: content };
   return fileBlock(data, { path, dataPath: `${path}.file.file_data`, title });
+}
+
+/** A document by its URL: a string, or an object around it. */
+function decodeDocumentUrl(
+  part: JsonObject,
+  member: "document_url" | "file_url",
+  path: string,
+): ImageBlock | DocumentBlock {
+  const held = part[member];
+  const title = optionalString(part, "document_name", `${path}.document_name`);
+  if (typeof held === "string") return urlDocument(held, `${path}.${member}`, { path, title });
+  const url = requiredString(
+    requiredObject(held, `${path}.${member}`),
+    "url",
+    `${path}.${member}.url`,
+  );
+  return urlDocument(url, `${path}.${member}.url`, { path, title });
+}
+
+/** A file behind a URL of either kind: with its data, or where it is. */
+function urlDocument(
+  url: string,
+  dataPath: string,
+  { path, title }: { readonly path: string; readonly title: string | undefined },
+): ImageBlock | DocumentBlock {
+  const data = dataUrl(url);
+  if (data !== undefined) return fileBlock(data, { path, dataPath, title });
+  if (!/^https?:/i.test(url)) invalid(dataPath, "must be a base64 data URL or an https URL");
+  const named = title === undefined ? {} : { title };
+  return { type: "document", path, source: { kind: "url", url }, ...named };
 }

@@ -19,15 +19,14 @@ export function decodeReasoning(body: JsonObject, notes: Notes): ReasoningWish |
     if (form.display !== undefined && form.display !== display) notes.add(form.display.path);
   }
   const path = "reasoning_effort";
-  const word = optionalString(body, path, path);
-  if (main === undefined && word === undefined) {
+  const effort = readEffort(optionalString(body, path, path), path);
+  if (main === undefined && effort === undefined) {
     // How thinking is shown switches none on.
     if (display !== undefined) notes.add(display.path);
     return undefined;
   }
   const shown = display === undefined ? {} : { display };
-  if (word === undefined) return main === undefined ? undefined : { ...main, ...shown };
-  const effort = readEffort(word, path);
+  if (effort === undefined) return main === undefined ? undefined : { ...main, ...shown };
   if (main === undefined) return { effort, path, ...shown };
   noteContradictions(main, effort, notes);
   return { ...main, ...shown, effort, effortPath: path };
@@ -48,9 +47,12 @@ function readReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefine
   const path = "reasoning";
   const reasoning = optionalObject(body, path, path);
   if (reasoning === undefined) return undefined;
-  const word = optionalString(reasoning, "effort", `${path}.effort`);
+  const effort = readEffort(
+    optionalString(reasoning, "effort", `${path}.effort`),
+    `${path}.effort`,
+  );
   const budgetTokens = optionalCount(reasoning, "max_tokens", `${path}.max_tokens`, 1);
-  const says = word !== undefined || budgetTokens !== undefined;
+  const says = effort !== undefined || budgetTokens !== undefined;
   if (says && reasoning.enabled === false) notes.add(`${path}.enabled`);
   const mode = budgetTokens !== undefined
     ? "on"
@@ -61,7 +63,7 @@ function readReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefine
     : undefined;
   return {
     ...(mode === undefined ? {} : { mode }),
-    ...(word === undefined ? {} : { effort: readEffort(word, `${path}.effort`) }),
+    ...(effort === undefined ? {} : { effort }),
     ...(budgetTokens === undefined ? {} : { budgetTokens }),
     ...readDisplay(reasoning, "summary", path),
     path,

@@ -11,6 +11,7 @@ import {
   requiredString,
 } from "../fields.ts";
 import type { Notes } from "../notes.ts";
+import { readChoiceWord } from "../tool_fields.ts";
 import { decodeChatMark } from "./decode_parts.ts";
 
 type DecodedTools = Pick<
@@ -92,24 +93,28 @@ const path = "tool_choice";
 
 function decodeChoice(choice: Json | undefined): { readonly toolChoice?: ToolChoice } {
   if (choice === undefined || choice === null) return {};
-  if (choice === "auto" || choice === "required") return { toolChoice: { type: choice, path } };
-  if (choice === "none") return { toolChoice: { type: "none", path } };
+  const word = readChoiceWord(choice);
+  if (word !== undefined) return { toolChoice: { type: word, path } };
   const object = isJsonObject(choice) ? choice : {};
-  switch (object.type) {
-    case "function":
-    case "custom": {
-      const named = requiredObject(object[object.type], `${path}.${object.type}`);
-      const name = requiredString(named, "name", `${path}.${object.type}.name`);
-      return { toolChoice: { type: "tool", name, path } };
-    }
-    case "allowed_tools":
-      return { toolChoice: decodeAllowed(object) };
-    default:
-      return invalid(
-        path,
-        "must be auto, none, required, or name a function, custom or allowed tools",
-      );
-  }
+  if (object.type === "allowed_tools") return { toolChoice: decodeAllowed(object) };
+  const name = decodeNamed(object, path);
+  if (name !== undefined) return { toolChoice: { type: "tool", name, path } };
+  return invalid(
+    path,
+    "must be auto, none, required, or name a function, custom or allowed tools",
+  );
+}
+
+/** The tool that an object names, inside or (as in Responses) beside its type, which some clients leave out. */
+function decodeNamed(object: JsonObject, at: string): string | undefined {
+  const { type = isJsonObject(object.custom) ? "custom" : "function" } = object;
+  if (type !== "function" && type !== "custom") return undefined;
+  if (object[type] === undefined) return optionalString(object, "name", `${at}.name`);
+  return requiredString(
+    requiredObject(object[type], `${at}.${type}`),
+    "name",
+    `${at}.${type}.name`,
+  );
 }
 
 function decodeAllowed(choice: JsonObject): ToolChoice {
@@ -118,10 +123,7 @@ function decodeAllowed(choice: JsonObject): ToolChoice {
   const names = tools.map((value, i) => {
     const toolPath = `${path}.allowed_tools.tools.${i}`;
     const tool = requiredObject(value, toolPath);
-    const holder = tool.function ?? tool.custom;
-    return isJsonObject(holder)
-      ? requiredString(holder, "name", `${toolPath}.name`)
-      : requiredString(tool, "type", `${toolPath}.type`);
+    return decodeNamed(tool, toolPath) ?? requiredString(tool, "type", `${toolPath}.type`);
   });
   return { type: allowed.mode === "required" ? "required" : "auto", allowed: names, path };
 }

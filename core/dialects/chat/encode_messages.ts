@@ -1,5 +1,5 @@
 /** Writes the turns of a conversation as Chat messages (wire notes, table A). */
-import type { Json, JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import type {
   Block,
   Conversation,
@@ -14,7 +14,7 @@ import type { ResolvedFacts } from "../facts.ts";
 import type { Notes } from "../notes.ts";
 import { withInstructions } from "../output_format.ts";
 import { requirePrefill } from "../prefill.ts";
-import { type Part, PartWriter, type TextPart } from "./encode_parts.ts";
+import { type MediaPart, type Part, PartWriter, type TextPart } from "./encode_parts.ts";
 import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
 
 /** All messages of a conversation, instructions first. */
@@ -89,8 +89,7 @@ class MessageWriter {
         continue;
       }
       media.push(part);
-      const kind = part.type === "file" ? "file" : "image";
-      texts.push({ type: "text", text: `[${kind} attached below]` });
+      texts.push({ type: "text", text: `[${attachmentName(part)} attached below]` });
     }
     if (media.length > 0) {
       const label = `Attached to the result of tool call ${block.callId}:`;
@@ -147,6 +146,13 @@ class MessageWriter {
     this.#notes.add(block.path);
     return "";
   }
+}
+
+/** What a tool message calls the image or file that follows it: the model may know a file by its name. */
+function attachmentName(part: MediaPart): string {
+  if (part.type === "image_url") return "image";
+  const name = isJsonObject(part.file) ? part.file.filename : undefined;
+  return typeof name === "string" ? `file ${name}` : "file";
 }
 
 /** One call of the history. `extra` is what the route's vendor attached to it. */

@@ -22,6 +22,8 @@ const marks = {
   prompt_cache_breakpoint: object({ mode: read }),
 };
 
+const documentUrl = { type: read, document_name: read, ...marks };
+
 const part = byKind("type", {
   text: object({ type: read, text: read, ...marks }),
   refusal: object({ type: read, refusal: read, ...marks }),
@@ -33,9 +35,12 @@ const part = byKind("type", {
   }),
   file: object({
     type: read,
-    file: object({ file_data: read, filename: read, file_id: read }),
+    file: object({ file_data: read, file_url: read, filename: read, file_id: read }),
     ...marks,
   }),
+  document_url: object({ ...documentUrl, document_url: textOr(object({ url: read })) }),
+  file_url: object({ ...documentUrl, file_url: textOr(object({ url: read })) }),
+  thinking: object({ type: read, thinking: read, closed: silent, signature: silent }),
 });
 
 /** What every message may have. */
@@ -119,7 +124,7 @@ const tool = byKind("type", {
 }, "function");
 
 const named = object({ name: read });
-const namedTool = object({ type: read, function: named, custom: named });
+const namedTool = object({ type: read, name: read, function: named, custom: named });
 
 const toolChoice = byKind("type", {
   function: namedTool,
@@ -128,10 +133,10 @@ const toolChoice = byKind("type", {
     type: read,
     allowed_tools: object({
       mode: read,
-      tools: each(byKind("type", { function: namedTool, custom: namedTool })),
+      tools: each(byKind("type", { function: namedTool, custom: namedTool }, "function")),
     }),
   }),
-});
+}, "function");
 
 /** The fields that hold more than one value. */
 export const chatMembers: ReadonlyMap<string, MemberCheck> = new Map([

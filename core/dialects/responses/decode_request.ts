@@ -136,14 +136,15 @@ function decodeInclude(
 function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | undefined {
   const reasoning = optionalObject(body, "reasoning", "reasoning");
   if (reasoning === undefined) return undefined;
-  const word = optionalString(reasoning, "effort", "reasoning.effort");
+  const path = "reasoning.effort";
+  const effort = readEffort(optionalString(reasoning, "effort", path), path);
   const display = {
     ...readDisplay(reasoning, "generate_summary", "reasoning"),
     ...readDisplay(reasoning, "summary", "reasoning"),
   };
-  if (word === undefined && display.display === undefined) return undefined;
+  if (effort === undefined && display.display === undefined) return undefined;
   return {
-    ...(word === undefined ? {} : { effort: readEffort(word, "reasoning.effort") }),
+    ...(effort === undefined ? {} : { effort }),
     ...display,
     ...(encrypted ? { encrypted } : {}),
     path: "reasoning",

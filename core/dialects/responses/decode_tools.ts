@@ -11,6 +11,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
+import { readChoiceWord } from "../tool_fields.ts";
 import { isClientSearch, listed, type OfferedTools } from "./offered_tools.ts";
 import { keyText, type NameOf, searchToolName } from "./tool_groups.ts";
 
@@ -154,13 +155,14 @@ function decodeChoice(
   groups: ReadonlyMap<string, GroupedName>,
 ): { readonly toolChoice?: ToolChoice } {
   if (choice === undefined || choice === null) return {};
-  if (choice === "auto" || choice === "required") return { toolChoice: { type: choice, path } };
-  if (choice === "none") return { toolChoice: { type: "none", path } };
+  const word = readChoiceWord(choice);
+  if (word !== undefined) return { toolChoice: { type: word, path } };
   if (!isJsonObject(choice)) {
     invalid(path, "must be auto, none, required, or an object that names a tool");
   }
-  const type = requiredString(choice, "type", `${path}.type`);
-  if (type === "allowed_tools") return { toolChoice: decodeAllowed(choice, nameOf, groups) };
+  if (choice["type"] === "allowed_tools") {
+    return { toolChoice: decodeAllowed(choice, nameOf, groups) };
+  }
   return { toolChoice: { type: "tool", name: decodeNamed(choice, nameOf, path), path } };
 }
 

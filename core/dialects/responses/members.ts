@@ -97,7 +97,7 @@ const toolChoice = byKind("type", {
       byKind("type", { function: namedTool, custom: namedTool, namespace: namedTool }),
     ),
   }),
-});
+}, "function");
 
 /** The fields that hold more than one value. */
 export const responsesMembers: ReadonlyMap<string, MemberCheck> = new Map([
