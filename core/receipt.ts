@@ -69,5 +69,7 @@ export interface Receipt {
   readonly costMicroVnd: bigint;
   /** The part of the price that the wallet could not cover; never makes it negative. */
   readonly shortfallMicroVnd: bigint;
+  /** What the provider reported beyond what was charged, at this price: our claim on it. More than 0. */
+  readonly claimMicroVnd?: bigint;
   readonly attempts: readonly Attempt[];
 }

@@ -39,6 +39,8 @@ type Stored = [
   cost: string,
   shortfall: string,
   attempts: [route: string, outcome: string, ms: number][],
+  /** Only where there is one. */
+  claim?: string,
 ];
 
 function storedPrice(price: AppliedPrice): StoredPrice {
@@ -89,6 +91,7 @@ export function encodeReceipt(receipt: Receipt): string {
     receipt.shortfallMicroVnd.toString(),
     receipt.attempts.map(({ route, outcome, ms }) => [route, outcome, ms]),
   ];
+  if (receipt.claimMicroVnd !== undefined) stored.push(receipt.claimMicroVnd.toString());
   return JSON.stringify(stored);
 }
 
@@ -115,10 +118,14 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     ...rest
   ] = stored;
   const [firstOutputMs, status, stream, outcome, usage, estimated, units, price, ...end] = rest;
-  const [cost, shortfall, attempts] = end;
+  const [cost, shortfall, attempts, claim] = end;
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
-  invariant(costMicroVnd >= 0n && shortfallMicroVnd >= 0n, `receipt ${requestId}: negative`);
+  const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
+  invariant(
+    costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n,
+    `receipt ${requestId}: negative`,
+  );
   return {
     requestId,
     accountId,
@@ -140,6 +147,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     price: appliedPrice(price),
     costMicroVnd,
     shortfallMicroVnd,
+    ...(claimMicroVnd === undefined ? {} : { claimMicroVnd }),
     attempts: attempts.map(([route, outcome, ms]) => ({ route, outcome, ms })),
   };
 }

@@ -153,16 +153,20 @@ function parseObject(bytes: Uint8Array): JsonObject | undefined {
 /**
  * Waits for the whole answer.
  *
- * @param room where a large one is counted; who gives it gives its bytes back
+ * @param bounds `maxBytes`: beyond them it is not read on. `room`: where a large one is counted; who gives it gives its
+ * bytes back
  * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
  */
 export async function attemptAnswer(
   handlers: AttemptHandlers,
   time: AttemptTime,
-  room?: GrowingRoom,
+  { maxBytes = limits.answerBytes, room }: {
+    readonly maxBytes?: number | undefined;
+    readonly room?: GrowingRoom | undefined;
+  } = {},
 ): Promise<WholeAnswer> {
   const response = await answered(handlers, time);
-  const bytes = await readWhole(response, limits.answerBytes, room);
+  const bytes = await readWhole(response, maxBytes, room);
   const value = parseObject(bytes);
   if (value === undefined) throw failed("sent no JSON");
   const reading = handlers.readAnswer(value);

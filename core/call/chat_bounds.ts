@@ -6,13 +6,17 @@ import type { AppliedPrice } from "../receipt.ts";
 import { estimateOutputTokens, roughInputTokens } from "../tokens/rough_estimate.ts";
 import type { ChatRequest } from "./chat_request.ts";
 import { hostedToolsAskedFor } from "./dear_features.ts";
-import { inputTokensBound } from "./input_bound.ts";
+import { type InputBound, inputBound } from "./input_bound.ts";
 import type { JsonBody } from "./json_body.ts";
+import { wantedOutputTokens } from "./output_limit.ts";
 import { type PromptPrefixes, promptPrefixes } from "./prompt_prefixes.ts";
 
 export interface ChatBounds {
   /** Output tokens of all answers together. */
   readonly outputTokens: number;
+  /** The most output that the caller can want, see {@linkcode wantedOutputTokens}. */
+  readonly wantedOutputTokens: number;
+  readonly input: InputBound;
   /** Our own count of the prompt, for a provider that reports none. A bound it is not. */
   readonly estimatedInputTokens: number;
   /** Tools of the provider that are asked for: they may bring more into the prompt than is in the request. */
@@ -35,7 +39,7 @@ export function chatBounds(
   const outputTokens = Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) *
     request.choices;
   const hostedTools = hostedToolsAskedFor({ style: request.style, body: value });
-  const inputTokens = inputTokensBound({
+  const input = inputBound({
     body: value,
     bodyBytes: bytes.length,
     contextWindow,
@@ -43,6 +47,8 @@ export function chatBounds(
   });
   return {
     outputTokens,
+    wantedOutputTokens: wantedOutputTokens(request, model),
+    input,
     // A picture is not billed by its base64.
     estimatedInputTokens: body.mentionsBase64
       ? roughInputTokens(value)
@@ -51,6 +57,6 @@ export function chatBounds(
     prefixes: request.stream && price.unit === "token"
       ? promptPrefixes(model.id, request.style, value)
       : undefined,
-    costMicroVnd: worstCaseCost(price, { inputTokens, outputTokens }),
+    costMicroVnd: worstCaseCost(price, { inputTokens: input.tokens, outputTokens }),
   };
 }

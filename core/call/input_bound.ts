@@ -7,6 +7,8 @@ import { limits } from "../limits.ts";
  * pictures get this rule: documents may hold a book, and a string that merely looks like base64 may be text.
  */
 const tokensPerImage = 6_000;
+/** Small models of one vendor count 25,000 to 48,000 tokens for a large picture. */
+const believableTokensPerImage = 50_000;
 const imagePartTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
 
 function countBound(value: Json | undefined): number {
@@ -35,12 +37,26 @@ export interface Prompt {
 /** Contents that the bytes of a request only name. */
 interface Unseen {
   images: number;
+  /** Files within the request: their bytes do not say how many pages they have. */
+  documents: number;
   /** Tokens of what the provider looks up: `Infinity` where nothing but its context bounds them. */
   tokens: number;
+  vendorTools: number;
 }
 
 /** What one hosted tool brings into the prompt unasked: search results are some pages, seldom more. */
 const tokensPerHostedTool = 100_000;
+/** Instructions and schema that a vendor adds for a tool of its own (computer, bash, text editor): 250 to 1,250. */
+const tokensPerVendorTool = 1_500;
+/**
+ * What a provider puts before a prompt of its own accord: the frame of a conversation, some hundred tokens about how
+ * tools are called.
+ */
+const hiddenPromptTokens = 2_048;
+/** The hidden prompt is at most this many times what was sent: a greeting does not come with thousands of tokens. */
+const hiddenPromptFactor = 3;
+/** Parts that hold a file. */
+const documentTypes: ReadonlySet<unknown> = new Set(["document", "file", "input_file"]);
 /** Parts that are nothing but a reference. */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   "item_reference",
@@ -70,15 +86,45 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
     return;
   }
   if (isReference(value)) unseen.tokens = Infinity;
+  if (documentTypes.has(type)) unseen.documents++;
   // Arguments of a tool are words of the model, whatever they look like.
   if (type === "tool_use" || type === "server_tool_use") return;
   for (const item of Object.values(value)) addUnseen(item, unseen);
 }
 
 function unseenOf({ body, hostedTools }: Prompt): Unseen {
-  const unseen: Unseen = { images: 0, tokens: hostedTools * tokensPerHostedTool };
+  const unseen = {
+    images: 0,
+    documents: 0,
+    tokens: hostedTools * tokensPerHostedTool,
+    vendorTools: 0,
+  };
   for (const field of ["messages", "input", "system"]) addUnseen(body[field], unseen);
+  const { tools } = body;
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    if (isJsonObject(tool) && isVendorTool(tool)) unseen.vendorTools++;
+  }
   return unseen;
+}
+
+/** A tool that the request names without saying what it takes. */
+function isVendorTool(tool: JsonObject): boolean {
+  return typeof tool["type"] === "string" && tool["input_schema"] === undefined &&
+    tool["parameters"] === undefined && tool["function"] === undefined &&
+    tool["type"] !== "function" && tool["type"] !== "custom";
+}
+
+/** What is known of the input of a request before it is sent. */
+export interface InputBound {
+  /** What is reserved: never more than the context window. */
+  readonly tokens: number;
+  /**
+   * What a provider can have read, whatever the window; `Infinity` where it looks something up. Larger than what is
+   * reserved by what it puts before a prompt itself.
+   */
+  readonly believableTokens: number;
+  /** Nothing but the text of the request bounds it: a report beyond `believableTokens` is false. */
+  readonly isText: boolean;
 }
 
 /**
@@ -96,11 +142,26 @@ function unseenOf({ body, hostedTools }: Prompt): Unseen {
  * ```
  */
 export function inputTokensBound(prompt: Prompt): number {
+  return inputBound(prompt).tokens;
+}
+
+/** The same, with what a report of the provider may be at most. */
+export function inputBound(prompt: Prompt): InputBound {
   const { body, bodyBytes, contextWindow } = prompt;
   const unseen = unseenOf(prompt);
   const byLength = bodyBytes + unseen.images * tokensPerImage;
   const bound = bodyBytes > limits.exactBoundBodyBytes
     ? Math.min(byLength, countBound(body))
     : byLength;
-  return Math.min(bound + unseen.tokens, contextWindow);
+  const sent = bound + unseen.tokens;
+  // A file may have a page for each of its bytes, a picture more tiles than most vendors make.
+  const isText = unseen.images === 0 && unseen.documents === 0 && Number.isFinite(sent);
+  const { images, documents, vendorTools } = unseen;
+  const hidden = sent * hiddenPromptFactor;
+  return {
+    tokens: Math.min(sent, contextWindow),
+    believableTokens: sent + (documents > 0 ? hidden : Math.min(hidden, hiddenPromptTokens)) +
+      vendorTools * tokensPerVendorTool + images * believableTokensPerImage,
+    isText,
+  };
 }

@@ -86,19 +86,20 @@ export function believableUsage(
 
 const uncorrected: EstimateCorrection = { cachedTokens: 0, inputScale: 1, outputScale: 1 };
 
-/** Our own count, within the bounds too: a provider that floods must not empty a wallet either. */
+/** Our own count, within what the caller asked for: a provider that floods must not empty a wallet either. */
 function counted(evidence: UsageEvidence): TokenUsage {
   const { bounds, estimatedInputTokens, outputBytes, produced, correction } = evidence;
   const { cachedTokens, inputScale, outputScale } = correction ?? uncorrected;
   const input = Math.min(Math.ceil(estimatedInputTokens * inputScale), bounds.input);
   const cacheRead = Math.min(cachedTokens, input);
   const estimatedOutput = Math.ceil(estimateOutputTokens(outputBytes) * outputScale);
-  const output = Math.max(estimatedOutput, produced ? 1 : 0);
+  const mostOutput = Math.min(bounds.wantedOutput ?? Infinity, bounds.possibleOutput);
+  const output = Math.max(Math.min(estimatedOutput, mostOutput), produced ? 1 : 0);
   return {
     ...noTokens,
     input: input - cacheRead,
     cacheRead,
-    output: Math.min(output, bounds.possibleOutput),
+    output,
   };
 }
 

@@ -1,6 +1,13 @@
 /** The published outcome table: who pays for what. One function, so that no path has a rule of its own. */
 import type { AppliedPrice, Outcome } from "../receipt.ts";
+import { estimateOutputTokens } from "../tokens/rough_estimate.ts";
 import { believableUsage, type EstimateCorrection } from "./believable_usage.ts";
+import {
+  type Implausible,
+  implausibleSide,
+  type ProvenBounds,
+  withinCeiling,
+} from "./charge_ceiling.ts";
 import { costOfTokens, costOfUnits } from "./price.ts";
 import type { TokenBounds } from "./token_bounds.ts";
 import { noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";
@@ -27,6 +34,10 @@ export interface ChatEnd {
   readonly failedUnanswered?: boolean;
   /** What earlier reports say about our own count, for a call that ended early. */
   readonly correction?: EstimateCorrection | undefined;
+  /** The charge is never above this; see `charge_ceiling.ts`. */
+  readonly ceilingMicroVnd?: bigint;
+  /** What a truthful provider cannot pass. */
+  readonly proven?: ProvenBounds;
 }
 
 /** The price of an ended call, before the wallet is asked whether it can pay. */
@@ -36,6 +47,10 @@ export interface Charge {
   /** The tokens are our count, not the provider's. */
   readonly estimated: boolean;
   readonly units: number;
+  /** What the provider reports beyond what is charged, at the price of the customer. */
+  readonly claimMicroVnd: bigint;
+  /** A side of the call that is false, and not the caller's doing. */
+  readonly implausible: Implausible | undefined;
 }
 
 /**
@@ -48,7 +63,7 @@ export interface Charge {
  * | broken, client gone, cut | what was produced: reported usage if it came, else counted; 0 if nothing was produced |
  * | an error event of the provider before any text, refusal or tool arguments | 0 |
  *
- * A price per request is charged once anything was produced.
+ * A price per request is charged once anything was produced. No charge is above the ceiling of its call.
  *
  * @example
  * ```ts
@@ -67,12 +82,55 @@ export function chargeForChat(end: ChatEnd): Charge {
   // A stream that ended early has reported its prompt, but of its output only the first few tokens.
   const early = (end.outcome !== "completed" && end.stopped !== true) ||
     end.reportIsStale === true;
-  const { usage, estimated } = believableUsage(end.reported, { ...end, early });
+  const { price, ceilingMicroVnd } = end;
+  const { usage: believed, estimated } = believableUsage(end.reported, { ...end, early });
+  const implausible = implausibleOf(end);
   if (free) {
-    return { priceMicroVnd: 0n, usage: estimated ? noTokens : usage, estimated: false, units: 0 };
+    const usage = estimated ? noTokens : believed;
+    const nothing = { priceMicroVnd: 0n, estimated: false, units: 0, claimMicroVnd: 0n };
+    return { ...nothing, usage, implausible };
   }
-  const priceMicroVnd = end.price.unit === "token"
-    ? costOfTokens(end.price, usage)
-    : costOfUnits(end.price, 1);
-  return { priceMicroVnd, usage, estimated, units: 1 };
+  if (price.unit !== "token") {
+    const priceMicroVnd = costOfUnits(price, 1);
+    return {
+      priceMicroVnd,
+      usage: believed,
+      estimated,
+      units: 1,
+      claimMicroVnd: 0n,
+      implausible,
+    };
+  }
+  const usage = ceilingMicroVnd === undefined
+    ? believed
+    : withinCeiling(believed, price, ceilingMicroVnd);
+  const priceMicroVnd = costOfTokens(price, usage);
+  return {
+    priceMicroVnd,
+    usage,
+    estimated: estimated || usage !== believed,
+    units: 1,
+    claimMicroVnd: claimOf(end, usage, priceMicroVnd),
+    implausible,
+  };
+}
+
+function implausibleOf({ reported, outputBytes, proven }: ChatEnd): Implausible | undefined {
+  // What only a total or a list of runs shows may be a second reading of the prompt.
+  return proven && implausibleSide(reported?.said ?? reported, outputBytes, proven);
+}
+
+/** What the provider reports, or where it was stopped would have reported, beyond what is charged. */
+function claimOf(
+  { price, reported, outputBytes, proven }: ChatEnd,
+  usage: TokenUsage,
+  priceMicroVnd: bigint,
+): bigint {
+  let told = reported === undefined ? 0n : costOfTokens(price, reported);
+  if (proven !== undefined && outputBytes > proven.outputBytes) {
+    const output = Math.max(usage.output, estimateOutputTokens(outputBytes));
+    const shown = costOfTokens(price, { ...usage, output });
+    if (shown > told) told = shown;
+  }
+  return told > priceMicroVnd ? told - priceMicroVnd : 0n;
 }

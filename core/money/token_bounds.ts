@@ -10,6 +10,8 @@ export interface TokenBounds {
   readonly askedOutput: number;
   /** Output that the model can produce at all: hidden reasoning, and text that went on beyond what was asked for. */
   readonly possibleOutput: number;
+  /** The caller asked for no more than this: our own count ends here. By default that of the model. */
+  readonly wantedOutput?: number;
 }
 
 export interface BoundedCall {
@@ -19,8 +21,14 @@ export interface BoundedCall {
   readonly choices: number;
   /** Output tokens that were reserved, those of all answers. */
   readonly reservedOutputTokens: number;
+  /** The most that the caller can want: its own bound, or where it set none that of the model with some slack. */
+  readonly wantedOutputTokens?: number;
   /** Our own count of the prompt. */
   readonly estimatedInputTokens: number;
+  /** Input tokens that were reserved. */
+  readonly reservedInputTokens?: number;
+  /** What the bytes that were sent can be at most, with what they name. */
+  readonly believableInputTokens?: number;
   /** The request asks for tools that the provider runs, and was let through with them. */
   readonly hostedTools: boolean;
 }
@@ -52,13 +60,19 @@ export function tokenBounds(call: BoundedCall): TokenBounds {
   );
   const askedOutput = call.reservedOutputTokens * limits.reportedOutputFactor +
     limits.reportedOutputExtra;
+  // A tool of the provider reads the prompt again with each of its results; what they hold is not in the request.
+  const sent = call.hostedTools
+    ? (call.reservedInputTokens ?? Infinity) * limits.reportedContextsWithTools
+    : call.believableInputTokens ?? Infinity;
   return {
-    input: counted(Math.max(contextWindow * contexts, longText)),
+    input: counted(Math.min(Math.max(contextWindow * contexts, longText), sent)),
     askedOutput: counted(askedOutput),
     possibleOutput: counted(Math.max(
       askedOutput,
       call.maxOutputTokens * call.choices * limits.reportedModelOutputs,
     )),
+    ...(call.wantedOutputTokens !== undefined &&
+      { wantedOutput: counted(call.wantedOutputTokens) }),
   };
 }
 

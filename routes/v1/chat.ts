@@ -150,7 +150,10 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
       return begun;
     },
     firstOutput: (begun) =>
-      request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway, delivery.room),
+      request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway, {
+        maxBytes: settlement.mostAnswerBytes,
+        room: delivery.room,
+      }),
     patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
     hedge: router.hedge(model, operation, candidates[0]),
     deadlines: gateway.deadlines,

@@ -89,6 +89,7 @@ function meteredInput(
     idleMs: idleMs(gateway.config.catalog, route),
     deadlines: gateway.deadlines,
     control,
+    bounds: [settlement.outputLimit(route, attempts)],
     settle: async (outcome) => {
       const { reading } = started.pipe;
       await settlement.settle({ outcome, status: 200, reading, route, attempts });

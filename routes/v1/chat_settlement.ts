@@ -1,14 +1,13 @@
 /** The end of a chat call: priced by the outcome table, debited and written down exactly once. */
 import type { ChatBounds } from "../../core/call/chat_bounds.ts";
+import { chargeForEndedChat, type EndedReading } from "../../core/call/chat_charge.ts";
 import type { ChatRequest } from "../../core/call/chat_request.ts";
+import { mostAnswerBytes, mostOutputBytes, OutputLimit } from "../../core/call/output_limit.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { unforeseen } from "../../core/error_line.ts";
-import type { StreamReading } from "../../core/dialects/contract.ts";
 import type { RequestId } from "../../core/ids.ts";
-import { type Charge, chargeForChat } from "../../core/money/outcome.ts";
-import { tokenBounds } from "../../core/money/token_bounds.ts";
-import type { ReportedUsage } from "../../core/money/token_usage.ts";
+import type { Charge } from "../../core/money/outcome.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
 import type { Writable } from "../../core/writable.ts";
 import type { Principal } from "../../kv/key_directory.ts";
@@ -36,18 +35,7 @@ export interface ChatSettlementInput {
 export interface CallEnd {
   readonly outcome: Outcome;
   readonly status: number;
-  readonly reading:
-    | {
-      readonly usage: ReportedUsage | undefined;
-      readonly usageRejected: boolean;
-      readonly outputBytes: number;
-      readonly sawOutput: boolean;
-      readonly stopReason: string | undefined;
-      /** Of a stream only. */
-      readonly state?: StreamReading["state"];
-      readonly sawAnswer?: boolean;
-    }
-    | undefined;
+  readonly reading: EndedReading | undefined;
   readonly route: Route | undefined;
   readonly attempts: readonly Attempt[];
 }
@@ -77,6 +65,27 @@ export class ChatSettlement {
 
   get price(): AppliedPrice {
     return this.#input.price;
+  }
+
+  /** Bytes that a whole answer can have; those of tools that the provider runs are not counted in tokens. */
+  get mostAnswerBytes(): number {
+    const { hostedTools, wantedOutputTokens } = this.#input.bounds;
+    return mostAnswerBytes(hostedTools.length > 0 ? Infinity : wantedOutputTokens);
+  }
+
+  /** What ends a stream of this route that ignores the caller's bound. */
+  outputLimit(route: Route, attempts: readonly Attempt[]): OutputLimit {
+    const bytes = this.#runsTools(route)
+      ? Infinity
+      : mostOutputBytes(this.#input.bounds.wantedOutputTokens);
+    return new OutputLimit(bytes, (reading) => {
+      return this.#price({ outcome: "cut", status: 200, reading, route, attempts }).usage;
+    });
+  }
+
+  /** The route runs tools for the call: their code and queries are output beside what the caller bounds. */
+  #runsTools(route: Route | undefined): boolean {
+    return this.#input.bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
   }
 
   get mappedFrom(): string | undefined {
@@ -116,42 +125,20 @@ export class ChatSettlement {
   }
 
   #price(end: CallEnd): Charge {
-    const { model, request, price } = this.#input;
-    const { estimatedInputTokens, outputTokens, hostedTools, prefixes } = this.#input.bounds;
-    const bounds = tokenBounds({
-      contextWindow: model.contextWindow,
-      maxOutputTokens: model.maxOutputTokens,
-      choices: request.choices,
-      reservedOutputTokens: outputTokens,
-      estimatedInputTokens,
-      // Where the route allows one, the call may read its prompt often.
-      hostedTools: hostedTools.some((tool) => end.route?.allow.has(tool) === true),
-    });
-    const { reading } = end;
+    const { principal, bounds: { prefixes, estimatedInputTokens } } = this.#input;
     const { seenPrompts, clock } = this.#gateway;
+    const { outcome, reading } = end;
+    const keyId = principal.key.id;
     const nowMs = clock.monotonicMs();
-    const isComplete = end.outcome === "completed";
-    const outputBytes = reading?.outputBytes ?? 0;
-    // A refusal may come without a word, and then some vendors count nothing.
-    const isWordless = reading?.sawOutput !== true || reading.stopReason === "refusal";
-    const keyId = this.#input.principal.key.id;
-    const charge = chargeForChat({
-      outcome: end.outcome,
-      price,
-      bounds,
-      reported: reading?.usage,
-      reportIsStale: reading?.usageRejected ?? false,
-      estimatedInputTokens,
-      outputBytes,
-      produced: outputBytes > 0 || !isWordless,
-      stopped: reading?.stopReason !== undefined,
-      failedUnanswered: reading?.state === "error" && reading.sawAnswer !== true,
-      correction: prefixes === undefined || isComplete
-        ? undefined
-        : seenPrompts.find(keyId, prefixes, nowMs),
-    });
-    if (prefixes !== undefined && isComplete && !charge.estimated) {
+    const isComplete = outcome === "completed";
+    const correction = prefixes === undefined || isComplete
+      ? undefined
+      : seenPrompts.find(keyId, prefixes, nowMs);
+    const runsTools = this.#runsTools(end.route);
+    const charge = chargeForEndedChat(this.#input, { outcome, reading, runsTools, correction });
+    if (prefixes !== undefined && isComplete && reading !== undefined && !charge.estimated) {
       const { usage } = charge;
+      const { outputBytes } = reading;
       seenPrompts.note(keyId, prefixes, { usage, estimatedInputTokens, outputBytes }, nowMs);
     }
     return charge;
@@ -182,6 +169,7 @@ export class ChatSettlement {
       priceMicroVnd: charge.priceMicroVnd,
       attempts: end.attempts,
     };
+    if (charge.claimMicroVnd > 0n) draft.claimMicroVnd = charge.claimMicroVnd;
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
     if (end.route !== undefined) draft.route = end.route.id;
     if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;

@@ -51,6 +51,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   ),
   costMicroVnd: money,
   shortfallMicroVnd: money,
+  claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),
   attempts: fc.array(fc.record({ route: text, outcome: text, ms: count }, plainly)),
 }, {
   ...plainly,

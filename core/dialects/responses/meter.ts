@@ -77,7 +77,10 @@ export class ResponsesMeter implements StreamMeter {
         this.#item(frame, name === "response.output_item.done");
         return "pass";
     }
-    if (name.endsWith(".delta")) this.#output(deltaBytes, !name.startsWith("response.reasoning"));
+    // Sound is no text: of a second of it there are as many bytes as of a long answer.
+    if (name.endsWith(".delta") && !name.endsWith("audio.delta")) {
+      this.#output(deltaBytes, !name.startsWith("response.reasoning"));
+    }
     return "pass";
   }
 

@@ -32,6 +32,8 @@ Deno.test("the first output of a call is that of the try that was first, though 
     bounds: {
       estimatedInputTokens: 2,
       outputTokens: 10,
+      wantedOutputTokens: 10,
+      input: { tokens: 2, believableTokens: 8, isText: true },
       hostedTools: [],
       costMicroVnd: 0n,
     },

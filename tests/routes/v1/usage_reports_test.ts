@@ -55,7 +55,6 @@ Deno.test("what only a total or a list of model runs shows is billed where it ca
       ["chat", chat(40_000_000), tokens(10, 20), true],
       ["chat", chat(4e12), tokens(10, 20), true],
       ["chat", chat(-5), tokens(10, 20), true],
-      ["messages", runs(90_000), tokens(90_010, 50), false],
       ["messages", runs(90_000_000), tokens(10, 20), true],
       ["messages", runs(4e12), tokens(10, 20), true],
       ["messages", runs(-5), tokens(10, 20), true],
@@ -65,6 +64,13 @@ Deno.test("what only a total or a list of model runs shows is billed where it ca
       const name = `${style} ${JSON.stringify(usage)}`;
       assertEquals([receipt.usage, receipt.estimated], [billed, estimated], name);
     }
+    // A compaction reads what was sent: so much that it can be the tokens of a second reading.
+    const body = { messages: [{ role: "user", content: "word ".repeat(20_000) }] };
+    const told = { text: "a".repeat(80), usage: runs(90_000) };
+    const compacted = await world.ask("messages", stream, told, { body });
+    assertEquals([compacted.usage, compacted.estimated], [tokens(90_010, 50), false]);
+    const short = await world.ask("messages", stream, told);
+    assertEquals([short.usage, short.estimated], [tokens(10, 20), true]);
   }
 });
 
@@ -120,7 +126,9 @@ Deno.test("an answer that was delivered is never billed as nothing: what is miss
     for (const [usage, expected] of cases) {
       for (const stream of [false, true]) {
         // The counts of `message_start` stay where a later report leaves them out; this one has none.
-        const receipt = await world.ask(style, stream, { text: long, usage, first: {} });
+        const told = { text: long, usage, first: {} };
+        const wish = style === "responses" ? "max_output_tokens" : "max_tokens";
+        const receipt = await world.ask(style, stream, told, { body: { [wish]: 2_000 } });
         const name = `${style} ${JSON.stringify(usage)} ${stream}`;
         assertEquals([receipt.outcome, receipt.estimated], ["completed", true], name);
         const billed = receipt.usage ?? noTokens;
