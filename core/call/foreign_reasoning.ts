@@ -4,7 +4,8 @@ import { sealPrefix, withoutForeignBlocks, withoutSealedReasoning } from "../dia
 import type { JsonObject } from "../json.ts";
 import type { JsonBody } from "./json_body.ts";
 
-const prefixBytes = new TextEncoder().encode(sealPrefix);
+/** What seals and ids of ours have in common: the seal without its dot. */
+const prefixBytes = new TextEncoder().encode(sealPrefix.slice(0, -1));
 /** The rarest byte of the prefix in prose, so that nearly all of a long prompt is skipped natively. */
 const rarestAt = prefixBytes.indexOf("1".charCodeAt(0));
 

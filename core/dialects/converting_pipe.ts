@@ -168,6 +168,7 @@ class ConvertingPipe implements StreamPipe {
         reading.outputBytes += literalBytes(event.json);
         break;
       case "call":
+      case "hosted_call":
         reading.sawOutput = true;
         break;
       case "reasoning_proof":

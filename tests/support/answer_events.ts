@@ -104,6 +104,13 @@ function eventsOf(block: AnswerBlock, number: number, cuts: readonly number[]): 
         { type: "block_end", block: number },
       ];
     }
+    case "hosted_call": {
+      const { style, id, call } = block;
+      return [{ type: "hosted_call", block: number, style, id, call }, {
+        type: "block_end",
+        block: number,
+      }];
+    }
     case "foreign":
       return [{ type: "foreign", block: number, kind: block.kind }, {
         type: "block_end",
@@ -214,6 +221,7 @@ function addToBlock(
   }
   if ("json" in event) block.text += JSON.parse(event.json);
   if (event.type === "reasoning_proof") block["proof"] = event.proof;
+  if (event.type === "hosted_call") Object.assign(block, { id: event.id, call: event.call });
   if (event.type === "citation") {
     block["citations"] = [
       ...(Array.isArray(block["citations"]) ? block["citations"] : []),
@@ -246,6 +254,8 @@ export function toldAnswer(answer: Answer): ToldAnswer {
         const text = input.kind === "object" ? JSON.stringify(input.value) : input.text;
         return [{ type: "call", text, id, name, custom: input.kind === "text" }];
       }
+      case "hosted_call":
+        return [{ type: "hosted_call", text: "", id: block.id, call: block.call }];
       case "foreign":
         return [];
     }

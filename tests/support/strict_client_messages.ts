@@ -70,11 +70,55 @@ const block = z.discriminatedUnion("type", [
     input: z.record(z.string(), z.unknown()),
     caller,
   }),
+  z.strictObject({
+    type: z.literal("web_search_tool_result"),
+    tool_use_id: z.string().min(1),
+    content: z.union([
+      z.array(z.strictObject({
+        type: z.literal("web_search_result"),
+        url: z.string().min(1),
+        title: z.string(),
+        encrypted_content: z.string(),
+        page_age: z.string().nullable(),
+      })),
+      z.strictObject({ type: z.literal("web_search_tool_result_error"), error_code: z.string() }),
+    ]),
+    caller,
+  }),
+  z.strictObject({
+    type: z.literal("code_execution_tool_result"),
+    tool_use_id: z.string().min(1),
+    content: z.union([
+      z.strictObject({
+        type: z.literal("code_execution_result"),
+        stdout: z.string(),
+        stderr: z.string(),
+        return_code: z.int(),
+        content: z.array(z.looseObject({ type: z.string() })),
+      }),
+      z.looseObject({
+        type: z.literal("code_execution_tool_result_error"),
+        error_code: z.string(),
+      }),
+    ]),
+    caller,
+  }),
+  z.strictObject({
+    type: z.literal("mcp_tool_use"),
+    id: z.string().min(1),
+    name: z.string().min(1),
+    server_name: z.string().min(1),
+    input: z.record(z.string(), z.unknown()),
+  }),
+  z.strictObject({
+    type: z.literal("mcp_tool_result"),
+    tool_use_id: z.string().min(1),
+    is_error: z.boolean(),
+    content: z.union([z.string(), z.array(z.looseObject({ type: z.literal("text") }))]),
+  }),
   z.looseObject({
     type: z.enum([
-      "web_search_tool_result",
       "web_fetch_tool_result",
-      "code_execution_tool_result",
       "bash_code_execution_tool_result",
       "text_editor_code_execution_tool_result",
       "tool_search_tool_result",
@@ -287,12 +331,19 @@ class StreamReader {
   }
 }
 
+type UseBlock = Extract<StrictBlock, { readonly input: unknown }>;
+
+/** A call, of the caller's tools or of the provider's: its input streams. */
+function isUse(started: StrictBlock): started is UseBlock {
+  return "input" in started;
+}
+
 function checkStart(started: StrictBlock): void {
   if (started.type === "text") accept(started.text === "", "a text block starts with text");
   if (started.type === "thinking") {
     accept(started.thinking === "" && started.signature === "", "a thinking block starts filled");
   }
-  if (started.type === "tool_use" || started.type === "server_tool_use") {
+  if (isUse(started)) {
     accept(JSON.stringify(started.input) === "{}", "a call starts with input");
   }
 }
@@ -316,7 +367,7 @@ function applyDelta(
     open.signed = true;
   } else if (
     delta.type === "input_json_delta" &&
-    (target.type === "tool_use" || target.type === "server_tool_use")
+    isUse(target)
   ) {
     open.json += delta.partial_json;
   } else {
@@ -327,7 +378,7 @@ function applyDelta(
 /** Parses the arguments of a call; returns them as they are when they cannot be parsed. */
 function closeBlock(open: { block: StrictBlock; json: string }): string | undefined {
   const { block: target } = open;
-  if (target.type !== "tool_use" && target.type !== "server_tool_use") return undefined;
+  if (!isUse(target)) return undefined;
   if (open.json === "") return undefined;
   let input: unknown;
   try {

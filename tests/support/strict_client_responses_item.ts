@@ -37,6 +37,8 @@ export class ItemReader {
   readonly #summary: unknown[] = [];
   #argumentText = "";
   #argumentsDone = false;
+  /** The end of a hosted call was told. */
+  #ran = false;
 
   constructor(begun: StrictItem) {
     this.id = begun.id;
@@ -103,6 +105,13 @@ export class ItemReader {
         return;
       case "response.custom_tool_call_input.done":
         this.#closeArguments("custom_tool_call", event.input);
+        return;
+      default: {
+        const [, kind, step] = event.type.split(".");
+        accept(kind === this.#item.type, `${event.type} in a ${this.#item.type}`);
+        accept(!this.#ran, `${event.type} behind the end of the call`);
+        this.#ran = step === "completed" || step === "failed";
+      }
     }
   }
 
@@ -121,6 +130,9 @@ export class ItemReader {
     if (done.type === "custom_tool_call") {
       accept(this.#argumentsDone, "a call without input.done");
       accept(done.input === this.#argumentText, "the input does not add up");
+    }
+    if (/^(web_search|code_interpreter|mcp)_call$/.test(done.type)) {
+      accept(this.#ran, `a ${done.type} without its end`);
     }
     if ("status" in done) accept(done.status !== "in_progress", "an item ends in progress");
   }

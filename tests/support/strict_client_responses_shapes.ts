@@ -45,6 +45,15 @@ function itemId(prefix: string) {
   return z.string().regex(new RegExp(`^${prefix}_[a-zA-Z0-9_-]+$`));
 }
 
+const hostedStatus = z.enum([
+  "in_progress",
+  "searching",
+  "interpreting",
+  "completed",
+  "incomplete",
+  "failed",
+]);
+
 const item = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("message"),
@@ -76,7 +85,42 @@ const item = z.discriminatedUnion("type", [
     name: z.string().min(1),
     input: z.string(),
   }),
-  z.looseObject({ type: z.literal("web_search_call"), id: itemId("ws"), status: z.string() }),
+  z.looseObject({
+    type: z.literal("web_search_call"),
+    id: itemId("ws"),
+    status: hostedStatus,
+    action: z.discriminatedUnion("type", [
+      z.strictObject({
+        type: z.literal("search"),
+        query: z.string(),
+        queries: z.array(z.string()).optional(),
+        sources: z.array(z.strictObject({ type: z.literal("url"), url: z.string() })).optional(),
+      }),
+      z.strictObject({ type: z.literal("open_page"), url: z.string().nullable().optional() }),
+      z.strictObject({ type: z.literal("find_in_page"), url: z.string(), pattern: z.string() }),
+    ]),
+  }),
+  z.looseObject({
+    type: z.literal("code_interpreter_call"),
+    id: itemId("ci"),
+    status: hostedStatus,
+    code: z.string().nullable(),
+    container_id: z.string(),
+    outputs: z.array(z.discriminatedUnion("type", [
+      z.strictObject({ type: z.literal("logs"), logs: z.string() }),
+      z.strictObject({ type: z.literal("image"), url: z.string() }),
+    ])).nullable(),
+  }),
+  z.looseObject({
+    type: z.literal("mcp_call"),
+    id: itemId("mcp"),
+    status: hostedStatus,
+    server_label: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+    output: z.string().nullable(),
+    error: z.string().nullable(),
+  }),
 ]);
 
 export type StrictItem = z.infer<typeof item>;
@@ -197,6 +241,20 @@ export const events = z.discriminatedUnion("type", [
     type: z.literal("response.custom_tool_call_input.done"),
     ...place,
     input: z.string(),
+  }),
+  z.looseObject({
+    type: z.enum([
+      "response.web_search_call.in_progress",
+      "response.web_search_call.searching",
+      "response.web_search_call.completed",
+      "response.code_interpreter_call.in_progress",
+      "response.code_interpreter_call.interpreting",
+      "response.code_interpreter_call.completed",
+      "response.mcp_call.in_progress",
+      "response.mcp_call.completed",
+      "response.mcp_call.failed",
+    ]),
+    ...place,
   }),
   z.looseObject({
     type: z.literal("error"),

@@ -11,6 +11,7 @@ import type {
 import { noteMark } from "../cache_marks.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
+import { renderHostedCall } from "../hosted_calls.ts";
 import type { Notes } from "../notes.ts";
 import { withInstructions } from "../output_format.ts";
 import { requirePrefill } from "../prefill.ts";
@@ -73,7 +74,9 @@ class MessageWriter {
     }
     for (const block of turn.blocks) {
       if (block.type === "tool_result" || block.type === "tool_call") continue;
-      if (block.type !== "reasoning") rest.push(...this.#parts.parts(block));
+      if (block.type === "hosted_call") {
+        rest.push({ type: "text", text: renderHostedCall(block, this.#notes) });
+      } else if (block.type !== "reasoning") rest.push(...this.#parts.parts(block));
     }
     if (rest.length > 0) messages.push({ role: "user", content: this.#parts.content(rest) });
     return messages;
@@ -138,6 +141,7 @@ class MessageWriter {
   /** Many servers refuse parts in assistant messages: its texts become one string, as the model wrote them. */
   #assistantText(block: Block): string {
     if (block.type === "text") return block.text;
+    if (block.type === "hosted_call") return renderHostedCall(block, this.#notes);
     if (block.type === "foreign") {
       const rendered = renderForeign(block, this.#notes);
       return rendered === undefined ? "" : `${rendered}\n\n`;

@@ -85,6 +85,8 @@ export class ChatStreamEncoder implements StreamEncoder {
         const body = errorBody(event.error, "chat", this.#context.requestId);
         return `data: ${JSON.stringify({ error: body.error })}\n\n`;
       }
+      // The style has no place for calls of hosted tools: what they led to stands in the text and its annotations.
+      case "hosted_call":
       case "foreign":
       case "usage_rejected":
         return "";

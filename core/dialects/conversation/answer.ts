@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import type { ForeignBlock, ReasoningBlock, TextBlock, ToolCallBlock } from "./blocks.ts";
+import type { HostedCallBlock } from "./hosted.ts";
 
 /** A whole (not streamed) answer. */
 export interface Answer {
@@ -21,7 +22,12 @@ export interface Moderation {
   readonly output: JsonObject;
 }
 
-export type AnswerBlock = AnswerText | ReasoningBlock | ToolCallBlock | ForeignBlock;
+export type AnswerBlock =
+  | AnswerText
+  | ReasoningBlock
+  | ToolCallBlock
+  | HostedCallBlock
+  | ForeignBlock;
 
 export interface AnswerText extends TextBlock {
   readonly citations?: readonly Citation[];

@@ -1,6 +1,7 @@
 /** What turns and answers are made of. */
 import type { JsonObject } from "../../json.ts";
 import type { Style } from "../contract.ts";
+import type { HostedCallBlock } from "./hosted.ts";
 
 export type Block =
   | TextBlock
@@ -10,6 +11,7 @@ export type Block =
   | ReasoningBlock
   | ToolCallBlock
   | ToolResultBlock
+  | HostedCallBlock
   | ForeignBlock;
 
 /** A prompt-cache mark on a block or tool. */
@@ -141,7 +143,7 @@ export interface ToolResultBlock extends Placed {
 }
 
 /**
- * Something only its own style can express: hosted tool calls and their results, audio, containers, unknown parts.
+ * Something only its own style can express: calls of hosted tools that no other vendor has, containers, unknown parts.
  * Never turned into tool calls elsewhere.
  */
 export interface ForeignBlock extends Placed {

@@ -1,8 +1,10 @@
 /** A streamed answer in the middle form. */
 import type { GatewayError } from "../../errors.ts";
 import type { ReportedUsage } from "../../money/token_usage.ts";
+import type { Style } from "../contract.ts";
 import type { Citation, Moderation, Stop } from "./answer.ts";
 import type { ReasoningProof } from "./blocks.ts";
+import type { HostedCall } from "./hosted.ts";
 
 /**
  * One step of a streamed answer.
@@ -46,7 +48,15 @@ export type StreamEvent =
   /** A piece of the argument text of a call. None at all means no arguments: `{}`. */
   | { readonly type: "arguments"; readonly block: number; readonly json: string }
   | { readonly type: "citation"; readonly block: number; readonly citation: Citation }
-  /** Something only the upstream's style can show, e.g. a hosted tool call: told so that it is never mistaken. */
+  /** A hosted tool was called and has returned, told at once when all of it is known. */
+  | {
+    readonly type: "hosted_call";
+    readonly block: number;
+    readonly style: Style;
+    readonly id: string;
+    readonly call: HostedCall;
+  }
+  /** Something only the upstream's style can show: told so that it is never mistaken. */
   | { readonly type: "foreign"; readonly block: number; readonly kind: string }
   | { readonly type: "block_end"; readonly block: number }
   /** Cumulative counts so far: replace what was there, never add. */

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { Style } from "../contract.ts";
 import type { Placed } from "./blocks.ts";
+import type { HostedWish } from "./hosted.ts";
 
 export type Tool = FunctionTool | CustomTool | HostedTool;
 
@@ -35,6 +36,8 @@ export interface HostedTool extends Placed {
   /** `server`: the vendor runs it inside the call. `client`: the caller must run it. */
   readonly runs: "server" | "client";
   readonly raw: JsonObject;
+  /** What other vendors understand of it; absent where none has such a tool. */
+  readonly wish?: HostedWish;
 }
 
 export type ToolChoice =

@@ -5,6 +5,7 @@ import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
 import { readMessagesAnswer } from "./answer_reading.ts";
 import { readCitations } from "./citations.ts";
+import { HostedCallReader } from "./hosted_calls.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 
 export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
@@ -15,8 +16,12 @@ export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory)
   }
   const signer = memory.reasoningSigner ?? "messages";
   const blocks: AnswerBlock[] = [];
+  const hosted = new HostedCallReader(body.content, "content");
   body.content.forEach((value, i) => {
-    const block = isJsonObject(value) ? decodeBlock(value, `content.${i}`, signer) : undefined;
+    if (!isJsonObject(value)) return;
+    const path = `content.${i}`;
+    const block = hosted.call(value, path) ??
+      (hosted.isTold(value) ? undefined : decodeBlock(value, path, signer));
     if (block !== undefined) blocks.push(block);
   });
   const hasCalls = blocks.some((block) => block.type === "tool_call");
@@ -68,7 +73,7 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
         input: { kind: "object", value: isJsonObject(block.input) ? block.input : {} },
       };
     default:
-      // Hosted tools' calls and results: they happened inside the call and must not look like the caller's tools.
+      // Other hosted tools: they ran inside the call and must not look like the caller's tools.
       return {
         type: "foreign",
         style: "messages",

@@ -22,16 +22,23 @@ import {
   requiredString,
 } from "../fields.ts";
 import { unsealProof } from "../reasoning_seal.ts";
+import { HostedCallReader } from "./hosted_calls.ts";
 
 /** A `content` field: a string or a list of blocks. */
 export function decodeContent(content: Json | undefined, path: string): Block[] {
   if (typeof content === "string") return [{ type: "text", text: content, path }];
   if (!Array.isArray(content)) invalid(path, "must be a string or a list of blocks");
-  return content.map((block, i) => decodeBlock(block, `${path}.${i}`));
+  const hosted = new HostedCallReader(content, path);
+  return content.flatMap((value, i): Block[] => {
+    const blockPath = `${path}.${i}`;
+    const block = requiredObject(value, blockPath);
+    const call = hosted.call(block, blockPath);
+    if (call !== undefined) return [call];
+    return hosted.isTold(block) ? [] : [decodeBlock(block, blockPath)];
+  });
 }
 
-function decodeBlock(value: Json, path: string): Block {
-  const block = requiredObject(value, path);
+function decodeBlock(block: JsonObject, path: string): Block {
   switch (block.type) {
     case "thinking":
       return decodeThinking(block, path);
@@ -226,24 +233,7 @@ function decodeResultContent(content: Json, path: string): ToolResultContent[] {
   );
 }
 
-/** Blocks of the vendor's own tools. Search results are worth something to any model as text. */
+/** Blocks of the vendor's own tools that no other vendor has, and results without their call. */
 function decodeForeign(kind: string, raw: JsonObject, path: string): ForeignBlock {
-  const text = searchResultsAsText(raw);
-  return {
-    type: "foreign",
-    style: "messages",
-    path,
-    kind,
-    raw,
-    ...(text === undefined ? {} : { text }),
-    otherwise: "note",
-  };
-}
-
-function searchResultsAsText(block: JsonObject): string | undefined {
-  if (block.type !== "web_search_tool_result" || !Array.isArray(block.content)) return undefined;
-  const lines = block.content.filter(isJsonObject).map((result) =>
-    `- ${String(result.title ?? "")} (${String(result.url ?? "")})`
-  );
-  return lines.length === 0 ? undefined : `Web search results:\n${lines.join("\n")}`;
+  return { type: "foreign", style: "messages", path, kind, raw, otherwise: "note" };
 }

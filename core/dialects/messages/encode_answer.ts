@@ -2,11 +2,18 @@
 import type { JsonObject } from "../../json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Answer, AnswerBlock, AnswerText, ReasoningBlock } from "../conversation/mod.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  AnswerText,
+  HostedCallBlock,
+  ReasoningBlock,
+} from "../conversation/mod.ts";
 import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tool_arguments.ts";
 import { wordId } from "../tool_ids.ts";
 import { writeCitation } from "./citations.ts";
+import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
 
@@ -24,18 +31,31 @@ export function encodeMessagesAnswer(answer: Answer, context: PipeContext): Json
     type: "message",
     role: "assistant",
     model: context.clientModel,
-    content: answer.blocks
-      .map((block) => encodeBlock(block, ids))
-      .filter((block) => block !== undefined),
+    content: answer.blocks.flatMap((block): JsonObject[] => {
+      if (block.type === "hosted_call") return encodeHostedCall(block);
+      const encoded = encodeBlock(block, ids);
+      return encoded === undefined ? [] : [encoded];
+    }),
     ...writeMessagesStop(stop),
     usage: {
       ...writeMessagesUsage(answer.usage),
       ...writeMessagesTier(answer.serviceTier),
+      ...hostedUse(
+        answer.blocks.flatMap((block) => block.type === "hosted_call" ? [block.call.tool] : []),
+      ),
     },
   };
 }
 
-function encodeBlock(block: AnswerBlock, ids: CallIds): JsonObject | undefined {
+function encodeHostedCall({ id, call }: HostedCallBlock): JsonObject[] {
+  const written = writeHostedCall(id, call);
+  return written === undefined ? [] : [{ ...written.use, input: written.input }, written.result];
+}
+
+function encodeBlock(
+  block: Exclude<AnswerBlock, HostedCallBlock>,
+  ids: CallIds,
+): JsonObject | undefined {
   switch (block.type) {
     case "text":
       // The vendor refuses empty texts when the client sends them back.

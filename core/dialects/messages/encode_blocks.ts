@@ -14,6 +14,7 @@ import type {
 } from "../conversation/mod.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
+import { renderHostedCall } from "../hosted_calls.ts";
 import { refuse } from "../fields.ts";
 import { carriedImage, refuseForeignFile, requireDocuments } from "../media_blocks.ts";
 import type { Notes } from "../notes.ts";
@@ -44,6 +45,8 @@ export class BlockWriter {
         return this.#toolCall(block);
       case "tool_result":
         return this.#toolResult(block);
+      case "hosted_call":
+        return { type: "text", text: renderHostedCall(block, this.#notes).trimEnd() };
       default:
         return this.#plain(block);
     }

@@ -1,14 +1,15 @@
 /**
  * Takes out of a native Messages request what a model of another style left in the history: the vendor would refuse
- * proofs that it did not make. Everything of that kind was written by this gateway and bears {@linkcode sealPrefix};
- * callers look for it in the bytes first.
+ * proofs that it did not make. Everything of that kind was written by this gateway and bears {@linkcode sealPrefix} or
+ * {@linkcode hostedIdMark}; callers look for these in the bytes first.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { sealPrefix } from "../reasoning_seal.ts";
+import { isForeignHosted } from "./hosted_calls.ts";
 
 /**
- * The body without thinking that its vendor never signed, and without sources that its search did not find. `undefined`
- * when there is nothing of the kind, so that the bytes can pass untouched.
+ * The body without thinking that its vendor never signed, calls of hosted tools that it never ran, and sources that its
+ * search did not find. `undefined` when there is nothing of the kind, so that the bytes can pass untouched.
  */
 export function withoutForeignBlocks(body: JsonObject): JsonObject | undefined {
   const messages = body["messages"];
@@ -37,7 +38,9 @@ function isSealed(value: Json | undefined): boolean {
 }
 
 function isForeign(block: Json): boolean {
-  return isJsonObject(block) && block["type"] === "thinking" && isSealed(block["signature"]);
+  if (!isJsonObject(block)) return false;
+  if (block["type"] === "thinking") return isSealed(block["signature"]);
+  return block["type"] !== "tool_result" && block["type"] !== "tool_use" && isForeignHosted(block);
 }
 
 function withOwnSources(block: Json): Json {

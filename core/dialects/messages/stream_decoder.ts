@@ -9,6 +9,7 @@ import { FrameTemplate } from "../json_literal.ts";
 import { readProviderError } from "../provider_error.ts";
 import { readCitation, readCitations } from "./citations.ts";
 import { neutralTier } from "./decode_answer.ts";
+import { HostedStream } from "./hosted_stream.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
 
@@ -38,6 +39,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   readonly #open = new Map<number, OpenBlock>();
   /** The index that was last told: that of an event without one. */
   #lastIndex = 0;
+  readonly #hosted = new HostedStream();
   #hasCalls = false;
   /** Some servers end an answer without a reason; then the answer itself tells it. */
   #stopTold = false;
@@ -87,6 +89,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
       case "message_stop":
         this.#finished = true;
         for (const index of this.#open.keys()) this.#end(index);
+        this.#hosted.finish(this.#emit);
         if (!this.#stopTold) this.#tellStop({});
         return this.#emit({ type: "end" });
       case "ping":
@@ -181,7 +184,9 @@ export class MessagesStreamDecoder implements StreamDecoder {
     else if (type === "thinking") this.#string("reasoning", open, thinking);
     else if (type === "redacted_thinking") this.#redacted(block, data);
     else if (isCall) this.#call(block, id, name);
-    else this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
+    else if (!this.#hosted.begin(block, start, this.#emit)) {
+      this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
+    }
     return open;
   }
 
@@ -210,7 +215,8 @@ export class MessagesStreamDecoder implements StreamDecoder {
     const delta = isJsonObject(value.delta) ? value.delta : {};
     const index = this.#indexOf(value);
     const open = this.#open.get(index) ?? this.#unannounced(index, delta);
-    if (open === undefined || open.foreign) return;
+    if (open === undefined) return;
+    if (open.foreign) return this.#hosted.input(open.block, delta);
     switch (delta.type) {
       case "text_delta":
         return this.#learnt("text", open, delta.text, data);
@@ -263,6 +269,8 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#open.delete(index);
     this.#learntFor = undefined;
     const { block, signature, wholeInput } = open;
+    // It ends with its result.
+    if (open.foreign && this.#hosted.end(block)) return;
     if (wholeInput !== undefined && !open.sawInput && !open.foreign) {
       const json = JSON.stringify(JSON.stringify(wholeInput));
       this.#emit({ type: "arguments", block, json });

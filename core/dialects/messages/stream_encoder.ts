@@ -5,12 +5,19 @@ import type { JsonObject } from "../../json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
-import type { Citation, ReasoningProof, Stop, StreamEvent } from "../conversation/mod.ts";
+import type {
+  Citation,
+  HostedCall,
+  ReasoningProof,
+  Stop,
+  StreamEvent,
+} from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { BlockSequencer } from "../sequencer.ts";
 import { wordId } from "../tool_ids.ts";
 import { writeCitation } from "./citations.ts";
 import { thinkingSignature } from "./encode_answer.ts";
+import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { ToolInputStream } from "./tool_input_stream.ts";
 import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
@@ -32,6 +39,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
   #signed = false;
   /** Sources that came before the text of their block. */
   #early: Citation[] = [];
+  /** Which hosted tools ran, for the usage. */
+  readonly #hosted: HostedCall["tool"][] = [];
   #refusal = "";
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
@@ -124,9 +133,24 @@ export class MessagesStreamEncoder implements StreamEncoder {
         if (this.#open === "text") this.#cite(event.citation);
         else this.#early.push(event.citation);
         return;
+      case "hosted_call":
+        return this.#hostedCall(event.id, event.call);
       default:
         return;
     }
+  }
+
+  /** The call and its result, one whole block after the other. */
+  #hostedCall(id: string, call: HostedCall): void {
+    this.#hosted.push(call.tool);
+    const written = writeHostedCall(id, call);
+    if (written === undefined) return;
+    const use = { ...written.use, input: {} };
+    this.#begin("whole", use, '{"type":"input_json_delta","partial_json":');
+    this.#delta('""');
+    this.#delta(JSON.stringify(JSON.stringify(written.input)));
+    this.#blockEnd();
+    this.#begin("whole", written.result, "");
   }
 
   #begin(kind: OpenKind, block: JsonObject, delta: string): void {
@@ -234,7 +258,11 @@ export class MessagesStreamEncoder implements StreamEncoder {
     const data = {
       type: "message_delta",
       delta: writeMessagesStop(stop),
-      usage: { ...writeMessagesUsage(this.#usage), ...writeMessagesTier(this.#tier) },
+      usage: {
+        ...writeMessagesUsage(this.#usage),
+        ...writeMessagesTier(this.#tier),
+        ...hostedUse(this.#hosted),
+      },
     };
     this.#event("message_delta", JSON.stringify(data));
     this.#event("message_stop", '{"type":"message_stop"}');

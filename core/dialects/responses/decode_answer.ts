@@ -6,6 +6,7 @@ import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
 import { readModeration } from "../moderation.ts";
 import { readResponsesAnswer } from "./answer_reading.ts";
+import { readHostedItem } from "./hosted_items.ts";
 import { readItemProof } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
 
@@ -51,8 +52,10 @@ export function decodeOutputItem(item: JsonObject, path: string, signer: string)
     case "custom_tool_call":
       // No tool can answer a call without a name.
       return item["name"] ? [decodeCall(type, item, path)] : [];
-    default:
-      // Hosted tools ran inside the call and must not look like the caller's tools.
+    default: {
+      const hosted = readHostedItem(item, path);
+      if (hosted !== undefined) return [hosted];
+      // Other hosted tools ran inside the call and must not look like the caller's tools.
       return [{
         type: "foreign",
         style: "responses",
@@ -61,6 +64,7 @@ export function decodeOutputItem(item: JsonObject, path: string, signer: string)
         raw: item,
         otherwise: "ignore",
       }];
+    }
   }
 }
 

@@ -19,6 +19,7 @@ import {
 } from "../fields.ts";
 import { decodeParts } from "./decode_parts.ts";
 import { readItemProof } from "./reasoning_item.ts";
+import { readHostedItem } from "./hosted_items.ts";
 import { isClientSearch, keysOf, listed } from "./offered_tools.ts";
 import { type NameOf, searchToolName } from "./tool_groups.ts";
 
@@ -167,19 +168,8 @@ function decodeReasoning(item: JsonObject, path: string): ReasoningBlock {
   return { type: "reasoning", path, ...readItemProof(item, "responses") };
 }
 
-/** Calls of the vendor's own tools, and what they returned. Answers of earlier searches are worth their text only. */
+/** Calls of the vendor's own tools, and what they returned. */
 function decodeForeign(kind: string, raw: JsonObject, path: string): Block {
-  const action = raw["action"];
-  const query = isJsonObject(action) ? action["query"] : undefined;
-  return {
-    type: "foreign",
-    style: "responses",
-    path,
-    kind,
-    raw,
-    ...(kind === "web_search_call" && typeof query === "string"
-      ? { text: `[Searched the web for: ${query}]` }
-      : {}),
-    otherwise: "note",
-  };
+  return readHostedItem(raw, path) ??
+    { type: "foreign", style: "responses", path, kind, raw, otherwise: "note" };
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Answer, AnswerText, ToolCallBlock } from "../conversation/mod.ts";
+import { hostedItem, hostedItemKind, isHostedItem } from "./hosted_items.ts";
 import {
   annotation,
   callItem,
@@ -35,6 +36,9 @@ export function encodeResponsesAnswer(
         break;
       case "tool_call":
         writer.call(block);
+        break;
+      case "hosted_call":
+        writer.add((id) => hostedItem(id(hostedItemKind(block.call)), block.call));
         break;
       case "foreign":
         // Ran inside the upstream's call; what it led to stands in the text.
@@ -116,7 +120,9 @@ class OutputWriter {
   output(): JsonObject[] {
     this.#closeMessage();
     const last = this.#items.at(-1);
-    if (this.#cut && last?.["status"] === "completed") last["status"] = "incomplete";
+    const isCut = this.#cut && last?.["status"] === "completed" &&
+      !isHostedItem(String(last["type"]));
+    if (isCut) last["status"] = "incomplete";
     return this.#items;
   }
 

@@ -11,10 +11,12 @@ import type {
 import { noteMark } from "../cache_marks.ts";
 import { renderForeign } from "../extras.ts";
 import type { ResolvedFacts } from "../facts.ts";
+import { renderHostedCall } from "../hosted_calls.ts";
 import type { Notes } from "../notes.ts";
 import { withInstructions } from "../output_format.ts";
 import { requirePrefill } from "../prefill.ts";
 import { hashHex } from "../short_hash.ts";
+import { replayedItem } from "./hosted_items.ts";
 import { type InputPart, InputPartWriter } from "./encode_parts.ts";
 import { replayItem } from "./reasoning_item.ts";
 
@@ -86,7 +88,9 @@ class ItemWriter {
     const parts: InputPart[] = [];
     for (const block of turn.blocks) {
       if (block.type === "tool_result") items.push(this.#output(block));
-      else if (block.type !== "reasoning" && block.type !== "tool_call") {
+      else if (block.type === "hosted_call") {
+        parts.push({ type: "input_text", text: renderHostedCall(block, this.#notes) });
+      } else if (block.type !== "reasoning" && block.type !== "tool_call") {
         parts.push(...this.#parts.parts(block));
       }
     }
@@ -133,6 +137,13 @@ class ItemWriter {
       } else if (block.type === "tool_call") {
         flushText();
         items.push(encodeCall(block));
+      } else if (block.type === "hosted_call") {
+        const item = replayedItem(block);
+        if (item === undefined) text += renderHostedCall(block, this.#notes);
+        else {
+          flushText();
+          items.push(item);
+        }
       } else {
         text += this.#assistantText(block);
       }

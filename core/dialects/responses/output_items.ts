@@ -4,6 +4,7 @@ import { answerId } from "../answer_ids.ts";
 import { placeOf, writeUrlCitation } from "../citations.ts";
 import type { PipeContext } from "../contract.ts";
 import type { Citation, ReasoningProof } from "../conversation/mod.ts";
+import { hostedIdMark } from "../hosted_calls.ts";
 import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tool_arguments.ts";
 import { summaryParts } from "./reasoning_item.ts";
@@ -17,6 +18,9 @@ const prefixes = {
   function_call: "fc_",
   custom_tool_call: "ctc_",
   tool_search_call: "tsc_",
+  web_search_call: `ws_${hostedIdMark}`,
+  code_interpreter_call: `ci_${hostedIdMark}`,
+  mcp_call: `mcp_${hostedIdMark}`,
 } as const;
 
 /** The id of the item at `index`: the kind, the request, the place. */

@@ -10,6 +10,7 @@ import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { sealPrefix, unsealProof } from "../reasoning_seal.ts";
 import { hashHex } from "../short_hash.ts";
+import { isForeignHostedItem } from "./hosted_items.ts";
 
 /** Between the parts of a summary, when they become one text. */
 export const summaryBreak = "\n\n";
@@ -83,7 +84,8 @@ export function summaryParts(summary: readonly string[]): JsonObject[] {
 }
 
 /**
- * A native Responses call must not carry reasoning that its vendor never made: items with a seal of ours are left out.
+ * A native Responses call must not carry what its vendor never made: reasoning with a seal of ours, and calls of hosted
+ * tools that another provider ran, are left out.
  * Returns `undefined` when there is none, so that the bytes can pass untouched; callers look for
  * {@linkcode sealPrefix} in the bytes first.
  */
@@ -94,6 +96,7 @@ export function withoutSealedReasoning(body: JsonObject): JsonObject | undefined
 }
 
 function isSealed(item: Json): boolean {
+  if (isForeignHostedItem(item)) return true;
   if (!isJsonObject(item) || item["type"] !== "reasoning") return false;
   const encrypted = item["encrypted_content"];
   return typeof encrypted === "string" && encrypted.startsWith(sealPrefix);

@@ -7,6 +7,7 @@ import type { EventSink, StreamDecoder } from "../dialect.ts";
 import { readModeration } from "../moderation.ts";
 import { readProviderError } from "../provider_error.ts";
 import { decodeOutputItem, objects, readAnnotation, readAnnotations } from "./decode_answer.ts";
+import { isHostedItem } from "./hosted_items.ts";
 import { readItemProof, summaryBreak } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
 import { readResponsesUsage } from "./usage.ts";
@@ -132,7 +133,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     };
     this.#items.set(index, opened);
     if (opened.nameless) this.#call(opened, item, emit);
-    else if (type !== "message" && type !== "reasoning") {
+    else if (type !== "message" && type !== "reasoning" && !isHostedItem(type)) {
       emit({ type: "foreign", block: opened.block, kind: type });
     }
     return opened;
@@ -265,6 +266,9 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         }
       } else if (block.type === "reasoning" && block.text !== "") {
         emit({ type: "reasoning", block: item.block, json: JSON.stringify(block.text) });
+      } else if (block.type === "hosted_call") {
+        const { style, id, call } = block;
+        emit({ type: "hosted_call", block: item.block, style, id, call });
       } else if (block.type === "tool_call" && block.input.kind !== "object") {
         if (block.input.text === "") return;
         emit({ type: "arguments", block: item.block, json: JSON.stringify(block.input.text) });

@@ -6,9 +6,10 @@ import type { TokenUsage } from "../../money/token_usage.ts";
 import { sseEventText } from "../../sse/writer.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Citation, Moderation, Stop, StreamEvent } from "../conversation/mod.ts";
+import type { Citation, HostedCall, Moderation, Stop, StreamEvent } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../sequencer.ts";
+import { hostedEvents, hostedItem, hostedItemKind } from "./hosted_items.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
 import { callKind, itemId } from "./output_items.ts";
 import { responseObject } from "./response_object.ts";
@@ -129,6 +130,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         this.#keep(event.json.length);
         if (this.#open instanceof OpenCall) this.#open.add(event.json);
         return;
+      case "hosted_call":
+        return this.#hostedCall(event.call);
       case "block_end":
         this.#early = [];
         if (this.#open instanceof OpenMessage) this.#open.endBlock();
@@ -174,6 +177,23 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       ...nameMembers(event.name, this.#memory.groupedTools),
     };
     this.#open = new OpenCall(head, this.#output.length, this.#write);
+  }
+
+  /** All of it is known when it comes, so its events follow one another. */
+  #hostedCall(call: HostedCall): void {
+    this.#close("completed");
+    const index = this.#output.length;
+    const id = itemId(hostedItemKind(call), this.#context, index);
+    const item = hostedItem(id, call);
+    const done = `"output_index":${index},"item":${JSON.stringify(item)}`;
+    this.#keep(done.length);
+    const begun = JSON.stringify({ ...item, status: "in_progress" });
+    this.#event("response.output_item.added", `"output_index":${index},"item":${begun}`);
+    for (const type of hostedEvents(call)) {
+      this.#event(type, `"item_id":${JSON.stringify(id)},"output_index":${index}`);
+    }
+    this.#event("response.output_item.done", done);
+    this.#output.push(item);
   }
 
   #close(status: "completed" | "incomplete"): void {

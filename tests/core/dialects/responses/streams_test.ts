@@ -356,8 +356,8 @@ Deno.test("several parts of a summary are one text, and the item's proof comes w
   }]);
 });
 
-Deno.test("a hosted tool's call is told as foreign and never as a tool call", () => {
-  const item: JsonObject = { type: "web_search_call", id: "ws_1", status: "completed" };
+Deno.test("a hosted tool's call that no other style has is told as foreign and never as a tool call", () => {
+  const item: JsonObject = { type: "file_search_call", id: "fs_1", status: "completed" };
   const events = decodeStream(upstream(
     created,
     { type: "response.output_item.added", output_index: 0, item },

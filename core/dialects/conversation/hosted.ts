@@ -1,0 +1,105 @@
+/** Tools that a provider runs inside its answer: what a client wishes of them, and what came of a call. */
+import type { JsonObject } from "../../json.ts";
+import type { Style } from "../contract.ts";
+import type { Placed } from "./blocks.ts";
+
+/** A wish, and where the client wrote it. */
+export interface Told<Value> {
+  readonly value: Value;
+  readonly path: string;
+}
+
+/** What more than one vendor understands of a hosted tool. */
+export type HostedWish = SearchWish | FetchWish | CodeWish | McpWish;
+
+interface Wish {
+  /** Paths of wishes that only the tool's own vendor understands. */
+  readonly others: readonly string[];
+}
+
+export interface SearchWish extends Wish {
+  readonly tool: "web_search";
+  readonly allowedDomains?: Told<readonly string[]>;
+  readonly blockedDomains?: Told<readonly string[]>;
+  /** `city`, `region`, `country`, `timezone`: the same words at all vendors. */
+  readonly location?: Told<JsonObject>;
+  /** Most searches of one answer. */
+  readonly maxUses?: Told<number>;
+  /** How much of what is found the model reads: `low`, `medium`, `high`. */
+  readonly contextSize?: Told<string>;
+}
+
+export interface FetchWish extends Wish {
+  readonly tool: "web_fetch";
+}
+
+export interface CodeWish extends Wish {
+  readonly tool: "code_execution";
+}
+
+/** An MCP server that the provider calls, without asking the client before each call. */
+export interface McpWish extends Wish {
+  readonly tool: "mcp";
+  readonly server: string;
+  readonly url: string;
+  /** The client's token for that server. */
+  readonly authorization?: string;
+  /** Names of its tools that may be called; absent: all. */
+  readonly allowedTools?: readonly string[];
+}
+
+/** A call of a hosted tool and what it returned, told as one block. */
+export interface HostedCallBlock extends Placed {
+  readonly type: "hosted_call";
+  /** Style of the provider that ran it. */
+  readonly style: Style;
+  /** The provider's id of the call. */
+  readonly id: string;
+  readonly call: HostedCall;
+  /** Where its result stood, in styles that tell it apart. */
+  readonly resultPath?: string;
+}
+
+export type HostedCall = SearchCall | FetchCall | CodeCall | McpCall;
+
+/** A page that a search found. */
+export interface WebSource {
+  readonly url: string;
+  /** Absent where the provider tells addresses only. */
+  readonly title?: string;
+}
+
+export interface SearchCall {
+  readonly tool: "web_search";
+  readonly query: string;
+  /** Absent: the provider does not tell what was found. */
+  readonly sources?: readonly WebSource[];
+  readonly failed: boolean;
+}
+
+export interface FetchCall {
+  readonly tool: "web_fetch";
+  readonly url: string;
+  readonly title?: string;
+  /** Absent: the provider does not tell what stood there, or it is no text. */
+  readonly text?: string;
+  readonly failed: boolean;
+}
+
+export interface CodeCall {
+  readonly tool: "code_execution";
+  readonly code: string;
+  /** What it printed. */
+  readonly output?: string;
+  readonly failed: boolean;
+}
+
+export interface McpCall {
+  readonly tool: "mcp";
+  readonly server: string;
+  readonly name: string;
+  /** JSON text, as the model wrote it. */
+  readonly arguments: string;
+  readonly output?: string;
+  readonly failed: boolean;
+}
