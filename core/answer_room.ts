@@ -3,31 +3,15 @@
  * their sum. A provider that has worked will charge us, so what finds no room is not refused but stays unread for a
  * while; the connection holds its provider back.
  */
-import { type ByteBounds, ByteBudget, type HeldBytes } from "./byte_budget.ts";
-import type { Deadline, Deadlines } from "./deadlines.ts";
+import type { ByteBounds, HeldBytes } from "./byte_budget.ts";
+import { ByteQueue } from "./byte_queue.ts";
+import type { Deadlines } from "./deadlines.ts";
 import { GatewayError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
-interface Waiting {
-  readonly answer: HeldBytes;
-  readonly bytes: number;
-  readonly enter: () => void;
-  readonly patience: Deadline;
-}
-
-/**
- * What all answers may hold.
- *
- * Many that hold a part could wait for each other for ever, so one at a time may go on beyond the bounds: the sum of all
- * is at most `bounds.total` and one answer.
- */
+/** What all answers may hold. */
 export class AnswerRoom {
-  readonly #budget: ByteBudget;
-  readonly #deadlines: Deadlines;
-  /** In the order in which they came. One for each call at most: whole answers are asked of one route at a time. */
-  readonly #waiting = new Set<Waiting>();
-  /** The one that may go on beyond the bounds. */
-  #overdrawn: HeldBytes | undefined;
+  readonly #queue: ByteQueue;
 
   constructor(
     deadlines: Deadlines,
@@ -36,55 +20,25 @@ export class AnswerRoom {
       perOwner: limits.heldAnswerBytesPerAccount,
     },
   ) {
-    this.#deadlines = deadlines;
-    this.#budget = new ByteBudget(bounds, () => this.#letIn());
+    this.#queue = new ByteQueue({
+      deadlines,
+      bounds,
+      waitMs: limits.answerRoomMs,
+      // One for each call at most: whole answers are asked of one route at a time.
+      maxWaiting: Infinity,
+      refusal: tooMany,
+      overdraws: true,
+    });
   }
 
   /** Bytes that are held now, by all. */
   get held(): number {
-    return this.#budget.held;
+    return this.#queue.held;
   }
 
   /** The answer of one call, which grows while it is read. */
   hold(owner: string): HeldAnswer {
-    return new HeldAnswer(this, owner);
-  }
-
-  /** For {@linkcode HeldAnswer}. */
-  holdBytes(owner: string): HeldBytes {
-    return this.#budget.hold(owner);
-  }
-
-  /** For {@linkcode HeldAnswer.grow}. */
-  enter(answer: HeldBytes, bytes: number): Promise<void> | undefined {
-    if (this.#fits(answer, bytes)) return undefined;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const patience = this.#deadlines.create(() => {
-      this.#waiting.delete(waiting);
-      reject(tooMany());
-    });
-    const waiting = { answer, bytes, enter: resolve, patience };
-    this.#waiting.add(waiting);
-    patience.arm(limits.answerRoomMs);
-    return promise;
-  }
-
-  #fits(answer: HeldBytes, bytes: number): boolean {
-    if (answer.tryTake(bytes)) return true;
-    this.#overdrawn ??= answer;
-    if (this.#overdrawn !== answer) return false;
-    answer.takeAnyway(bytes);
-    return true;
-  }
-
-  #letIn(): void {
-    if (this.#overdrawn?.bytes === 0) this.#overdrawn = undefined;
-    for (const waiting of this.#waiting) {
-      if (!this.#fits(waiting.answer, waiting.bytes)) continue;
-      this.#waiting.delete(waiting);
-      waiting.patience.disarm();
-      waiting.enter();
-    }
+    return new HeldAnswer(this.#queue, owner);
   }
 }
 
@@ -117,13 +71,13 @@ function tooMany(): GatewayError {
  * ```
  */
 export class HeldAnswer {
-  readonly #room: AnswerRoom;
+  readonly #room: ByteQueue;
   readonly #owner: string;
   /** Made when it is needed: nearly all answers are small. */
   #held: HeldBytes | undefined;
   #isOver = false;
 
-  constructor(room: AnswerRoom, owner: string) {
+  constructor(room: ByteQueue, owner: string) {
     this.#room = room;
     this.#owner = owner;
   }
@@ -138,7 +92,7 @@ export class HeldAnswer {
    * `busy` after `limits.answerRoomMs`.
    */
   grow(bytes: number): Promise<void> | undefined {
-    this.#held ??= this.#room.holdBytes(this.#owner);
+    this.#held ??= this.#room.hold(this.#owner);
     return this.#room.enter(this.#held, bytes);
   }
 
@@ -150,7 +104,7 @@ export class HeldAnswer {
 
   /** A release before `over` is settled waits for it. */
   keepUntil(over: Promise<unknown>): void {
-    const held = this.#held ??= this.#room.holdBytes(this.#owner);
+    const held = this.#held ??= this.#room.hold(this.#owner);
     held.keepUntil(over);
     const done = () => {
       if (this.#isOver) held.release();

@@ -1,15 +1,20 @@
 /** What all calls of the process together may keep in memory of bodies: each is bounded, and so must be their sum. */
+import { invariant } from "./assert.ts";
 import { GatewayError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
 export interface ByteBounds {
   /** For all together. */
   readonly total: number;
-  /** For one owner, so that nobody takes all there is from the others. */
+  /**
+   * For one owner while the others hold nothing. What they hold shrinks it: an owner may have this share of what they
+   * leave. With half of `total`, n owners that all want more than there is have 1/(n + 1) each, and as much stays free
+   * for the next (the dynamic thresholds of shared packet buffers).
+   */
   readonly perOwner: number;
 }
 
-/** Where bytes are counted as they come in. */
+/** Where bytes are counted before they are fetched. */
 export interface ByteRoom {
   /** @throws {GatewayError} `busy` when so many more do not fit */
   take(bytes: number): void;
@@ -25,10 +30,7 @@ export class ByteBudget {
   #held = 0;
 
   /** `onGivenBack` is called whenever there is more room than before. */
-  constructor(
-    bounds: ByteBounds = { total: limits.heldBytes, perOwner: limits.heldBytesPerAccount },
-    onGivenBack: () => void = () => {},
-  ) {
+  constructor(bounds: ByteBounds, onGivenBack: () => void = () => {}) {
     this.#bounds = bounds;
     this.#onGivenBack = onGivenBack;
   }
@@ -45,8 +47,13 @@ export class ByteBudget {
 
   /** Takes bytes for an owner if they fit. To be paired with {@linkcode giveBack}; {@linkcode hold} does that. */
   take(owner: string, bytes: number): boolean {
-    const own = (this.#ofOwners.get(owner) ?? 0) + bytes;
-    if (own > this.#bounds.perOwner || this.#held + bytes > this.#bounds.total) return false;
+    const { total, perOwner } = this.#bounds;
+    const own = this.#ofOwners.get(owner) ?? 0;
+    const ofOthers = this.#held - own;
+    // The second bound is the share of what the others leave, without a division.
+    if (own + bytes > perOwner || (own + bytes) * total > perOwner * (total - ofOthers)) {
+      return false;
+    }
     this.takeAnyway(owner, bytes);
     return true;
   }
@@ -128,6 +135,14 @@ export class HeldBytes implements ByteRoom {
       "Too many large requests are in progress at the moment; try again",
       { retryAfterSeconds: limits.busyRetrySeconds },
     );
+  }
+
+  /** Gives a part back at once. */
+  giveBack(bytes: number): void {
+    invariant(bytes <= this.#bytes, "only what is held is given back");
+    if (bytes === 0) return;
+    this.#bytes -= bytes;
+    this.#budget.giveBack(this.#owner, bytes);
   }
 
   /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending. More may be taken afterwards. */

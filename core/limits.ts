@@ -4,8 +4,6 @@
 export const limits = {
   /** Spec section 8: 20 MB request bodies; measured on bytes read, so chunked bodies count too. */
   requestBodyBytes: 20 * 1024 * 1024,
-  /** Bodies declared up to this size are read in one go. */
-  bodyAtOnceBytes: 1024 * 1024,
   /**
    * The server reads a connection 1 KB at a time until somebody reads more of a body at once, and then as much as that.
    * A body that came with its head needs no stream, which is most of what reading costs, so the first body of a
@@ -28,7 +26,7 @@ export const limits = {
   busyRetrySeconds: 5,
   /** How long a browser may remember that a page of another origin may ask: as long as any browser does. */
   preflightSeconds: 86_400,
-  /** Bodies up to this size are not counted: a connection costs as much. */
+  /** Bodies up to this size are read in one go and not counted: a connection costs as much. */
   uncountedBodyBytes: 64 * 1024,
   /**
    * Whole answers that the process holds at once, from their first 64 KB until the client has them; one more may be beyond

@@ -20,3 +20,18 @@ export async function atMost(
 export function sleep(durationMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs));
 }
+
+/**
+ * Waits, or until the signal is aborted.
+ *
+ * @throws the reason of the signal
+ */
+export async function sleepUnless(durationMs: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, durationMs);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal.throwIfAborted();
+}

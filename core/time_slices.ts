@@ -2,15 +2,24 @@
 import type { Clock } from "./clock.ts";
 import { limits } from "./limits.ts";
 
+/**
+ * Longest rest after a slice. Time in which a job waited, for the store or for a reader, looks like work; only the part
+ * of it that a piece of work can take is rested for.
+ */
+const longestRestMs = 10 * limits.workSliceMs;
+
 export interface TimeSlicesOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   /** Waits; the thread is free meanwhile. */
   readonly pause: (durationMs: number) => Promise<void>;
+  /** Ends the job: its next rest fails with the reason. `pause` should end then, too. */
+  readonly signal?: AbortSignal;
 }
 
 /**
- * Cuts long work into slices of `limits.workSliceMs` and rests after each for as long as it took: it has half of the
- * thread at most, and a call never waits much longer than a slice.
+ * Cuts one job into slices of `limits.workSliceMs` and rests after each for as long as it took: the job has half of the
+ * thread at most, and a call never waits much longer than a slice. Made when the job begins: one that was made before
+ * would take the time until then for work.
  *
  * @example
  * ```ts
@@ -37,16 +46,22 @@ export class TimeSlices {
     this.#startedMs = options.clock.monotonicMs();
   }
 
-  /** To be called after each small piece of work, and waited for where it returns a promise. */
+  /**
+   * To be called after each small piece of work, and waited for where it returns a promise.
+   *
+   * @throws the reason of `signal` when the job has ended
+   */
   rest(): Promise<void> | undefined {
-    const { clock } = this.#options;
+    const { clock, signal } = this.#options;
+    signal?.throwIfAborted();
     const workedMs = clock.monotonicMs() - this.#startedMs;
     return workedMs < limits.workSliceMs ? undefined : this.#pause(workedMs);
   }
 
   async #pause(durationMs: number): Promise<void> {
-    const { clock, pause } = this.#options;
-    await pause(durationMs);
+    const { clock, pause, signal } = this.#options;
+    await pause(Math.min(durationMs, longestRestMs));
+    signal?.throwIfAborted();
     this.#startedMs = clock.monotonicMs();
   }
 }

@@ -18,11 +18,39 @@ export type OpenStoreResult =
   /** It cannot be opened by anyone here; `problem` says why, on one line. */
   | { readonly ok: false; readonly reason: "unusable"; readonly problem: string };
 
+export interface OpenStoreOptions {
+  /** Refuses a file that is not there, instead of making a new store. */
+  readonly mustExist?: boolean;
+}
+
+/** The lock alone is a store that a process makes at this moment. */
+async function isThere(path: string): Promise<boolean> {
+  return await fileExists(path) || await fileExists(`${path}.lock`);
+}
+
+async function fileExists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    // Whatever else keeps it from being read is reported where it is opened.
+    return !(error instanceof Deno.errors.NotFound);
+  }
+}
+
 /**
  * Opens the store. For a file an OS lock is held until the store is closed; the lock dies with the process, so a
  * crash leaves nothing behind.
  */
-export async function openStore(location: StoreLocation, clock: Clock): Promise<OpenStoreResult> {
+export async function openStore(
+  location: StoreLocation,
+  clock: Clock,
+  { mustExist = false }: OpenStoreOptions = {},
+): Promise<OpenStoreResult> {
+  if (mustExist && location.kind === "file" && !await isThere(location.path)) {
+    const problem = `There is no store at ${location.path}: is GATEWAY_KV mistyped?`;
+    return { ok: false, reason: "unusable", problem };
+  }
   try {
     switch (location.kind) {
       case "memory":

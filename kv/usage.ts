@@ -156,7 +156,7 @@ export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise
 }
 
 /** {@linkcode rebuildRollups} for every account, one after the other. */
-export async function rebuildAllRollups(kv: Deno.Kv): Promise<{
+export async function rebuildAllRollups(kv: Deno.Kv, signal?: AbortSignal): Promise<{
   readonly accounts: number;
   readonly corrected: number;
   /** Accounts that were in use the whole time. */
@@ -166,6 +166,7 @@ export async function rebuildAllRollups(kv: Deno.Kv): Promise<{
   let corrected = 0;
   const moving: AccountId[] = [];
   for await (const { key } of kv.list({ prefix: accountsPrefix() })) {
+    signal?.throwIfAborted();
     const accountId = accountOfKey(key);
     const rebuilt = await rebuildRollups(kv, accountId);
     accounts++;

@@ -57,6 +57,19 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
   }
 }
 
+/** Whether some call costs nothing under a price. */
+export function mayBeFree(price: CataloguePrice): boolean {
+  switch (price.unit) {
+    case "token":
+      return price.vndPerMtok === 0 || price.outputVndPerMtok === 0;
+    case "request":
+    case "image":
+      return price.vnd === 0;
+    case "video":
+      return price.tiers.some(({ vnd }) => vnd === 0);
+  }
+}
+
 /**
  * What the given usage costs.
  *

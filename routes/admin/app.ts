@@ -7,7 +7,6 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
-import type { TimeSlices } from "../../core/time_slices.ts";
 import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
 import type { Control } from "../../kv/control.ts";
 import { commandLine } from "../../kv/operator_audit.ts";
@@ -19,6 +18,7 @@ import { addBookRoutes } from "./books.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addNoticeRoutes } from "./notices.ts";
 import { addOutboxRoutes } from "./outbox.ts";
+import type { BeginReading } from "./store_readings.ts";
 
 export interface AdminDeps {
   readonly kv: Deno.Kv;
@@ -28,7 +28,7 @@ export interface AdminDeps {
   readonly teller: Teller;
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** Where the service runs on the same thread: whole readings of the store let its calls pass. */
-  readonly slices?: TimeSlices;
+  readonly beginReading?: BeginReading;
 }
 
 /** Builds the app. It has no authentication of its own: whoever reaches its socket owns the store. */

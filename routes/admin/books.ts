@@ -8,34 +8,45 @@ import { rebuildAllRollups, rebuildRollups } from "../../kv/usage.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./app.ts";
+import type { StoreReading } from "./store_readings.ts";
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
 /** Adds `/verify`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(
   app: Hono,
-  { kv, clock, slices }: Pick<AdminDeps, "kv" | "clock" | "slices">,
+  { kv, clock, beginReading }: Pick<AdminDeps, "kv" | "clock" | "beginReading">,
 ): void {
-  app.get("/verify", async () => {
-    const wallets = await verifyStore(kv, { slices });
+  app.get("/verify", async (context) => {
+    using reading = beginReading?.(context.req.raw.signal);
+    const wallets = await verifyStore(kv, reading ?? {});
     const topups = await checkTopups(kv, clock.nowMs());
     const ok = wallets.ok && topups.problems.length === 0;
     return Response.json(inVnd({ ...wallets, ok, topups }));
   });
 
-  app.get(
-    "/export",
-    () => {
-      const records = ReadableStream.from(exportRecords(kv, slices));
-      return new Response(records.pipeThrough(new TextEncoderStream()));
-    },
-  );
+  app.get("/export", (context) => {
+    const reading = beginReading?.(context.req.raw.signal);
+    const records = ReadableStream.from(exported(kv, reading));
+    return new Response(records.pipeThrough(new TextEncoderStream()));
+  });
 
   app.post("/sums/rebuild", async (context) => {
     const { account } = rebuildBody.parse(await context.req.json());
-    if (account === undefined) return context.json(await rebuildAllRollups(kv));
+    if (account === undefined) {
+      using reading = beginReading?.(context.req.raw.signal);
+      return context.json(await rebuildAllRollups(kv, reading?.signal));
+    }
     const id = await requireAccount(kv, account);
     const { corrected, isMoving } = await rebuildRollups(kv, id);
     return context.json({ accounts: 1, corrected, moving: isMoving ? [id] : [] });
   });
+}
+
+async function* exported(
+  kv: Deno.Kv,
+  reading: StoreReading | undefined,
+): AsyncGenerator<string> {
+  using _ending = reading;
+  yield* exportRecords(kv, reading?.slices);
 }

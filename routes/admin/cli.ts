@@ -36,7 +36,8 @@ export async function runAdmin(
     world.error(`${read.problem}\n${read.usage}`);
     return 2;
   }
-  const opened = await openStore(config.store, world.clock);
+  const mustExist = read.request.makesStore !== true;
+  const opened = await openStore(config.store, world.clock, { mustExist });
   if (opened.ok) {
     using store = opened.store;
     return await runHere(store.kv, config, read.request, world);

@@ -7,6 +7,8 @@ export interface AdminRequest {
   readonly body?: unknown;
   /** Of what moves money: repeated under this id, it never counts twice. */
   readonly operationId?: string;
+  /** Makes the store where there is none yet: what an operator does before the first start. */
+  readonly makesStore?: true;
 }
 
 export interface CommandOption {
@@ -43,7 +45,7 @@ export const commandForms: readonly CommandForm[] = [
     operands: [],
     options: [{ name: "email", value: "E" }],
     about: "make an account",
-    request: (_, body) => ({ method: "POST", path: "/accounts", body }),
+    request: (_, body) => ({ method: "POST", path: "/accounts", body, makesStore: true }),
   },
   {
     words: ["account", "show"],

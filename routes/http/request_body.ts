@@ -1,8 +1,20 @@
 /** Reads a request body within bounds of size and time, whatever its framing says. */
-import type { ByteRoom } from "../../core/byte_budget.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadline, Deadlines } from "../../core/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
+
+/**
+ * A large body must bring this many bytes in each `paceWindowMs`: 64 kbit/s, which the slowest mobile lines have. Whoever
+ * sends more slowly only keeps memory from others.
+ */
+const paceWindowBytes = 160 * 1024;
+const paceWindowMs = 20_000;
+
+/** Room is taken in steps of this size: what a socket brings at once. */
+const roomStepBytes = 64 * 1024;
+
+/** The buffer of a body is at most this many times as long as what arrived: what is only declared costs no memory. */
+const aheadFactor = 4;
 
 function tooLarge(maxBytes: number): GatewayError {
   const kilobytes = Math.floor(maxBytes / 1024);
@@ -22,25 +34,25 @@ function brokenOff(cause: unknown): GatewayError {
  * Reads on and throws away, so that the client can finish sending and read our answer: the server would otherwise
  * reset the connection under it. Bounded: past that the reset is the client's own doing.
  */
-async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function discard(pieces: Pieces): Promise<void> {
   let discardedBytes = 0;
   while (discardedBytes < limits.discardedBodyBytes) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    discardedBytes += value.length;
+    const piece = await pieces.read();
+    if (piece === undefined) return;
+    discardedBytes += piece.length;
   }
-  await reader.cancel();
+  await pieces.cancel();
 }
 
 /** Throws the body of a refused request away, within the same bounds of size and time. Never throws. */
 export async function discardRequestBody(request: Request, deadlines: Deadlines): Promise<void> {
   const { body } = request;
   if (body === null || body.locked) return;
-  const reader = body.getReader();
-  const patience = deadlines.create(() => void reader.cancel().catch(() => {}));
+  const pieces = piecesOf(body);
+  const patience = deadlines.create(() => void pieces.cancel().catch(() => {}));
   patience.arm(limits.discardMs);
   try {
-    await discard(reader);
+    await discard(pieces);
   } catch {
     // The client broke off: nobody is left to be told.
   } finally {
@@ -48,52 +60,165 @@ export async function discardRequestBody(request: Request, deadlines: Deadlines)
   }
 }
 
+/** What a body above `limits.uncountedBodyBytes` asks before it is kept; who gave it gets it back. */
+export interface BodyAdmission {
+  /** Asked once, before anything beyond that is read. Throws or rejects where the caller may not send so much. */
+  begin(declaredBytes: number | undefined): Promise<void> | undefined;
+  /** Asked before bytes are kept; a promise where they have to be waited for. */
+  grow(bytes: number): Promise<void> | undefined;
+  /** The body is whole. */
+  whole(): void;
+  /** The body was given up. */
+  release(): void;
+}
+
 export interface BodyBounds {
   /** Default: `limits.requestBodyBytes`. */
   readonly maxBytes?: number;
-  /** Asked for room before it is filled, by bodies above `limits.uncountedBodyBytes`; who gave it gets it back. */
-  readonly room?: ByteRoom;
+  readonly admission?: BodyAdmission;
   /** Reads a small body so that the next one of its connection comes with its head; see `limits.widelyReadBodyBytes`. */
   readonly isReadWidely?: boolean;
 }
 
-/** First room for a body that does not say how long it is. */
-const undeclaredBytes = limits.uncountedBodyBytes;
+/** Reads pieces of a body as they come. */
+interface Pieces {
+  /** `undefined` at the end. */
+  read(): Promise<Uint8Array | undefined>;
+  cancel(): Promise<void>;
+}
 
-/**
- * Reads into one buffer as the bytes come, so that a large body is in memory once. Its declared length is room set
- * aside, not trusted: pages that nothing is written to cost nothing.
- */
-async function readChunks(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  { maxBytes, declaredBytes, room }: SlowRead,
-): Promise<Uint8Array> {
-  let whole = new Uint8Array(declaredBytes ?? undeclaredBytes);
-  let counted = declaredBytes ?? 0;
-  let length = 0;
+/** The server gives larger pieces to a reader that brings a buffer; a body that is there already knows no such reader. */
+function piecesOf(body: ReadableStream<Uint8Array>): Pieces {
+  let reader: ReadableStreamBYOBReader;
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return whole.subarray(0, length);
-      if (length + value.length > maxBytes) throw tooLarge(maxBytes);
-      if (length + value.length > whole.length) {
-        const larger = Math.min(maxBytes, Math.max(whole.length * 2, length + value.length));
-        room?.take(larger - counted);
-        counted = larger;
-        const grown = new Uint8Array(larger);
-        grown.set(whole.subarray(0, length));
-        whole = grown;
-      }
-      whole.set(value, length);
-      length += value.length;
-    }
-  } catch (refusal) {
-    if (!(refusal instanceof GatewayError)) throw refusal;
-    whole = new Uint8Array(0);
-    room?.release();
-    await discard(reader);
-    throw refusal;
+    reader = body.getReader({ mode: "byob" });
+  } catch {
+    const whole = body.getReader();
+    return { read: async () => (await whole.read()).value, cancel: () => whole.cancel() };
   }
+  let buffer = new ArrayBuffer(roomStepBytes);
+  return {
+    async read() {
+      const { done, value } = await reader.read(new Uint8Array(buffer));
+      if (done) return undefined;
+      buffer = value.buffer;
+      return value;
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
+/** Cuts off a body that comes more slowly than `paceWindowBytes`; stands still while the body waits for room. */
+class Pace {
+  readonly #deadline: Deadline;
+  #newBytes = 0;
+
+  constructor(deadlines: Deadlines, onSlow: () => void) {
+    this.#deadline = deadlines.create(() => {
+      if (this.#newBytes < paceWindowBytes) onSlow();
+      else this.begin();
+    });
+  }
+
+  begin(): void {
+    this.#newBytes = 0;
+    this.#deadline.arm(paceWindowMs);
+  }
+
+  came(bytes: number): void {
+    this.#newBytes += bytes;
+  }
+
+  end(): void {
+    this.#deadline.disarm();
+  }
+}
+
+/** The body so far. It grows as bytes come, so that a large body is in memory once and a declared length is not. */
+class GrowingBody {
+  readonly #expectedBytes: number;
+  #buffer: Uint8Array;
+  #length = 0;
+  #countedBytes = 0;
+
+  /** @param expectedBytes what it may grow to */
+  constructor(expectedBytes: number) {
+    this.#expectedBytes = expectedBytes;
+    this.#buffer = new Uint8Array(Math.min(expectedBytes, limits.uncountedBodyBytes));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Bytes to take room for before so many more are added; 0 mostly. */
+  uncounted(bytes: number): number {
+    const length = this.#length + bytes;
+    if (length <= limits.uncountedBodyBytes || length <= this.#countedBytes) return 0;
+    const counted = Math.ceil(length / roomStepBytes) * roomStepBytes;
+    return Math.min(counted, Math.max(this.#expectedBytes, length)) - this.#countedBytes;
+  }
+
+  counted(bytes: number): void {
+    this.#countedBytes += bytes;
+  }
+
+  add(piece: Uint8Array): void {
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) {
+      const larger = Math.max(length, Math.min(this.#expectedBytes, length * aheadFactor));
+      const grown = new Uint8Array(larger);
+      grown.set(this.#buffer.subarray(0, this.#length));
+      this.#buffer = grown;
+    }
+    this.#buffer.set(piece, this.#length);
+    this.#length = length;
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+}
+
+interface SlowRead {
+  readonly maxBytes: number;
+  /** At most `maxBytes`; the admission has been asked if it is large. */
+  readonly declaredBytes: number | undefined;
+  readonly admission: BodyAdmission | undefined;
+}
+
+/** Reads the pieces of a body, each only when there is room for it. */
+async function readPieces(
+  pieces: Pieces,
+  pace: Pace,
+  { maxBytes, declaredBytes, admission }: SlowRead,
+): Promise<Uint8Array> {
+  const body = new GrowingBody(declaredBytes ?? maxBytes);
+  let isAdmitted = declaredBytes !== undefined;
+  if (isAdmitted) pace.begin();
+  for (;;) {
+    const piece = await pieces.read();
+    if (piece === undefined) break;
+    pace.came(piece.length);
+    if (body.length + piece.length > maxBytes) throw tooLarge(maxBytes);
+    const uncounted = body.uncounted(piece.length);
+    if (uncounted > 0) {
+      const begun = isAdmitted ? undefined : admission?.begin(undefined);
+      if (begun !== undefined) await begun;
+      if (!isAdmitted) pace.begin();
+      isAdmitted = true;
+      const waiting = admission?.grow(uncounted);
+      if (waiting !== undefined) {
+        pace.end();
+        await waiting;
+        pace.begin();
+      }
+      body.counted(uncounted);
+    }
+    body.add(piece);
+  }
+  admission?.whole();
+  return body.bytes();
 }
 
 /**
@@ -143,35 +268,34 @@ function readAtOnce(
   });
 }
 
-interface SlowRead {
-  readonly maxBytes: number;
-  /** At most `maxBytes`, and room was taken for it. */
-  readonly declaredBytes: number | undefined;
-  readonly room: ByteRoom | undefined;
-}
-
 async function readSlowly(
   request: Request,
   deadlines: Deadlines,
   options: SlowRead,
 ): Promise<Uint8Array> {
-  const reader = request.body?.getReader();
-  if (reader === undefined) return new Uint8Array(0);
+  if (request.body === null) return new Uint8Array(0);
+  const pieces = piecesOf(request.body);
   let timedOut = false;
-  const patience = deadlines.create(() => {
+  const cutOff = () => {
     timedOut = true;
-    reader.cancel().catch(() => {});
-  });
+    pieces.cancel().catch(() => {});
+  };
+  const patience = deadlines.create(cutOff);
+  const pace = new Pace(deadlines, cutOff);
   patience.arm(limits.requestBodyMs);
   try {
-    const bytes = await readChunks(reader, options);
+    const bytes = await readPieces(pieces, pace, options);
     // A cancelled reader ends like a body that was whole.
     if (timedOut) throw tooSlow();
     return bytes;
   } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw timedOut ? tooSlow() : brokenOff(error);
+    options.admission?.release();
+    if (!(error instanceof GatewayError)) throw timedOut ? tooSlow() : brokenOff(error);
+    pace.end();
+    if (!timedOut) await discard(pieces).catch(() => {});
+    throw error;
   } finally {
+    pace.end();
     patience.disarm();
   }
 }
@@ -186,35 +310,47 @@ async function refuse(
   throw refusal;
 }
 
+/** Reads a large body: who sends it is asked for first, then for how long it is. */
+async function readLarge(
+  request: Request,
+  deadlines: Deadlines,
+  options: SlowRead,
+): Promise<Uint8Array> {
+  try {
+    const waiting = options.admission?.begin(options.declaredBytes);
+    if (waiting !== undefined) await waiting;
+  } catch (refusal) {
+    options.admission?.release();
+    return await refuse(request, deadlines, refusal);
+  }
+  return await readSlowly(request, deadlines, options);
+}
+
 /**
  * Reads the body of a request.
  *
  * @throws {GatewayError} `request_too_large` above `maxBytes` (also for chunked bodies), `request_timeout` when the
- * client sends too slowly, `invalid_request` when it breaks off, and whatever the room says when it is full
+ * client sends too slowly, `invalid_request` when it breaks off, and whatever the admission refuses it with
  */
 export function readRequestBody(
   request: Request,
   deadlines: Deadlines,
-  { maxBytes = limits.requestBodyBytes, room, isReadWidely = false }: BodyBounds = {},
+  { maxBytes = limits.requestBodyBytes, admission, isReadWidely = false }: BodyBounds = {},
 ): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;
-  if (declaredBytes !== undefined) {
-    if (declaredBytes > maxBytes) return refuse(request, deadlines, tooLarge(maxBytes));
-    if (declaredBytes > limits.uncountedBodyBytes) {
-      try {
-        room?.take(declaredBytes);
-      } catch (refusal) {
-        return refuse(request, deadlines, refusal);
-      }
-    }
-    // The server holds the client to its content-length, so this is bounded.
-    if (isReadWidely && declaredBytes <= limits.widelyReadBodyBytes) {
-      return readAtOnce(deadlines, () => readWidely(request, declaredBytes));
-    }
-    if (declaredBytes <= limits.bodyAtOnceBytes) {
-      return readAtOnce(deadlines, () => request.bytes());
-    }
+  if (declaredBytes === undefined) {
+    return readSlowly(request, deadlines, { maxBytes, declaredBytes, admission });
   }
-  return readSlowly(request, deadlines, { maxBytes, declaredBytes, room });
+  if (declaredBytes > maxBytes) return refuse(request, deadlines, tooLarge(maxBytes));
+  if (declaredBytes > limits.uncountedBodyBytes) {
+    return readLarge(request, deadlines, { maxBytes, declaredBytes, admission });
+  }
+  // The server holds the client to its content-length, so this is bounded.
+  return readAtOnce(
+    deadlines,
+    isReadWidely && declaredBytes <= limits.widelyReadBodyBytes
+      ? () => readWidely(request, declaredBytes)
+      : () => request.bytes(),
+  );
 }

@@ -1,6 +1,6 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
 import { AnswerRoom } from "../../core/answer_room.ts";
-import { ByteBudget } from "../../core/byte_budget.ts";
+import { BodyRoom } from "../../core/body_room.ts";
 import { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
@@ -77,7 +77,7 @@ export async function assemble(
   const teller = withKeyLimits(await openTeller(kv, { clock, random }), kv, clock);
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
-  const bodies = new ByteBudget();
+  const bodies = new BodyRoom(deadlines);
   const answers = new AnswerRoom(deadlines);
   const tracing = await openTelemetryOf(config);
   const log = createCallLog(

@@ -4,11 +4,11 @@ import { errorLine } from "../../core/error_line.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { limits } from "../../core/limits.ts";
 import { localAddress } from "../../core/local_address.ts";
-import { atMost, sleep } from "../../core/sleep.ts";
-import { TimeSlices } from "../../core/time_slices.ts";
+import { atMost } from "../../core/sleep.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
+import { storeReadings } from "../admin/store_readings.ts";
 import { createApp } from "../app.ts";
 import { whyNoMail } from "../mail/mailer.ts";
 import type { Gateway } from "../v1/gateway.ts";
@@ -62,7 +62,11 @@ type Admin =
   | { readonly ok: false; readonly problem: string };
 
 /** Serves the administrator's commands beside a local store. */
-async function openAdmin(gateway: Gateway, masterKeys: MasterKeys): Promise<Admin> {
+async function openAdmin(
+  gateway: Gateway,
+  masterKeys: MasterKeys,
+  stopping: AbortSignal,
+): Promise<Admin> {
   if (gateway.config.store.kind !== "file") return { ok: true, stop: async () => {} };
   const path = adminSocketPath(gateway.config);
   try {
@@ -71,7 +75,7 @@ async function openAdmin(gateway: Gateway, masterKeys: MasterKeys): Promise<Admi
       ...gateway,
       masterKeys,
       receivingAccounts,
-      slices: new TimeSlices({ clock: gateway.clock, pause: sleep }),
+      beginReading: storeReadings({ ...gateway, stopping }),
     });
     const socket = await serveAdminSocket(path, app.fetch);
     return { ok: true, stop: socket.stop };
@@ -139,7 +143,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   const assembled = await assemble(config, store.kv, options);
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
-  const admin = await openAdmin(gateway, masterKeys);
+  const admin = await openAdmin(gateway, masterKeys, signal);
   let answer: Answer = () => new Response(null, { status: 503 });
   const listening = admin.ok ? listen(gateway, (request, info) => answer(request, info)) : admin;
   if (!admin.ok || !listening.ok) {
@@ -162,7 +166,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   await work.stop();
   await assembled.close(options.hurry);
   await atMost(limits.lastEndsMs, stopped);
-  await admin.stop();
+  await atMost(limits.lastEndsMs, admin.stop());
   gateway.log.event("info", "stopped");
   return 0;
 }

@@ -121,7 +121,10 @@ export async function reserve(
 }
 
 /** What the ledger's answer means to the client. */
-function unpaidError(result: Refusal | LimitRefusal, worstCaseMicroVnd: bigint): GatewayError {
+export function unpaidError(
+  result: Refusal | LimitRefusal,
+  worstCaseMicroVnd: bigint,
+): GatewayError {
   if (result.reason === "key_limit") {
     return new GatewayError(
       "spending_limit_reached",

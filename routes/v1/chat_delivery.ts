@@ -1,6 +1,6 @@
 /** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
 import type { HeldAnswer } from "../../core/answer_room.ts";
-import type { HeldBytes } from "../../core/byte_budget.ts";
+import type { HeldBody } from "../../core/body_room.ts";
 import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
@@ -35,7 +35,7 @@ export interface Delivery {
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
   /** What is held of the request's body, which is sent again as long as routes are tried. */
-  readonly held: HeldBytes | undefined;
+  readonly held: HeldBody | undefined;
   /** Where a whole answer is counted; absent for a stream. */
   readonly room: HeldAnswer | undefined;
   /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */

@@ -1,8 +1,8 @@
 /** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
 import type { AnswerRoom } from "../../core/answer_room.ts";
+import type { BodyRoom } from "../../core/body_room.ts";
 import type { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { ByteBudget } from "../../core/byte_budget.ts";
 import type { Config } from "../../core/config.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";
@@ -32,7 +32,7 @@ export interface Gateway {
   readonly seenPrompts: SeenPrompts;
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
-  readonly bodies: ByteBudget;
+  readonly bodies: BodyRoom;
   /** What they hold of large answers. */
   readonly answers: AnswerRoom;
   readonly log: CallLog;

@@ -1,12 +1,15 @@
 /** The first steps of every API call: maintenance, body, key. */
 import type { HeldAnswer } from "../../core/answer_room.ts";
-import type { ByteRoom, HeldBytes } from "../../core/byte_budget.ts";
+import type { HeldBody } from "../../core/body_room.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
+import { mayBeFree } from "../../core/money/price.ts";
 import type { Principal } from "../../kv/key_directory.ts";
+import type { ReserveResult } from "../../kv/teller/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
-import { discardRequestBody, readRequestBody } from "../http/request_body.ts";
+import { type BodyAdmission, discardRequestBody, readRequestBody } from "../http/request_body.ts";
+import { unpaidError } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** A request as the server hands it over. */
@@ -18,7 +21,7 @@ export interface Incoming {
   /** Whether its connection brought none before, as far as we can tell. */
   readonly isFirstOfConnection: boolean;
   /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
-  held?: HeldBytes;
+  held?: HeldBody;
   /** The same of its answer, where that is read whole. */
   answer?: HeldAnswer;
 }
@@ -29,6 +32,9 @@ export interface AuthenticatedRequest {
   readonly principal: Principal;
 }
 
+/** Whether the endpoint asks for money; a free one takes a large body from an empty wallet, too. */
+export type Charging = "paid" | "free";
+
 /**
  * Finds out who calls before a body is kept: strangers must not hold 20 MB each. The body of a refused request is read
  * and thrown away, since an unread one makes the server close the connection under the client.
@@ -38,6 +44,7 @@ export interface AuthenticatedRequest {
 export async function admitRequest(
   gateway: Gateway,
   incoming: Incoming,
+  charging: Charging = "paid",
 ): Promise<AuthenticatedRequest> {
   const { request } = incoming;
   let principal: Principal;
@@ -49,18 +56,66 @@ export async function admitRequest(
     await discardRequestBody(request, gateway.deadlines);
     throw error;
   }
-  const room: ByteRoom = {
-    take(bytes) {
-      incoming.held ??= gateway.bodies.hold(principal.accountId);
-      incoming.held.take(bytes);
-    },
-    release: () => incoming.held?.release(),
-  };
   const body = await readRequestBody(request, gateway.deadlines, {
-    room,
+    admission: largeBodyAdmission(gateway, incoming, principal, charging),
     isReadWidely: incoming.isFirstOfConnection,
   });
   return { body, principal };
+}
+
+/** What a large body is asked before it is kept: money first, then room. */
+function largeBodyAdmission(
+  gateway: Gateway,
+  incoming: Incoming,
+  principal: Principal,
+  charging: Charging,
+): BodyAdmission {
+  const { accountId } = principal;
+  return {
+    begin(declaredBytes = 0) {
+      const held = incoming.held ??= gateway.bodies.body(accountId);
+      if (charging === "free" || mayCallForNothing(gateway, principal)) {
+        return held.declare(declaredBytes);
+      }
+      const solvency = requireMoney(gateway, principal);
+      return solvency?.then(() => held.declare(declaredBytes)) ?? held.declare(declaredBytes);
+    },
+    grow: (bytes) => incoming.held?.grow(bytes),
+    whole: () => incoming.held?.whole(),
+    release: () => incoming.held?.release(),
+  };
+}
+
+/** Some operators have models at a price of 0; which model a body asks for is known only when it is there. */
+function mayCallForNothing({ config }: Gateway, { allowedModels }: Principal): boolean {
+  return config.catalog.models.some(({ id, price }) =>
+    mayBeFree(price) && allowedModels?.has(id) !== false
+  );
+}
+
+/** The smallest amount there is: whoever has it may send a large body, and learns later whether it is enough. */
+const anyMicroVnd = 1n;
+
+/**
+ * Asks for a positive balance; without a promise, and without the store, while the account has a lease here. Money that
+ * other calls hold counts as well: they may be over when the body is whole.
+ */
+function requireMoney({ teller }: Gateway, { accountId }: Principal): Promise<void> | undefined {
+  const judge = (result: ReserveResult): void => {
+    if (result.ok) return teller.release(result.reservation);
+    if (result.reason === "unavailable") throw unpaidError(result, anyMicroVnd);
+    if (result.reason === "insufficient") throw noMoney();
+  };
+  const reserved = teller.reserve(accountId, anyMicroVnd);
+  return reserved instanceof Promise ? reserved.then(judge) : void judge(reserved);
+}
+
+function noMoney(): GatewayError {
+  return new GatewayError(
+    "insufficient_balance",
+    "Insufficient balance: the wallet is empty, and a request of this size is read only for a wallet that can pay. " +
+      "Top up and continue with the same key",
+  );
 }
 
 function admitCaller(gateway: Gateway, incoming: Incoming): Principal | Promise<Principal> {

@@ -85,8 +85,9 @@ Deno.test("a rush of large bodies keeps within memory, and small calls are serve
     `${admitted} of ${2 * calls} admitted, ${served} small calls meanwhile`;
   if (full) Deno.stderr.writeSync(new TextEncoder().encode(`${report}\n`));
   const atOnce = Math.floor(limits.heldBytesPerAccount / (bodyMegabytes * megabyte));
-  assert(admitted >= 2 * atOnce, report);
-  assert(admitted < 2 * calls, report);
+  // Those that find no room wait for it; only the full rush takes longer than that.
+  if (full) assert(admitted >= 4 * atOnce, report);
+  else assertEquals(admitted, 2 * calls, report);
   assert(served > 0, report);
   // Each is held as bytes, as text and value, and as the body that goes out; those of the first rush may not be
   // collected yet when the second comes.

@@ -53,8 +53,10 @@ Deno.test("whatever is taken and given back in any order, the count is what is h
     for (const one of steps) {
       const holder = holders[one.of]!;
       if ("bytes" in one) {
-        const fits = sumOf(holders) + one.bytes <= bounds.total &&
-          sumOf(holders, holder.owner) + one.bytes <= bounds.perOwner;
+        const own = sumOf(holders, holder.owner);
+        const leftByOthers = bounds.total - (sumOf(holders) - own);
+        const share = bounds.perOwner / bounds.total * leftByOthers;
+        const fits = own + one.bytes <= share + 1e-9;
         assertEquals(takes(holder.held, one.bytes), fits);
         if (fits) {
           holder.bytes += one.bytes;
@@ -85,4 +87,18 @@ Deno.test("whatever is taken and given back in any order, the count is what is h
     await Promise.resolve();
     assertEquals([budget.held, budget.owners], [0, 0]);
   }));
+});
+
+Deno.test("however many owners want everything, each gets the same and the next finds as much free", () => {
+  const total = 1_200;
+  for (const count of [1, 2, 3, 5, 11]) {
+    const budget = new ByteBudget({ total, perOwner: total / 2 });
+    const owners = Array.from({ length: count }, (_, i) => budget.hold(`acc_${i}`));
+    // By turns, byte by byte: nobody comes first.
+    while (owners.map((owner) => owner.tryTake(1)).includes(true));
+    for (const { bytes } of owners) {
+      assert(Math.abs(bytes - total / (count + 1)) <= 1, `${count} owners: ${bytes}`);
+    }
+    assert(budget.hold("acc_new").tryTake(Math.floor((total - budget.held) / 2) - 1));
+  }
 });

@@ -4,6 +4,7 @@ import { Deadlines } from "../../../core/deadlines.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";
+import { ManualTime } from "../../support/manual_time.ts";
 
 /** A body in pieces of 1,000 bytes at most, with its length in the head or without. */
 function requestOf(length: number, isDeclared: boolean) {
@@ -25,8 +26,13 @@ async function read(length: number, isDeclared: boolean, maxBytes?: number) {
   const deadlines = new Deadlines({ clock: systemClock });
   const { request, left } = requestOf(length, isDeclared);
   const taken: number[] = [];
-  const room = { take: (bytes: number) => void taken.push(bytes), release() {} };
-  const bounds = maxBytes === undefined ? { room } : { maxBytes, room };
+  const admission = {
+    begin: () => undefined,
+    grow: (bytes: number) => void taken.push(bytes),
+    whole() {},
+    release() {},
+  };
+  const bounds = maxBytes === undefined ? { admission } : { maxBytes, admission };
   try {
     const bytes = await readRequestBody(request, deadlines, bounds).catch((error) => error);
     return { bytes, left: left(), counted: taken.reduce((sum, one) => sum + one, 0) };
@@ -38,7 +44,7 @@ async function read(length: number, isDeclared: boolean, maxBytes?: number) {
 
 for (const isDeclared of [true, false]) {
   const framing = isDeclared ? "declared" : "undeclared";
-  for (const maxBytes of [1, 10_000, limits.bodyAtOnceBytes + 1]) {
+  for (const maxBytes of [1, 10_000, 1024 * 1024 + 1]) {
     Deno.test(`a ${framing} body of ${maxBytes} bytes passes a bound of as many, one byte more does not`, async () => {
       const { bytes } = await read(maxBytes, isDeclared, maxBytes);
       assert(bytes instanceof Uint8Array, String(bytes));
@@ -56,6 +62,91 @@ for (const isDeclared of [true, false]) {
     const { counted } = await read(length, isDeclared);
     assert(counted >= length && counted <= 2 * length, `${counted} counted`);
     if (isDeclared) assertEquals(counted, length);
+  });
+}
+
+/** A request whose body comes when the test says so, and what the gateway asked for on its way. */
+function slowly(declared: number | undefined) {
+  const time = new ManualTime();
+  const deadlines = new Deadlines({ clock: time, timer: time });
+  const sender = new TransformStream<Uint8Array, Uint8Array>(undefined, { highWaterMark: 1 });
+  const writer = sender.writable.getWriter();
+  const request = new Request("http://x/", {
+    method: "POST",
+    headers: declared === undefined ? {} : { "content-length": String(declared) },
+    body: sender.readable,
+  });
+  const asked: (string | number)[] = [];
+  let room = Promise.resolve();
+  const body = readRequestBody(request, deadlines, {
+    admission: {
+      begin: (bytes) => void asked.push(`begin ${bytes}`),
+      grow(bytes) {
+        asked.push(bytes);
+        return room;
+      },
+      whole: () => asked.push("whole"),
+      release: () => asked.push("release"),
+    },
+  }).catch((error) => error);
+  return {
+    time,
+    asked,
+    body,
+    send: (bytes: number) => writer.write(new Uint8Array(bytes)).catch(() => {}),
+    waitFor: (promise: Promise<void>) => room = promise,
+    end: () => writer.close().catch(() => {}),
+    [Symbol.dispose]() {
+      assertEquals(deadlines.armedCount, 0);
+      deadlines.close();
+    },
+  };
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+for (const declared of [1_000_000, undefined]) {
+  const framing = declared === undefined ? "undeclared" : "declared";
+
+  Deno.test(`of a ${framing} body only what arrived is counted, after its sender was asked for`, async () => {
+    using test = slowly(declared);
+    await test.send(1);
+    await turn();
+    assertEquals(test.asked, declared === undefined ? [] : ["begin 1000000"]);
+    await test.send(150_000);
+    await turn();
+    assertEquals(test.asked, [`begin ${declared}`, 196_608]);
+    await test.end();
+    assert(await test.body instanceof Uint8Array);
+    assertEquals(test.asked.at(-1), "whole");
+  });
+
+  Deno.test(`a ${framing} body that comes too slowly is cut off, whatever came before`, async () => {
+    using test = slowly(declared);
+    await test.send(500_000);
+    for (let seconds = 0; seconds < 60; seconds++) {
+      await test.send(1_000);
+      await turn();
+      test.time.advance(1_000);
+    }
+    const refusal = await test.body;
+    assert(refusal instanceof GatewayError && refusal.code === "request_timeout");
+    assertEquals(test.asked.at(-1), "release");
+  });
+
+  Deno.test(`a ${framing} body may wait for room as long as it must, and comes then`, async () => {
+    using test = slowly(declared);
+    const free = Promise.withResolvers<void>();
+    test.waitFor(free.promise);
+    await test.send(100_000);
+    await turn();
+    test.time.advance(100_000);
+    free.resolve();
+    await turn();
+    await test.end();
+    const bytes = await test.body;
+    assert(bytes instanceof Uint8Array, String(bytes));
+    assertEquals(bytes.length, 100_000);
   });
 }
 

@@ -1,7 +1,7 @@
 /** A gateway in this process whose provider is a server of the test, with time and name servers in the test's hands. */
 import { assert } from "@std/assert";
 import { AnswerRoom } from "../../../../core/answer_room.ts";
-import { ByteBudget } from "../../../../core/byte_budget.ts";
+import { BodyRoom } from "../../../../core/body_room.ts";
 import type { Deadlines } from "../../../../core/deadlines.ts";
 import type { AccountId } from "../../../../core/ids.ts";
 import { createGuardedConnect } from "../../../../core/media/guarded_connect.ts";
@@ -160,7 +160,10 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
     media,
     bodies: options.heldBytes === undefined
       ? test.assembled.gateway.bodies
-      : new ByteBudget({ total: options.heldBytes, perOwner: options.heldBytes }),
+      : new BodyRoom(options.deadlines ?? deadlines, {
+        total: options.heldBytes,
+        perOwner: options.heldBytes,
+      }),
     answers: options.heldAnswerBytes === undefined
       ? test.assembled.gateway.answers
       : new AnswerRoom(options.deadlines ?? deadlines, {
