@@ -64,6 +64,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly status?: number;
   /** Set to `false` once anything was charged: a retry by the SDK would be a second charge. */
   readonly retry?: boolean;
+  /** Members of the provider's error object, free of secrets, where the caller speaks the provider's style. */
+  readonly vendorMembers?: JsonObject;
 }
 
 /**
@@ -84,6 +86,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly status: number;
   readonly retry: boolean;
+  readonly vendorMembers: JsonObject | undefined;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options);
@@ -94,17 +97,20 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.status = options.status ?? row.status;
     this.retry = options.retry ?? row.retry;
+    this.vendorMembers = options.vendorMembers;
   }
 
-  /** The same error with another message. */
-  reworded(message: string): GatewayError {
-    const { code, cause, param, retryAfterSeconds, status, retry } = this;
+  /** The same error with another message, or with members of the provider's error object. */
+  reworded(message: string, vendorMembers = this.vendorMembers): GatewayError {
+    const { code, cause, param, providerCode, retryAfterSeconds, status, retry } = this;
     return new GatewayError(code, message, {
       cause,
       status,
       retry,
       ...(param === undefined ? {} : { param }),
+      ...(providerCode === undefined ? {} : { providerCode }),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      ...(vendorMembers === undefined ? {} : { vendorMembers }),
     });
   }
 
@@ -138,8 +144,18 @@ const messagesDetails: Partial<Record<ErrorCode, JsonObject>> = {
   thread_unsupported: { error_code: "thread_unsupported_request" },
 };
 
+/** Members of the provider's that say something, over ours. */
+function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): JsonObject {
+  const merged: JsonObject = { ...ours };
+  for (const [name, value] of Object.entries(vendorMembers)) {
+    if (value !== null || merged[name] === undefined) merged[name] = value;
+  }
+  return merged;
+}
+
 /**
- * The body of an error answer (design: same envelope everywhere, extra keys per style).
+ * The body of an error answer: the same envelope everywhere, with extra members per style. What a provider of the
+ * caller's style says beyond the message stands in its own words.
  *
  * @example
  * ```ts
@@ -153,21 +169,21 @@ export function errorBody(error: GatewayError, style: ErrorStyle, requestId: str
     const details = messagesDetails[error.code];
     return {
       type: "error",
-      error: {
+      error: vendorOver({
         type: error.type,
         message: error.message,
         ...(details === undefined ? {} : { details }),
-      },
+      }, error),
       request_id: requestId,
     };
   }
   return {
     type: "error",
-    error: {
+    error: vendorOver({
       type: error.type,
       message: error.message,
       param: error.param ?? null,
       code: error.providerCode ?? error.code,
-    },
+    }, error),
   };
 }

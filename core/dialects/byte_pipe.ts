@@ -37,7 +37,8 @@ export class BytePipe implements StreamPipe {
   readonly #splitter = new SseSplitter(limits.sseEventBytes);
   /** Ranges of bytes that leave with this push; neighbours are joined, so most often there is one. */
   readonly #ranges: { bytes: Uint8Array; start: number; end: number }[] = [];
-  readonly #visit = (frame: SseFrame): boolean => this.#read(frame);
+  readonly #visit = (frame: SseFrame): boolean =>
+    this.reading.state === "open" ? this.#read(frame) : this.#readAfterEnd(frame);
   #last: Uint8Array = nothing;
   #failure: GatewayError | undefined;
 
@@ -109,7 +110,15 @@ export class BytePipe implements StreamPipe {
     if (error !== undefined) this.reading.error = this.#ending.clientError?.(error) ?? error;
     if (fate === "pass") this.#leaveEdited(frame);
     else if (fate === "last") this.#last = this.#edited(frame);
-    return this.reading.state === "open";
+    return this.reading.state !== "error";
+  }
+
+  /** Some servers of other styles send Chat's `[DONE]` behind their last event; what came with that event passes. */
+  #readAfterEnd(frame: SseFrame): boolean {
+    if (frame.payloadIs("[DONE]")) {
+      this.#last = concat(this.#last, frame.bytes.slice(frame.start, frame.end));
+    }
+    return false;
   }
 
   #leaveEdited(frame: SseFrame): void {

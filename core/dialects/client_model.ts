@@ -4,6 +4,7 @@
  */
 import { joined } from "../byte_parts.ts";
 import type { GatewayError } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { SseFrame } from "../sse/frame.ts";
 import type { FrameEdits } from "../sse/frame_edits.ts";
 import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
@@ -107,8 +108,25 @@ export function inClientTerms(
   { clientModel, upstreamModel }: ModelNames,
 ): GatewayError {
   if (upstreamModel === undefined || upstreamModel === clientModel) return error;
-  if (!error.message.includes(upstreamModel)) return error;
-  return error.reworded(error.message.replace(nameInText(upstreamModel), () => clientModel));
+  const { message, vendorMembers } = error;
+  if (vendorMembers === undefined && !message.includes(upstreamModel)) return error;
+  const pattern = nameInText(upstreamModel);
+  const inTerms = (value: Json): Json => {
+    if (typeof value === "string") return value.replace(pattern, () => clientModel);
+    if (Array.isArray(value)) return value.map(inTerms);
+    return isJsonObject(value) ? membersInTerms(value) : value;
+  };
+  const membersInTerms = (members: JsonObject): JsonObject => {
+    const named: JsonObject = {};
+    for (const [name, value] of Object.entries(members)) {
+      if (value !== undefined) named[name] = inTerms(value);
+    }
+    return named;
+  };
+  return error.reworded(
+    message.replace(pattern, () => clientModel),
+    vendorMembers === undefined ? undefined : membersInTerms(vendorMembers),
+  );
 }
 
 function nameInText(name: string): RegExp {

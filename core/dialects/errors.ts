@@ -13,6 +13,7 @@ import {
   readErrorFields,
   readProviderError,
 } from "./provider_error.ts";
+import { vendorErrorMembers } from "./vendor_error_body.ts";
 import { saysTooLong, tooLongText } from "./too_long.ts";
 
 export interface ProviderErrorOptions {
@@ -62,6 +63,18 @@ export function decodeProviderError(
 ): GatewayError {
   const body = parse(bodyText);
   if (status < 400) return ofSuccess(style, status, body, options);
+  const error = refusal(status, body, options);
+  // Where ours is another status, or one of the operator's affairs, the provider's words would contradict it.
+  const isCallers = error.status === status && status < 500 && error.code !== "model_not_found";
+  const members = options.native === true && isCallers ? vendorErrorMembers(body) : undefined;
+  return members === undefined ? error : error.reworded(error.message, members);
+}
+
+function refusal(
+  status: number,
+  body: Json | undefined,
+  options: ProviderErrorOptions,
+): GatewayError {
   const said = readProviderError(body);
   const fields = readErrorFields(body);
   if (isOurs(status, said, body)) return ours(status);

@@ -210,7 +210,9 @@ Deno.test("counts that overlap are clamped to the input", () => {
   assertEquals(reading.usage, { input: 0, cacheRead: 15, cacheWrite: 5, output: 3, reasoning: 3 });
 });
 
-Deno.test("a [DONE] of the Chat style never reaches the client", () => {
+Deno.test("a [DONE] of the Chat style passes behind the closing event, not in its place", () => {
+  const whole = pipeText("responses", body + completed + "data: [DONE]\n\n");
+  assertEquals([whole.passed, whole.ending], [body, completed + "data: [DONE]\n\n"]);
   const piped = pipeText("responses", body + "data: [DONE]\n\n");
   assertEquals(piped.passed, body);
   assertEquals(piped.reading.state, "open");
