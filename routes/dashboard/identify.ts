@@ -1,10 +1,10 @@
 /** Middleware of all pages: who is looking, in which language, and whether a form really came from our page. */
 import type { Context, MiddlewareHandler } from "hono";
 import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
-import { sameSecret } from "../../core/sha256.ts";
 import { getAccount } from "../../kv/accounts.ts";
 import { closeSession, findSession } from "../../kv/sessions.ts";
 import { type Cookies, createCookies, readPreference } from "./cookies.ts";
+import { maskCsrfToken, sameCsrfToken } from "./csrf_token.ts";
 import type { PageDeps } from "./deps.ts";
 import { parseForm } from "./form_data.ts";
 import { acceptedLocale, parseLocale } from "./i18n.ts";
@@ -61,7 +61,7 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
       locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.account.locale ??
         acceptedLocale(c.req.header("accept-language")),
       theme: parseTheme(readPreference(c, "theme")),
-      csrfToken: await hashSecret("csrf", secret),
+      csrfToken: maskCsrfToken(await hashSecret("csrf", secret)),
       path: pagePath(c),
       signedIn,
       sandbox: deps.sandbox,
@@ -135,7 +135,7 @@ export function guardMutations(
     const sent = await sentCsrfToken(c);
     if (sent === "unreadable") return await refuse(c, "unreadable");
     const { csrfToken } = c.get("visitor");
-    const isOurs = sent.token !== undefined && await sameSecret(sent.token, csrfToken);
+    const isOurs = sent.token !== undefined && await sameCsrfToken(sent.token, csrfToken);
     if (!isOurs) return await refuse(c, "forbidden");
     return await next();
   };

@@ -1,6 +1,7 @@
 /** All pages. Mounted at `/`; paths of the API are none of its business. */
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { compress } from "hono/compress";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { createAccountPages } from "./account/mod.tsx";
@@ -109,6 +110,8 @@ export function createDashboard(
   app.notFound(notFoundPage);
   const formLimit = bodyLimit({ maxSize: limits.pageFormBytes, onError: tooLargePage });
   app.route("/", createAssetRoutes());
+  // Behind the assets, which bring their own encodings. Event streams and what says `no-transform` stay as they are.
+  app.use(compress());
   app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps));
   app.use("/operator/*", bodyLimit({ maxSize: limits.operatorFormBytes, onError: tooLargePage }));
   app.use(async (c, next) => {

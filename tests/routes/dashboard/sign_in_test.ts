@@ -255,7 +255,7 @@ Deno.test("asking for a reset says the same for unknown addresses, and sends not
   const known = await ask(email);
   const unknown = await ask("nobody@example.com");
   const plain = (text: string) =>
-    text.replaceAll("nobody@example.com", email).replace(/(value|content)="[\w-]{43}"/g, "");
+    text.replaceAll("nobody@example.com", email).replace(/(value|content)="[\w-]{43,}"/g, "");
   assertEquals(plain(known.text), plain(unknown.text));
   assertEquals((await world.deliver()).map(({ to }) => to), [email]);
 });

@@ -94,8 +94,8 @@ Deno.test("known and unknown addresses get the same answer; only the mail differ
   const known = await signUp(world, email);
   const unknown = await signUp(world, "new@example.com");
   const plain = (text: string) =>
-    text.replaceAll("new@example.com", email).replace(/value="[\w-]{43}"/g, "")
-      .replace(/content="[\w-]{43}"/g, "");
+    text.replaceAll("new@example.com", email).replace(/value="[\w-]{43,}"/g, "")
+      .replace(/content="[\w-]{43,}"/g, "");
   assertEquals(plain(known.answer.text), plain(unknown.answer.text));
   assertEquals(known.answer.status, unknown.answer.status);
   assertEquals(
