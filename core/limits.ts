@@ -113,15 +113,18 @@ export const limits = {
   callMs: 15 * 60_000,
   /** A connection that is not up in this time will not come up: TCP + TLS over a bad line takes under 3 s. */
   connectMs: 5_000,
-  /** Streaming: a route without output after this long is slow, and the call moves on (design section 5). */
+  /** Streaming: a route without output after this long is slow, and the next one starts beside it. */
   firstOutputMs: 30_000,
   /**
    * A video task that is not accepted after this long is asked of the next route. Accepting one takes seconds, uploads of
    * pictures included; too short a time would have a slow provider make a video that nobody asks for.
    */
   videoSubmitMs: 60_000,
-  /** Longest silence between two reads of an upstream stream. Providers ping every 10–30 s. */
-  upstreamIdleMs: 120_000,
+  /**
+   * Longest silence within an answer. Models think between two pieces of their output, for minutes and not always with
+   * pings; the vendors' own SDKs wait 10 minutes.
+   */
+  upstreamIdleMs: 600_000,
   /** Bytes of an upstream response head. Common servers stop at 8–16 KiB. */
   upstreamHeadBytes: 32 * 1024,
   /** Connections to one provider kept at rest. As many as calls usually run at once; the surplus is closed. */

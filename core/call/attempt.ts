@@ -188,17 +188,20 @@ async function notAStream(
  * Waits for the first real output. Everything before it (a start event, pings, a role) is held back, so that a route
  * that fails here can be replaced without the client noticing.
  *
+ * @param onSign called for the status and for bytes that are no output: the route is slow, not dead
  * @throws {GatewayError | UpstreamFailure} when this route failed before any output
  */
 export async function attemptStream(
   handlers: AttemptHandlers,
   time: AttemptTime,
+  onSign?: () => void,
 ): Promise<StartedStream> {
   // Made while the provider works: nothing but its answer should stand between it and the client.
   const pipe = handlers.createPipe();
   const response = await answered(handlers, time);
   if (!isEventStream(response)) throw await notAStream(response, handlers);
-  return await startStream(handlers.exchange, response, pipe);
+  onSign?.();
+  return await startStream(handlers.exchange, response, pipe, onSign);
 }
 
 /** Also without a type: what the bytes are shows when they are read. */
@@ -216,6 +219,7 @@ export async function startStream(
   exchange: UpstreamExchange,
   response: UpstreamResponse,
   pipe: StreamPipe,
+  onSign?: () => void,
 ): Promise<StartedStream> {
   const { reading } = pipe;
   const held: Uint8Array[] = [];
@@ -227,6 +231,7 @@ export async function startStream(
       bodyEnded = true;
       break;
     }
+    onSign?.();
     const out = pipe.push(chunk);
     if (out.length === 0) continue;
     held.push(out);

@@ -3,6 +3,7 @@
  * once; every try is on the one receipt.
  */
 import type { Route } from "../catalog/catalog.ts";
+import type { Deadline } from "../deadlines.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Attempt } from "../receipt.ts";
@@ -28,6 +29,12 @@ export interface Hedge {
   /** Asked at that moment, and again each time as much later; without it the second route starts in any case. */
   readonly when?: () => boolean;
 }
+
+/** Tries that run at once for one call: the operator pays for all of them, one answers. */
+const triesAtOnce = 2;
+
+/** Tries that one call gives up for their silence: they may have been thinking, which the operator pays for. */
+const givenUpForSilence = 2;
 
 export type AttemptLoopResult<Begun extends BegunTry, Result> =
   | {
@@ -76,6 +83,16 @@ function forClient(error: GatewayError): GatewayError {
   );
 }
 
+interface EndedTry<Begun extends BegunTry, Result> {
+  readonly racer: Racer<Begun, Result>;
+  readonly outcome: RaceOutcome<Begun, Result>;
+}
+
+function remove<Item>(items: Item[], item: Item): void {
+  const at = items.indexOf(item);
+  if (at >= 0) items.splice(at, 1);
+}
+
 class AttemptLoop<Begun extends BegunTry, Result> {
   readonly #input: AttemptLoopInput<Begun, Result>;
   readonly #queue: Route[];
@@ -85,10 +102,20 @@ class AttemptLoop<Begun extends BegunTry, Result> {
   #telling: GatewayError | undefined;
   /** Said by a route that cannot carry this request. Counts only if no route could. */
   #unsuited: GatewayError | undefined;
+  /** Tries that may still answer, in the order in which they began. */
+  readonly #running: Racer<Begun, Result>[] = [];
+  /** Tries that were given up for their silence and have not ended yet. */
+  readonly #leaving: Racer<Begun, Result>[] = [];
+  readonly #ended: EndedTry<Begun, Result>[] = [];
+  #givenUp = 0;
+  #hedgeTimer: Deadline | undefined;
+  readonly #onTurn: (() => void) | undefined;
+  #wake: (() => void) | undefined;
 
   constructor(input: AttemptLoopInput<Begun, Result>) {
     this.#input = input;
     this.#queue = [...input.candidates];
+    if (this.#queue.length > 1) this.#onTurn = () => this.#besides();
   }
 
   #next(): Racer<Begun, Result> | undefined {
@@ -96,7 +123,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     const route = this.#queue.shift();
     if (route === undefined) return undefined;
     this.#started++;
-    return new Racer(this.#input, route);
+    return new Racer(this.#input, route, this.#onTurn);
   }
 
   #note(racer: Racer<Begun, Result>, lost = false): void {
@@ -123,70 +150,100 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     } else this.#telling = moreTelling(this.#telling, error);
   }
 
-  /** Waits for a racer, and past the hedge's moment for a second one beside it. */
-  async #race(racer: Racer<Begun, Result>): Promise<RaceOutcome<Begun, Result>> {
-    const { hedge, deadlines, control } = this.#input;
-    if (hedge === undefined || this.#queue.length === 0) {
-      const outcome = await racer.outcome;
-      this.#note(racer);
-      return outcome;
+  /** Starts the next route there is, beside those that run. */
+  #start(): boolean {
+    const racer = this.#next();
+    if (racer === undefined) return false;
+    this.#running.push(racer);
+    void racer.outcome.then((outcome) => {
+      this.#ended.push({ racer, outcome });
+      this.#wake?.();
+    });
+    return true;
+  }
+
+  /** Starts the next route beside the slow one that runs alone, or in place of one that has fallen silent. */
+  #besides(): void {
+    if (this.#input.control.stopped !== undefined || !this.#hasNext) return;
+    if (this.#running.length < triesAtOnce) {
+      if (this.#running.at(-1)?.isSlow) this.#start();
+      return;
     }
-    const moment = Promise.withResolvers<"hedge">();
-    const timer = deadlines.create(() => {
-      if (hedge.when?.() ?? true) moment.resolve("hedge");
+    const silent = this.#running.find((racer) => racer.isSilent);
+    if (silent === undefined || this.#givenUp >= givenUpForSilence) return;
+    this.#givenUp++;
+    remove(this.#running, silent);
+    this.#leaving.push(silent);
+    silent.giveUp();
+    this.#start();
+  }
+
+  get #hasNext(): boolean {
+    return this.#queue.length > 0 && this.#started < limits.attemptsPerCall;
+  }
+
+  /** Sets the clock of the hedge for a try that began alone. */
+  #armHedge(): void {
+    const { hedge, deadlines, control } = this.#input;
+    if (hedge === undefined || !this.#hasNext) return;
+    const timer = this.#hedgeTimer ??= deadlines.create(() => {
+      if (control.stopped !== undefined || this.#running.length !== 1) return;
+      if (hedge.when?.() ?? true) this.#start();
       else timer.arm(hedge.afterMs);
     });
     timer.arm(hedge.afterMs);
-    const first = await Promise.race([racer.outcome, moment.promise]);
-    timer.disarm();
-    const rival = first === "hedge" && control.stopped === undefined ? this.#next() : undefined;
-    if (rival !== undefined) return await this.#duel(racer, rival);
-    const outcome = await racer.outcome;
-    this.#note(racer);
-    return outcome;
   }
 
-  async #duel(
-    one: Racer<Begun, Result>,
-    two: Racer<Begun, Result>,
-  ): Promise<RaceOutcome<Begun, Result>> {
-    const tagged = (racer: Racer<Begun, Result>) =>
-      racer.outcome.then((outcome) => ({ racer, outcome }));
-    const { racer: quicker, outcome } = await Promise.race([tagged(one), tagged(two)]);
-    const other = quicker === one ? two : one;
-    this.#note(quicker);
-    // Only output wins; a refusal of the caller's request ends both, it would be the same there.
-    if (!outcome.ok && this.#goesOn(outcome)) {
-      this.#learn(outcome);
-      const last = await other.outcome;
-      this.#note(other);
-      return last;
+  /** Waits for the end of one of the tries. */
+  async #nextEnd(): Promise<EndedTry<Begun, Result>> {
+    for (;;) {
+      const ended = this.#ended.shift();
+      if (ended !== undefined) return ended;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
     }
-    other.beat();
-    await other.outcome;
-    this.#note(other, outcome.ok);
-    return outcome;
+  }
+
+  /** Ends what still runs beside a try that decided the call. */
+  async #endOthers(decided: Racer<Begun, Result>, won: boolean): Promise<void> {
+    const others = [...this.#running, ...this.#leaving].filter((racer) => racer !== decided);
+    for (const other of others) other.beat();
+    for (const other of others) {
+      await other.outcome;
+      this.#note(other, won);
+    }
   }
 
   async run(): Promise<AttemptLoopResult<Begun, Result>> {
     const { control } = this.#input;
     const attempts = this.#attempts;
     for (;;) {
-      if (control.stopped !== undefined) {
-        return { ok: false, error: stopError(control.stopped), attempts };
+      if (this.#running.length === 0) {
+        const { stopped } = control;
+        const begins = stopped === undefined && this.#start();
+        if (!begins && this.#leaving.length === 0) {
+          if (stopped === undefined) break;
+          return { ok: false, error: stopError(stopped), attempts };
+        }
+        if (begins) this.#armHedge();
       }
-      const racer = this.#next();
-      if (racer === undefined) break;
-      const outcome = await this.#race(racer);
-      if (outcome.ok) {
-        const { route, begun, result } = outcome;
-        return { ok: true, route, begun, result, attempts };
-      }
-      if (!this.#goesOn(outcome)) {
+      const { racer, outcome } = await this.#nextEnd();
+      this.#hedgeTimer?.disarm();
+      this.#note(racer);
+      if (outcome.ok || !this.#goesOn(outcome)) {
+        await this.#endOthers(racer, outcome.ok);
+        if (outcome.ok) {
+          const { route, begun, result } = outcome;
+          return { ok: true, route, begun, result, attempts };
+        }
         const error = control.stopped === undefined ? outcome.error : stopError(control.stopped);
         return { ok: false, error, attempts };
       }
+      remove(this.#running, racer);
+      remove(this.#leaving, racer);
       this.#learn(outcome);
+      if (this.#running.length > 0) this.#besides();
     }
     const error = this.#telling ?? this.#unsuited ??
       new GatewayError("upstream_unreachable", "No route to this model is available at the moment");

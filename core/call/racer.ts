@@ -13,7 +13,12 @@ export type AttemptResult =
   | { readonly kind: "ok"; readonly ms: number }
   | { readonly kind: "failed"; readonly ms: number; readonly error: GatewayError }
   /** Another route was quicker: this one would have taken longer than `ms`. */
-  | { readonly kind: "beaten"; readonly ms: number }
+  | {
+    readonly kind: "beaten";
+    readonly ms: number;
+    /** It sent no byte for as long as makes a route slow: it may be dead, where others are only slower. */
+    readonly silent?: boolean;
+  }
   /** Ended from outside, or by a bug of ours; says nothing about the route. */
   | { readonly kind: "stopped"; readonly ms: number };
 
@@ -31,10 +36,18 @@ export interface RacerInput<Begun extends BegunTry, Result> {
    * route's time begins when it resolves. `onSentAgain` is to be called when its request goes out a second time.
    */
   readonly start: (route: Route, onSentAgain: () => void) => Begun | Promise<Begun>;
-  /** Reads what commits the call to this route: the first output of a stream, a whole answer, an accepted task. */
-  readonly firstOutput: (begun: Begun) => Promise<Result>;
-  /** Time for {@linkcode RacerInput.firstOutput}; `undefined`: as long as the call may take. */
+  /**
+   * Reads what commits the call to this route: the first output of a stream, a whole answer, an accepted task.
+   * `onSign` is to be called for bytes that are no output yet (a status, a ping, a start event).
+   */
+  readonly firstOutput: (begun: Begun, onSign: () => void) => Promise<Result>;
+  /**
+   * Time for {@linkcode RacerInput.firstOutput}, after which the try is given up; `undefined`: as long as the call may
+   * take.
+   */
   readonly patienceMs: (route: Route) => number | undefined;
+  /** Time after which the next route starts beside this one; absent where no two routes may run at once. */
+  readonly slowAfterMs?: ((route: Route) => number | undefined) | undefined;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly control: CallControl;
@@ -64,24 +77,59 @@ export type RaceOutcome<Begun extends BegunTry, Result> =
   }
   | FailedTry;
 
+/**
+ * Silence, without even a ping, after which a slow try makes room for a route that was not asked yet. Providers that
+ * ping do so every 10–30 s; of those that do not, few leave a stream without a byte for longer.
+ */
+export const roomAfterSilenceMs = 120_000;
+
 export class Racer<Begun extends BegunTry, Result> {
   readonly route: Route;
   /** Never rejects. */
   readonly outcome: Promise<RaceOutcome<Begun, Result>>;
   readonly #input: RacerInput<Begun, Result>;
   readonly #cancel = () => this.#begun?.exchange.cancel();
+  readonly #onSign = () => {
+    this.#lastSignMs = this.#input.clock.monotonicMs();
+    this.#hasSigned = true;
+    if (this.#pace === "in_time") return;
+    this.#pace = "slow";
+    this.#pacer?.arm(roomAfterSilenceMs);
+  };
   #startedMs: number;
+  #lastSignMs: number;
+  #slowAfterMs = Infinity;
+  readonly #onTurn: (() => void) | undefined;
+  /** Ends the try when its route's patience is over. */
+  #patience: Deadline | undefined;
+  /** Moves the pace on. */
+  #pacer: Deadline | undefined;
+  #pace: "in_time" | "slow" | "silent" = "in_time";
+  #hasSigned = false;
   #begun: Begun | undefined;
   #beaten = false;
-  #slow = false;
+  #givenUp = false;
   #sentAgainMs: number | undefined;
   #attempts: readonly Attempt[] = [];
 
-  constructor(input: RacerInput<Begun, Result>, route: Route) {
+  /** @param onTurn told when this try becomes slow, and when it becomes silent; absent where no other route waits */
+  constructor(input: RacerInput<Begun, Result>, route: Route, onTurn?: () => void) {
     this.route = route;
+    this.#onTurn = onTurn;
     this.#input = input;
     this.#startedMs = input.clock.monotonicMs();
+    this.#lastSignMs = this.#startedMs;
     this.outcome = this.#run();
+  }
+
+  /** Without output for so long that the next route should start beside it. */
+  get isSlow(): boolean {
+    return this.#pace !== "in_time";
+  }
+
+  /** Slow, and without a sign of life for {@linkcode roomAfterSilenceMs}. */
+  get isSilent(): boolean {
+    return this.#pace === "silent";
   }
 
   /**
@@ -98,10 +146,15 @@ export class Racer<Begun extends BegunTry, Result> {
     this.#cancel();
   }
 
+  /** Silent for too long while other routes wait for their turn: stop, as a failure of this route. */
+  giveUp(): void {
+    this.#givenUp = true;
+    this.#cancel();
+  }
+
   async #run(): Promise<RaceOutcome<Begun, Result>> {
     const { route } = this;
-    const { firstOutput, patienceMs, deadlines, control } = this.#input;
-    let slowness: Deadline | undefined;
+    const { firstOutput, control } = this.#input;
     try {
       const onSentAgain = () => {
         this.#sentAgainMs = this.#input.clock.monotonicMs();
@@ -111,31 +164,51 @@ export class Racer<Begun extends BegunTry, Result> {
       const begun = starting instanceof Promise ? await this.#readied(starting) : starting;
       this.#begun = begun;
       control.attach(this.#cancel);
-      const patience = patienceMs(route);
-      if (patience !== undefined) {
-        slowness = deadlines.create(() => {
-          this.#slow = true;
-          this.#cancel();
-        });
-        slowness.arm(patience);
-      }
-      const result = await firstOutput(begun);
+      this.#setTimes();
+      const result = await firstOutput(begun, this.#onSign);
       // Came in the very moment in which its exchange was given up: there is nothing more to read from it.
-      if (this.#slow) return this.#failed(undefined);
+      if (this.#givenUp) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
       return { ok: true, route, begun, result };
     } catch (failure) {
       this.#cancel();
       return this.#failed(failure);
     } finally {
-      slowness?.disarm();
+      this.#patience?.disarm();
+      this.#pacer?.disarm();
       control.detach(this.#cancel);
     }
+  }
+
+  #setTimes(): void {
+    const { patienceMs, slowAfterMs, deadlines } = this.#input;
+    const patience = patienceMs(this.route);
+    if (patience !== undefined) {
+      this.#patience = deadlines.create(() => this.giveUp());
+      this.#patience.arm(patience);
+    }
+    const slow = this.#onTurn === undefined ? undefined : slowAfterMs?.(this.route);
+    if (slow === undefined) return;
+    this.#slowAfterMs = slow;
+    this.#pacer = deadlines.create(() => this.#turn());
+    this.#pacer.arm(slow);
+  }
+
+  #turn(): void {
+    if (this.#pace === "in_time") {
+      this.#pace = "slow";
+      const silentMs = this.#hasSigned ? 0 : this.#slowAfterMs;
+      this.#pacer?.arm(Math.max(roomAfterSilenceMs - silentMs, 0));
+    } else {
+      this.#pace = "silent";
+    }
+    this.#onTurn?.();
   }
 
   async #readied(starting: Promise<Begun>): Promise<Begun> {
     const begun = await starting;
     this.#startedMs = this.#input.clock.monotonicMs();
+    this.#lastSignMs = this.#startedMs;
     if (this.#beaten) begun.exchange.cancel();
     return begun;
   }
@@ -149,10 +222,12 @@ export class Racer<Begun extends BegunTry, Result> {
       return { ok: false, route, error: stopError(stopped), mayRepeat: false, unsuited };
     }
     if (this.#beaten) {
-      this.#finish("beaten", (ms) => ({ kind: "beaten", ms }));
+      const silentMs = this.#input.clock.monotonicMs() - this.#lastSignMs;
+      const silent = silentMs >= this.#slowAfterMs;
+      this.#finish("beaten", (ms) => ({ kind: "beaten", ms, silent }));
       return { ok: false, route, error: slowError(), mayRepeat: false, unsuited };
     }
-    const error = this.#slow ? slowError() : knownFailure(failure);
+    const error = this.#givenUp ? slowError() : knownFailure(failure);
     if (error === undefined) return this.#bug(failure);
     this.#finish(error.code, (ms) => ({ kind: "failed", ms, error }));
     const mayRepeat = this.#begun?.mayRepeat?.() ?? false;

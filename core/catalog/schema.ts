@@ -29,10 +29,13 @@ const timeouts = z.strictObject({
   firstOutputMs: z.int().min(100).max(limits.callMs).optional()
     .describe(
       "A stream without output, an answer that is not whole, speech without a byte or a video that is not accepted " +
-        "after this long moves the call on. All but whole answers also obey the model's `slowAfterMs`.",
+        "after this long moves the call on, even from the last route. All but whole answers also obey the model's " +
+        "`slowAfterMs`.",
     ),
-  idleMs: z.int().min(100).max(limits.callMs).default(limits.upstreamIdleMs)
-    .describe("Longest silence within an answer."),
+  idleMs: z.int().min(100).max(limits.callMs).optional()
+    .describe(
+      "Longest silence within an answer. Default 10 min once output has begun, none before.",
+    ),
 });
 
 const routeStyleSchema = z.enum([
@@ -151,8 +154,8 @@ export const modelSchema = z.strictObject({
     ),
   slowAfterMs: z.int().min(100).max(limits.callMs).optional()
     .describe(
-      "A stream without output, speech without a byte or a video that is not accepted after this long moves the " +
-        "call on. Default for chat 30 s.",
+      "A stream of chat without output after this long gets a second route beside the first, which goes on; the first " +
+        "output wins. Speech without a byte or a video that is not accepted moves on. Default for chat 30 s.",
     ),
   videoRules: videoRulesSchema.optional()
     .describe("What a video model accepts; see docs/media.md."),

@@ -150,7 +150,11 @@ export class LiveRouter implements Router {
       case "beaten":
         // Counted as if it had answered now: left out, the p95 would sink with every hedge, and hedges grow with it.
         this.#histogramOf(model).add(result.ms);
-        return this.#tell(route, operation, health.beaten(nowMs, random(), startedMs));
+        return this.#tell(
+          route,
+          operation,
+          health.beaten(nowMs, random(), startedMs, result.silent),
+        );
       case "failed": {
         if (!harmsHealth(result.error)) return health.forget(startedMs);
         const sample = this.#failureOf(route, result.error);

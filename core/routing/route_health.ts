@@ -134,17 +134,24 @@ export class RouteHealth {
 
   /**
    * A try was given up because another route was quicker: it would have taken longer than it ran. A probe that is
-   * beaten has failed, the route is not yet what it was; and so has a try on a route that hangs.
+   * beaten has failed, the route is not yet what it was; and so has a try on a route that hangs, or one that was
+   * `silent`, without a byte, for as long as makes a route slow.
    *
    * @returns the new state if it changed
    */
-  beaten(nowMs: number, random: number, startedMs: number): BreakerState | undefined {
+  beaten(
+    nowMs: number,
+    random: number,
+    startedMs: number,
+    silent = false,
+  ): BreakerState | undefined {
     if (this.#state === "half_open" && this.#probing && !this.#isStale(startedMs)) {
       return this.#judge({ ok: false, reason: "slow_probe" }, nowMs, random, startedMs);
     }
     if (this.isStuck(nowMs)) {
       return this.#judge({ ok: false, reason: "stuck" }, nowMs, random, startedMs);
     }
+    if (silent) return this.#judge({ ok: false, reason: "silent" }, nowMs, random, startedMs);
     this.forget(startedMs);
     const ms = nowMs - startedMs;
     if (ms > (this.#firstOutput.usualMs ?? 0)) this.#firstOutput.measure(ms, nowMs);

@@ -4,6 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import { invariant } from "../../core/assert.ts";
 import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import { limits } from "../../core/limits.ts";
 import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
 import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
 import { timerDelay } from "../../core/upstream/sandbox/delay.ts";
@@ -39,7 +40,7 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
           fetch: (url, init) => fetch(url, { ...init, client }),
           fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
           deadlines,
-          idleMs: provider.timeouts.idleMs,
+          idleMs: provider.timeouts.idleMs ?? limits.callMs,
         }),
       );
       closers.push(() => client.close(), () => onceClient.close());
@@ -48,7 +49,7 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
         connect: denoConnect(),
         deadlines,
         connectMs: provider.timeouts.connectMs,
-        idleMs: provider.timeouts.idleMs,
+        idleMs: provider.timeouts.idleMs ?? limits.callMs,
       });
       transports.set(name, transport);
       closers.push(() => transport.close());

@@ -21,7 +21,7 @@ import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { applyPrice } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
-import { patienceMs } from "../../core/routing/patience.ts";
+import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../core/routing/patience.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
@@ -149,12 +149,14 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
       for (const field of begun.dropped) delivery.dropped.add(field);
       return begun;
     },
-    firstOutput: (begun) =>
-      request.stream ? attemptStream(begun, gateway) : attemptAnswer(begun, gateway, {
+    firstOutput: (begun, onSign) =>
+      request.stream ? attemptStream(begun, gateway, onSign) : attemptAnswer(begun, gateway, {
         maxBytes: settlement.mostAnswerBytes,
         room: delivery.room,
       }),
-    patienceMs: (route) => patienceMs(catalog, model, route, request.stream),
+    patienceMs: (route) =>
+      request.stream ? ownFirstOutputMs(catalog, route) : patienceMs(catalog, model, route, false),
+    slowAfterMs: request.stream ? (route) => slowAfterMs(catalog, model, route) : undefined,
     hedge: router.hedge(model, operation, candidates[0]),
     deadlines: gateway.deadlines,
     clock: gateway.clock,

@@ -37,22 +37,23 @@ Deno.test("a role, pings and comments are no output: they are held until the fir
   assertEquals(world.reports.map(({ result: { kind } }) => kind), ["ok"]);
 });
 
-Deno.test("a route without output in its time is replaced, and its exchange is closed", async () => {
+Deno.test("past a route's time the next one starts beside it; the one that is beaten is closed", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], slowAfterMs: 1_000 });
   world.of("a").head().send(chatStream.role);
   await settled();
   world.time.advance(1_100);
   await settled();
+  assert(!world.of("a").wasCancelled, "slow is not dead");
   good(world.of("b"));
   const found = await result;
-  assertEquals(outcomes(found), ["a upstream_timeout", "b ok"]);
+  assertEquals(outcomes(found), ["b ok", "a beaten"]);
   assert(world.of("a").wasCancelled);
   assertEquals(textOf(found), chatStream.text("Hello"), "nothing of the first route's preamble");
   assertEquals(world.deadlines.armedCount, 0);
 });
 
 Deno.test("output in the very moment in which its route is given up is not taken from a closed exchange", async () => {
-  const { world, result } = tryRoutes({ routes: ["a", "b"], slowAfterMs: 1_000 });
+  const { world, result } = tryRoutes({ routes: ["a", "b"], givenUpAfterMs: 1_000 });
   const late = world.of("a").head().send(chatStream.role);
   await settled();
   late.send(chatStream.text("Too late"));

@@ -76,13 +76,16 @@ export interface World {
 
 type ChatResult = StartedStream | WholeAnswer;
 
-export interface WorldOptions extends Partial<AttemptLoopInput<AttemptHandlers, ChatResult>> {
+export interface WorldOptions
+  extends Omit<Partial<AttemptLoopInput<AttemptHandlers, ChatResult>>, "slowAfterMs"> {
   readonly routes: readonly string[];
   /** Default: a stream is asked for. */
   readonly stream?: boolean;
   /** What each new exchange does at once. */
   readonly script?: (route: string, exchange: FakeExchange) => void;
   readonly slowAfterMs?: number;
+  /** Time without output after which a try is given up; default: none. */
+  readonly givenUpAfterMs?: number;
   readonly mayRepeat?: (route: string) => boolean;
   readonly handlers?: Partial<AttemptHandlers>;
 }
@@ -115,17 +118,18 @@ export function tryRoutes(options: WorldOptions) {
         ...options.handlers,
       };
     },
-    firstOutput: (begun) => {
-      const attempt = options.stream === false ? attemptAnswer : attemptStream;
-      return attempt(begun, { clock: time, deadlines });
-    },
-    patienceMs: () => options.slowAfterMs ?? 30_000,
+    firstOutput: (begun, onSign) =>
+      options.stream === false
+        ? attemptAnswer(begun, { clock: time, deadlines })
+        : attemptStream(begun, { clock: time, deadlines }, onSign),
+    patienceMs: () => options.givenUpAfterMs,
     deadlines,
     clock: time,
     control,
     report: (route, outcome) => reports.push({ route: route.id, result: outcome }),
     onBug: (error) => bugs.push(error),
     ...options,
+    slowAfterMs: options.stream === false ? undefined : () => options.slowAfterMs ?? 30_000,
   });
   const world: World = {
     time,

@@ -288,3 +288,14 @@ Deno.test("reports name no secret", () => {
   fail("a");
   assert(!JSON.stringify(router.reports()).includes("a-1"));
 });
+
+Deno.test("a route that loses in silence, call after call, leaves the candidates; one that pinged does not", () => {
+  for (const silent of [true, false]) {
+    const { router, model, route, candidates } = newRouter();
+    times(limits.breakerConsecutiveFailures, () => {
+      router.begin(route("a"), operation);
+      router.report(model, route("a"), operation, { kind: "beaten", ms: 31_000, silent });
+    });
+    assertEquals(candidates(), silent ? ["b"] : ["a", "b"]);
+  }
+});
