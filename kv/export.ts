@@ -66,6 +66,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   operator_session: "secret",
   outbox: work,
   outbox_dead: work,
+  provider_claim: whole,
   rate_limit: "passing",
   receipt: (entry) =>
     decodeSheet(entry).map((receipt) => ({

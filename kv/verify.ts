@@ -7,7 +7,8 @@
  * 4. every line of the ledger is the one its operation wrote, and no operation has another;
  * 5. what went back per day, key and model is the sum of the refund lines of those calls, none above its cost;
  * 6. every video task that failed was refunded what it cost, once, and every open one will be asked for again;
- * 7. no call has two receipts.
+ * 7. no call has two receipts;
+ * 8. the sums of claims on providers, by day and route, are those of the receipts.
  *
  * May run beside a live service. One fast scan adds everything up; accounts that look wrong, or were in use meanwhile,
  * are then checked one by one, where a reading counts only if nothing moved, and again after a pause. Receipts of days
@@ -19,7 +20,9 @@ import { limits } from "../core/limits.ts";
 import { sleep } from "../core/sleep.ts";
 import type { TimeSlices } from "../core/time_slices.ts";
 import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
+import { ClaimSums } from "./provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
+import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
 import { isRefund } from "./verify_refunds.ts";
 import { hash, recentIdsStart } from "./verify_index.ts";
 import { Scan } from "./verify_scan.ts";
@@ -98,9 +101,11 @@ export async function verifyStore(
     problemCount += some.length;
     problems.push(...some.slice(0, limits.verifyProblems - problems.length));
   };
+  const claimsBefore = await readClaimRows(kv, slices);
+  const claims = new ClaimSums();
   for (let pass = 0; pass < passes; pass++) {
     const isOurs = (accountId: AccountId) => hash(accountId) % passes === pass;
-    const scan = new Scan(kv, isOurs, { recentStart, slices });
+    const scan = new Scan(kv, isOurs, { recentStart, slices, claims });
     await scan.run();
     totals.accounts += scan.tallies.size;
     totals.receipts += scan.receipts;
@@ -124,6 +129,7 @@ export async function verifyStore(
     report(second.problems);
     moving.push(...second.moving.keys());
   }
+  report(claimDisagreements(claimsBefore, claims, await readClaimRows(kv, slices)));
   for await (const problem of verifyVideos(kv)) report([problem]);
   return {
     ok: problemCount === 0,

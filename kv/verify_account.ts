@@ -21,7 +21,16 @@ import { readWallet } from "./wallets.ts";
 /** Something that must not be. */
 export interface Problem {
   readonly accountId?: AccountId;
-  readonly kind: "balance" | "index" | "ledger" | "refund" | "rollup" | "row" | "twice" | "video";
+  readonly kind:
+    | "balance"
+    | "claim"
+    | "index"
+    | "ledger"
+    | "refund"
+    | "rollup"
+    | "row"
+    | "twice"
+    | "video";
   readonly detail: string;
 }
 

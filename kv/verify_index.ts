@@ -15,6 +15,7 @@ import {
   receiptSheetKey,
   receiptsPrefix,
 } from "./keys.ts";
+import type { ClaimSums } from "./provider_claims.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
 import { wholeKind } from "./whole_kind.ts";
@@ -40,6 +41,8 @@ export interface ScanOptions {
   /** Calls behind this id may move while they are read. */
   readonly recentStart: string;
   readonly slices: TimeSlices | undefined;
+  /** Gets the claims of the receipts. */
+  readonly claims?: ClaimSums;
 }
 
 /** What one account has of each. */

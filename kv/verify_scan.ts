@@ -21,6 +21,7 @@ import {
 } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { leaseRow } from "./leases.ts";
+import type { ClaimSums } from "./provider_claims.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet, sheetBucketOf } from "./receipt_sheets.ts";
 import { refundSum } from "./refunds.ts";
@@ -61,6 +62,7 @@ export class Scan {
   readonly #kv: Deno.Kv;
   readonly #isOurs: (accountId: AccountId) => boolean;
   readonly #slices: TimeSlices | undefined;
+  readonly #claims: ClaimSums | undefined;
   /** Sums of receipts by cell, until their row is seen … */
   readonly #sums = new Map<string, { readonly cell: RollupCell; readonly sum: UsageSum }>();
   /** … and then the version of the row, if it says the same. */
@@ -80,11 +82,12 @@ export class Scan {
   constructor(
     kv: Deno.Kv,
     isOurs: (accountId: AccountId) => boolean,
-    { recentStart, slices }: ScanOptions,
+    { recentStart, slices, claims }: ScanOptions,
   ) {
     this.#kv = kv;
     this.#isOurs = isOurs;
     this.#slices = slices;
+    this.#claims = claims;
     this.prints = new IndexPrints(recentStart);
   }
 
@@ -203,6 +206,7 @@ export class Scan {
     if (!this.#isOurs(receipt.accountId)) return;
     this.#checkOnce(receipt);
     this.receipts++;
+    this.#claims?.add(receipt);
     const tally = this.tally(receipt.accountId);
     tally.chargedMicroVnd += receipt.costMicroVnd;
     this.prints.add("receipts", receipt.accountId, requestId);

@@ -79,6 +79,33 @@ export function rollupKey(
   return ["usage", accountId, day, keyId, model];
 }
 
+// Claims on providers: what they reported beyond what was charged, by day and route, a row for each commit.
+
+export function claimsPrefix(): StoreKey {
+  return ["provider_claim"];
+}
+
+export function claimKey(
+  { day, route }: { readonly day: string; readonly route: string },
+  { instanceId, commit }: { readonly instanceId: InstanceId; readonly commit: number },
+): StoreKey {
+  return ["provider_claim", day, route, instanceId, commit];
+}
+
+/** The rows of some days, both included. */
+export function claimDaysRange(
+  { fromDay, toDay }: { readonly fromDay: string; readonly toDay: string },
+): { readonly start: StoreKey; readonly end: StoreKey } {
+  return { start: ["provider_claim", fromDay], end: ["provider_claim", `${toDay}~`] };
+}
+
+/** What a row of claims is the sum of. */
+export function claimCellOf(
+  key: Deno.KvKey,
+): { readonly day: string; readonly route: string } {
+  return { day: String(key[1]), route: String(key[2]) };
+}
+
 // Refunds: what went back of calls that were charged, by the cell of the day sum that their receipts are in.
 
 export function refundSumsPrefix(): StoreKey {

@@ -42,6 +42,7 @@ export const rowKinds = [
   "operator_session",
   "outbox",
   "outbox_dead",
+  "provider_claim",
   "rate_limit",
   "receipt",
   "receipts_of",

@@ -6,6 +6,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { type BatchPart, encodeBatch } from "../batches.ts";
 import { batchKey } from "../keys.ts";
+import { writeClaims } from "../provider_claims.ts";
 import { boundReceipt } from "../receipt_codec.ts";
 import { SheetLayout } from "../receipt_sheets.ts";
 import type { Fence } from "./fence.ts";
@@ -117,7 +118,9 @@ export class Settlements {
           else op.set(key, value, expireIn === undefined ? {} : { expireIn });
         }
       }
-      op.set(batchKey(fence.instanceId, commit), encodeBatch(parts(batch)));
+      const { instanceId } = fence;
+      writeClaims(op, { instanceId, commit }, batch.map(({ receipt }) => receipt));
+      op.set(batchKey(instanceId, commit), encodeBatch(parts(batch)));
     }).catch((error: unknown) => {
       putBack();
       throw error;
@@ -145,7 +148,8 @@ export class Settlements {
     let rows = 0;
     for (const finished of this.#queue) {
       // As if each had a sheet of its own and the largest receipt there is: what is laid down cannot be taken back.
-      const rowsOfThis = 1 + finished.rows.length;
+      const claimRows = finished.draft.claimMicroVnd === undefined ? 0 : 1;
+      const rowsOfThis = 1 + claimRows + finished.rows.length;
       const bytesAtMost = limits.receiptBytes + finished.rows.length * limits.attachedRowBytes;
       const full = batch.length >= limits.receiptsPerCommit ||
         rows + rowsOfThis > limits.rowsPerCommit ||
@@ -153,7 +157,7 @@ export class Settlements {
       if (full && batch.length > 0) break;
       const receipt = receiptOf(finished);
       batch.push({ finished, receipt });
-      bytes += sheets.add(receipt) * bytesPerCharacter + rowOverheadBytes +
+      bytes += sheets.add(receipt) * bytesPerCharacter + (1 + claimRows) * rowOverheadBytes +
         finished.rows.length * limits.attachedRowBytes;
       rows += rowsOfThis;
     }

@@ -1,0 +1,105 @@
+/**
+ * Claims on providers: what they reported beyond what their customers paid, per day and route. A row for each commit that
+ * settled such calls, written in that commit, so that the rows always add up to the receipts.
+ */
+import { invariant } from "../core/assert.ts";
+import type { InstanceId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import type { Receipt } from "../core/receipt.ts";
+import { vietnamDay } from "../core/vietnam_time.ts";
+import { claimCellOf, claimDaysRange, claimKey } from "./keys.ts";
+import type { DayRange } from "./rollups.ts";
+
+/** What some calls add up to. */
+export interface ClaimSum {
+  readonly calls: number;
+  readonly claimMicroVnd: bigint;
+}
+
+/** What a sum is the sum of. */
+export interface ClaimCell {
+  /** `YYYY-MM-DD`, Vietnam time, of the start of the call. */
+  readonly day: string;
+  /** The id of the route, which begins with its provider. */
+  readonly route: string;
+}
+
+export interface DayClaims extends ClaimCell, ClaimSum {}
+
+/** Rows that are read for a page or an answer: years of them where providers are truthful. */
+const mostRowsRead = 20_000;
+
+/** Adds up the claims of receipts by day and route. */
+export class ClaimSums {
+  readonly #sums = new Map<string, DayClaims>();
+
+  add({ claimMicroVnd, route, startedAtMs }: Receipt): void {
+    if (claimMicroVnd === undefined || route === undefined) return;
+    this.addSum({ day: vietnamDay(startedAtMs), route }, { calls: 1, claimMicroVnd });
+  }
+
+  addSum(cell: ClaimCell, { calls, claimMicroVnd }: ClaimSum): void {
+    const id = `${cell.day} ${cell.route}`;
+    const sum = this.#sums.get(id) ?? { ...cell, calls: 0, claimMicroVnd: 0n };
+    this.#sums.set(id, {
+      ...sum,
+      calls: sum.calls + calls,
+      claimMicroVnd: sum.claimMicroVnd + claimMicroVnd,
+    });
+  }
+
+  /** The latest day first, the largest claim of a day before the others. */
+  inOrder(): DayClaims[] {
+    return [...this.#sums.values()].sort((one, other) =>
+      one.day === other.day
+        ? Number(other.claimMicroVnd - one.claimMicroVnd)
+        : one.day < other.day
+        ? 1
+        : -1
+    );
+  }
+}
+
+/** Adds the rows of a commit to it. */
+export function writeClaims(
+  op: Deno.AtomicOperation,
+  commit: { readonly instanceId: InstanceId; readonly commit: number },
+  receipts: Iterable<Receipt>,
+): void {
+  const sums = new ClaimSums();
+  for (const receipt of receipts) sums.add(receipt);
+  for (const { day, route, calls, claimMicroVnd } of sums.inOrder()) {
+    op.set(claimKey({ day, route }, commit), { calls, claimMicroVnd });
+  }
+}
+
+/** @throws {InvariantError} if the row is none of claims */
+export function claimSum({ value }: Deno.KvEntry<unknown>): ClaimSum {
+  invariant(
+    typeof value === "object" && value !== null && "calls" in value && "claimMicroVnd" in value &&
+      Number.isSafeInteger(value.calls) && typeof value.claimMicroVnd === "bigint" &&
+      value.claimMicroVnd > 0n,
+    "not a sum of claims",
+  );
+  return { calls: Number(value.calls), claimMicroVnd: value.claimMicroVnd };
+}
+
+/** The claims of some days, by day and route. */
+export async function readClaims(
+  kv: Deno.Kv,
+  range: DayRange,
+): Promise<{ readonly claims: readonly DayClaims[]; readonly isPartial: boolean }> {
+  const sums = new ClaimSums();
+  let rows = 0;
+  const page = { limit: mostRowsRead, batchSize: limits.listBatchRows, reverse: true };
+  for await (const entry of kv.list<unknown>(claimDaysRange(range), page)) {
+    rows++;
+    sums.addSum(claimCellOf(entry.key), claimSum(entry));
+  }
+  return { claims: sums.inOrder(), isPartial: rows >= mostRowsRead };
+}
+
+/** The provider of a route, by its id. */
+export function providerOfRoute(route: string): string {
+  return route.split("/", 1)[0] ?? route;
+}
