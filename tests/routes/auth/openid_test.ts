@@ -133,6 +133,9 @@ openIdTest(
   },
 );
 
+/** With an address in the token, nothing else is asked of the provider. */
+const changed = { sub: "somebody else", email: "bob@example.com", email_verified: true };
+
 /** Answers of the token endpoint with another subject in the id token, whose signature then is of something else. */
 const forgingFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -141,14 +144,14 @@ const forgingFetch: typeof fetch = async (input, init) => {
   const [head, payload, signature] = tokens.id_token.split(".");
   const alphabet = "base64url";
   const claims = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet })));
-  const forged = new TextEncoder().encode(JSON.stringify({ ...claims, sub: "somebody else" }))
+  const forged = new TextEncoder().encode(JSON.stringify({ ...claims, ...changed }))
     .toBase64({ alphabet, omitPadding: true });
   return Response.json({ ...tokens, id_token: `${head}.${forged}.${signature}` });
 };
 
 openIdTest("an id token that the provider has not signed lets nobody in", async () => {
   await using all = await openWorld(forgingFetch);
-  const identity = { issuer: all.issuer.issuer, subject: "somebody else" };
+  const identity = { issuer: all.issuer.issuer, subject: changed.sub };
   const victim = await createAccount(all.world.kv, { nowMs: 0, email: "bob@example.com" });
   await addIdentity(all.world.kv, victim.id, identity);
   const browser = all.world.browser();
