@@ -503,7 +503,7 @@ export const limits = {
   ],
   /** How long the link of a sign-up works: mail may wait a night … */
   signUpMailMs: 24 * 3_600_000,
-  /** … that of a forgotten password: it opens an account that has money, and its owner waits for it … */
+  /** … that of a forgotten password or a sign-in: it opens an account that has money, and its owner waits for it … */
   resetMailMs: 30 * 60_000,
   /** … and that of a new address. */
   changeEmailMailMs: 24 * 3_600_000,

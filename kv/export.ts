@@ -56,6 +56,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   invoice_file: whole,
   invoice_of_order: whole,
   invoice_profile: whole,
+  known_place: "secret",
   lease: whole,
   ledger: whole,
   ledger_operation: "repeated",

@@ -56,3 +56,14 @@ export async function countTry(
   }, { attempts: limits.rateLimitWriteAttempts });
   return outcome === "conflict" ? refused : outcome.done;
 }
+
+/** Forgets the tries of `subject` in the present window. */
+export async function forgetTries(
+  kv: Deno.Kv,
+  rule: RateRule,
+  subject: string,
+  nowMs: number,
+): Promise<void> {
+  const window = Math.floor(nowMs / rule.windowMs);
+  await kv.delete(rateLimitKey(rule.name, await hashSecret("rate", subject), window));
+}

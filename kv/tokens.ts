@@ -24,6 +24,13 @@ export type MailGrant =
     readonly passwordMark: string;
   }
   | {
+    readonly purpose: "sign_in";
+    readonly accountId: AccountId;
+    /** As of a reset. */
+    readonly passwordMark: string;
+    readonly next: string;
+  }
+  | {
     readonly purpose: "change_email";
     readonly accountId: AccountId;
     readonly oldEmail: string | undefined;
@@ -42,6 +49,7 @@ export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purp
 const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
   sign_up: limits.signUpMailMs,
   reset_password: limits.resetMailMs,
+  sign_in: limits.resetMailMs,
   change_email: limits.changeEmailMailMs,
 };
 

@@ -15,7 +15,7 @@ export interface Session {
   readonly accountId: AccountId;
   readonly createdAtMs: number;
   readonly lastSeenAtMs: number;
-  readonly method: "password" | "openid";
+  readonly method: "password" | "openid" | "mail";
   /** `Chrome, Windows`: so that people can tell their browsers apart. */
   readonly device: string;
   readonly address: string;

@@ -26,6 +26,7 @@ export const letterPaths: Readonly<Record<MailJob["kind"], string>> = {
   sign_up: "/verify",
   already_registered: "/sign-in",
   reset_password: "/reset",
+  sign_in_link: "/sign-in/mail",
   password_changed: "/forgot",
   change_email: "/account/email/confirm",
   email_changed: "/account",
@@ -57,6 +58,13 @@ const english: Writers = {
     action: { label: "Choose a new password", url },
     note:
       "The link works once, for 30 minutes. If you did not ask for it, ignore this mail: nothing changes.",
+  }),
+  sign_in_link: (_, url) => ({
+    subject: "Your link to sign in",
+    paragraphs: ["This link signs you in without a password. Your password stays as it is."],
+    action: { label: "Sign in", url },
+    note:
+      "The link works once, for 30 minutes. If you did not ask for it, ignore this mail: only its reader can use it.",
   }),
   password_changed: (_, url) => ({
     subject: "Your password was changed",
@@ -136,6 +144,13 @@ const vietnamese: Writers = {
     action: { label: "Đặt mật khẩu mới", url },
     note:
       "Liên kết dùng được một lần, trong 30 phút. Nếu bạn không yêu cầu, hãy bỏ qua thư này: không có gì thay đổi.",
+  }),
+  sign_in_link: (_, url) => ({
+    subject: "Liên kết đăng nhập của bạn",
+    paragraphs: ["Liên kết này đăng nhập cho bạn mà không cần mật khẩu. Mật khẩu giữ nguyên."],
+    action: { label: "Đăng nhập", url },
+    note:
+      "Liên kết dùng được một lần, trong 30 phút. Nếu bạn không yêu cầu, hãy bỏ qua thư này: không ai khác dùng được liên kết.",
   }),
   password_changed: (_, url) => ({
     subject: "Mật khẩu của bạn đã được đổi",

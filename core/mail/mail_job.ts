@@ -25,6 +25,7 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({ ...everyJob, kind: z.literal("already_registered") }),
   /** Asked for by anybody; sent only if the address has an account. */
   z.object({ ...everyJob, kind: z.literal("reset_password") }),
+  z.object({ ...everyJob, kind: z.literal("sign_in_link"), next: z.string() }),
   z.object({ ...everyJob, kind: z.literal("password_changed") }),
   /** To the new address. */
   z.object({

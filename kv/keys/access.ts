@@ -31,6 +31,16 @@ export function signInFlowKey(stateHash: string): StoreKey {
   return ["sign_in_flow", stateHash];
 }
 
+// Known places: browsers and addresses from which an account was signed in to before, by their hashes.
+
+export function knownPlacesPrefix(accountId: AccountId): StoreKey {
+  return ["known_place", accountId];
+}
+
+export function knownPlaceKey(accountId: AccountId, placeHash: string): StoreKey {
+  return ["known_place", accountId, placeHash];
+}
+
 // Rate limits: the window is part of the key, so a counter never has to be reset.
 
 export function rateLimitKey(rule: string, subjectHash: string, window: number): StoreKey {

@@ -32,6 +32,7 @@ export const rowKinds = [
   "invoice_file",
   "invoice_of_order",
   "invoice_profile",
+  "known_place",
   "lease",
   "ledger",
   "ledger_operation",

@@ -1,8 +1,9 @@
 /**
  * How often people may try. Rules by IP address stop one machine; rules by e-mail address stop many machines that try
- * one person, and floods of mails to somebody who never asked.
+ * one person, and floods of mails to somebody who never asked. Whom each is asked of is in `sign_in_budgets.ts`.
  */
 import { addressBlock } from "../../core/ip_address.ts";
+import { limits } from "../../core/limits.ts";
 import { countTry, type RateRule, type RateVerdict } from "../../kv/rate_limits.ts";
 
 const minuteMs = 60_000;
@@ -10,11 +11,24 @@ const hourMs = 60 * minuteMs;
 
 export const rateRules = {
   signInByAddress: { name: "sign_in_address", count: 60, windowMs: 15 * minuteMs },
-  signInByEmail: { name: "sign_in_email", count: 15, windowMs: 15 * minuteMs },
+  /** All strangers together, at one account. */
+  signInByStranger: { name: "sign_in_email", count: 15, windowMs: 15 * minuteMs },
+  /** One browser or address from which the account was signed in to before. */
+  signInByKnownPlace: { name: "sign_in_known_place", count: 15, windowMs: 15 * minuteMs },
   signUpByAddress: { name: "sign_up_address", count: 20, windowMs: hourMs },
-  /** Mails of any kind that a stranger can cause to one mailbox. */
-  mailByEmail: { name: "mail_email", count: 5, windowMs: hourMs },
+  /** Sign-ups from one IP address for one e-mail address, and from all: no later one may wait for a stranger's. */
+  signUpMailByAddress: { name: "sign_up_mail_address", count: 3, windowMs: hourMs },
+  signUpMailByEmail: { name: "sign_up_mail_email", count: 10, windowMs: hourMs },
+  /** Mails of one kind to one mailbox, by all strangers together: half as long as the links in them work. */
+  mailByStranger: { name: "mail_stranger", count: 1, windowMs: limits.resetMailMs / 2 },
+  /** The same by one browser or address from which the account was signed in to before. */
+  mailByKnownPlace: { name: "mail_known_place", count: 5, windowMs: hourMs },
+  /** Reset mails that somebody who is signed in asks for. */
+  mailByAccount: { name: "mail_account", count: 5, windowMs: hourMs },
+  /** Mails to an address that somebody who is signed in wants to use. */
+  mailToNewAddress: { name: "mail_email", count: 5, windowMs: hourMs },
   forgotByAddress: { name: "forgot_address", count: 20, windowMs: hourMs },
+  linkByAddress: { name: "link_address", count: 20, windowMs: hourMs },
   /** Tokens have 256 bits and need no limit; the password asked for beside one does. */
   tokenByAddress: { name: "token_address", count: 60, windowMs: 15 * minuteMs },
   openIdByAddress: { name: "openid_address", count: 60, windowMs: 15 * minuteMs },

@@ -1,18 +1,21 @@
 /** The cookies of the dashboard. Over https the secret ones carry `__Host-`: no subdomain can plant or read them. */
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { knownPlaceMs } from "../../kv/known_places.ts";
 import { sessionAbsoluteMs } from "../../core/accounts/session_rules.ts";
 
 /**
  * `session`: signed in. `visitor`: ties the forms of somebody who is not signed in to their browser.
- * `flow`: the same for a sign-up or a sign-in at another site that is under way.
+ * `flow`: the same for a sign-up or a sign-in at another site that is under way. `browser`: has signed in before; opens
+ * nothing, but its tries are counted apart from those of strangers.
  */
-export type SecretCookie = "session" | "visitor" | "flow";
+export type SecretCookie = "session" | "visitor" | "flow" | "browser";
 
 const maxAgeSeconds: Readonly<Record<SecretCookie, number | undefined>> = {
   session: sessionAbsoluteMs / 1000,
   visitor: undefined,
   flow: 24 * 3600,
+  browser: knownPlaceMs / 1000,
 };
 
 /** Reads and writes cookies for a site that is reached over https (`secure`) or, on a developer's machine, http. */

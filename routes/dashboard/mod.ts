@@ -16,6 +16,7 @@ import { createModelPage } from "./models.tsx";
 import { createPlayground } from "./playground/mod.tsx";
 import { createPreferences } from "./preferences.ts";
 import { securityHeaders } from "./security_headers.ts";
+import { createMailLinkPages } from "./sign_in/mail_link.tsx";
 import { createOpenIdPages } from "./sign_in/openid.tsx";
 import { createResetPages } from "./sign_in/reset.tsx";
 import { createSignInPages } from "./sign_in/sign_in.tsx";
@@ -121,6 +122,7 @@ export function createDashboard(
   app.use(guardMutations(deps, forbiddenPage));
   const pages = [
     createSignInPages(deps),
+    createMailLinkPages(deps),
     createSignUpPages(deps),
     createResetPages(deps),
     createOpenIdPages(deps),

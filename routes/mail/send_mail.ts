@@ -46,14 +46,15 @@ async function outgoing(kv: Deno.Kv, job: MailJob): Promise<Outgoing | undefined
       } as const;
       return { job, grant };
     }
-    case "reset_password": {
+    case "reset_password":
+    case "sign_in_link": {
       const account = await findAccountByEmail(kv, job.to);
       if (account === undefined || account.blockedAtMs !== undefined) return undefined;
       const mark = await passwordMark(await getPasswordHash(kv, account.id));
-      return {
-        job,
-        grant: { purpose: "reset_password", accountId: account.id, passwordMark: mark },
-      };
+      const opens = { accountId: account.id, passwordMark: mark };
+      return job.kind === "reset_password"
+        ? { job, grant: { purpose: "reset_password", ...opens } }
+        : { job, grant: { purpose: "sign_in", ...opens, next: job.next } };
     }
     case "change_email": {
       if (await findAccountByEmail(kv, job.to) !== undefined) return undefined;

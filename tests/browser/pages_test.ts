@@ -20,6 +20,8 @@ const looks: readonly Look[] = [
 const publicPages = {
   landing: "/",
   "sign-in": "/sign-in",
+  "sign-in-link": "/sign-in/link",
+  "sign-in-mail": "/sign-in/mail",
   "sign-up": "/sign-up",
   verify: "/verify",
   forgot: "/forgot",

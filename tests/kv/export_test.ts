@@ -34,6 +34,7 @@ const staying: readonly string[] = [
   "ledger_operation",
   "low_balance_watch",
   "mail_token",
+  "known_place",
   "operator_moved",
   "operator_session",
   "rate_limit",

@@ -33,8 +33,8 @@ export interface DashboardWorld extends AsyncDisposable {
   /** Every page and form: method and path as registered, with its parameters. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
   fetch(request: Request): Promise<Response>;
-  /** A new browser with no cookies. */
-  browser(headers?: Record<string, string>): TestBrowser;
+  /** A new browser with no cookies, at `address` or at the world's own. */
+  browser(headers?: Record<string, string>, address?: string): TestBrowser;
   /** Sends what is due and returns the mails of this run. */
   deliver(): Promise<Mail[]>;
   /** Makes an account and signs a new browser in as it. */
@@ -108,9 +108,12 @@ export async function openDashboardWorld(
       return Promise.resolve();
     },
   };
-  const fetch = async (request: Request) =>
-    await app.fetch(request, { clientAddress: options.clientAddress ?? "203.0.113.5" });
-  const browser = (headers?: Record<string, string>) => new TestBrowser(fetch, baseUrl, headers);
+  const fetchFrom = (clientAddress: string) => async (request: Request) =>
+    await app.fetch(request, { clientAddress });
+  const ownAddress = options.clientAddress ?? "203.0.113.5";
+  const fetch = fetchFrom(ownAddress);
+  const browser = (headers?: Record<string, string>, address = ownAddress) =>
+    new TestBrowser(fetchFrom(address), baseUrl, headers);
 
   return {
     kv,

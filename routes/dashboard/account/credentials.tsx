@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
 import { changeEmail, getPasswordHash, setPasswordHash } from "../../../kv/account_credentials.ts";
+import { forgetPlaces } from "../../../kv/known_places.ts";
 import { addMail } from "../../../kv/mail.ts";
 import type { MailJob } from "../../../core/mail/mail_job.ts";
 import { countTry } from "../../../kv/rate_limits.ts";
@@ -58,6 +59,7 @@ async function changePassword(c: Context<DashboardEnv>, deps: DashboardDeps) {
   }
   await setPasswordHash(deps.kv, account.id, await deps.passwords.hash(newPassword));
   await closeSessionsOf(deps.kv, account.id);
+  await forgetPlaces(deps.kv, account.id);
   await startSession(c, deps, account.id, session.method);
   if (account.email !== undefined) {
     await queueMail(deps, { kind: "password_changed", to: account.email, locale });
@@ -67,10 +69,12 @@ async function changePassword(c: Context<DashboardEnv>, deps: DashboardDeps) {
 
 async function askForLink(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
-  const { email } = c.get("signedIn").account;
+  const { account } = c.get("signedIn");
+  const { email } = account;
   const nowMs = deps.clock.nowMs();
   if (
-    email !== undefined && (await countTry(deps.kv, rateRules.mailByEmail, email, nowMs)).allowed
+    email !== undefined &&
+    (await countTry(deps.kv, rateRules.mailByAccount, account.id, nowMs)).allowed
   ) {
     await queueMail(deps, { kind: "reset_password", to: email, locale });
   }
@@ -90,7 +94,7 @@ async function askForNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
   if (refusal !== undefined) {
     return await accountPage(c, deps, { errors: { emailPassword: refusal } });
   }
-  const tries = await countTry(deps.kv, rateRules.mailByEmail, email, deps.clock.nowMs());
+  const tries = await countTry(deps.kv, rateRules.mailToNewAddress, email, deps.clock.nowMs());
   if (tries.allowed) {
     const { id: accountId, email: oldEmail } = account;
     await queueMail(deps, { kind: "change_email", to: email, locale, accountId, oldEmail });
@@ -133,6 +137,7 @@ async function confirmNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
     return await confirmPage(c, result === "taken" ? t.emailTaken : t.linkDead);
   }
   await closeSessionsOf(deps.kv, account.id);
+  await forgetPlaces(deps.kv, account.id);
   await startSession(c, deps, account.id, session.method);
   if (from !== undefined) {
     await queueMail(deps, { kind: "email_changed", to: from, locale, newEmail: to });

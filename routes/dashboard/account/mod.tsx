@@ -4,6 +4,7 @@ import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { forgetPerson } from "../../../kv/account_deletion.ts";
 import { revokeApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
+import { forgetPlaces } from "../../../kv/known_places.ts";
 import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
 import { Card } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";
@@ -50,6 +51,7 @@ async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
     await revokeApiKey(deps.kv, account.id, key.id, nowMs);
   }
   await closeSessionsOf(deps.kv, account.id);
+  await forgetPlaces(deps.kv, account.id);
   await deps.control.refresh();
   createCookies(deps.baseUrl).remove(c, "session");
   return c.redirect("/goodbye", 303);

@@ -2,26 +2,20 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
-import { sameSecret } from "../../../core/sha256.ts";
-import { getPasswordHash, setPasswordHash } from "../../../kv/account_credentials.ts";
-import { type Account, getAccount } from "../../../kv/accounts.ts";
+import { setPasswordHash } from "../../../kv/account_credentials.ts";
+import { forgetPlaces } from "../../../kv/known_places.ts";
 import { addMail } from "../../../kv/mail.ts";
-import { countTry } from "../../../kv/rate_limits.ts";
 import { closeSessionsOf } from "../../../kv/sessions.ts";
-import {
-  type MailGrantOf,
-  type OpenGrant,
-  passwordMark,
-  readMailToken,
-} from "../../../kv/tokens.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
+import { countOpeningMail, linkWasUsed } from "../../auth/sign_in_budgets.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
 import { readForm } from "../form_data.ts";
 import type { DashboardEnv } from "../visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { deadEndPage, EmailField, formPage } from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_pages.tsx";
-import { clientAddress, startSession } from "./start_session.ts";
+import { findOpenable } from "./opening_grant.ts";
+import { clientAddress, originOf, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
 function forgotPage(
@@ -63,7 +57,8 @@ async function forgot(c: Context<DashboardEnv>, deps: SignInDeps) {
   if (email === undefined) {
     return await forgotPage(c, { email: typed, emailError: t.emailInvalid });
   }
-  if ((await countTry(deps.kv, rateRules.mailByEmail, email, nowMs)).allowed) {
+  const mail = { kind: "reset_password", email, nowMs } as const;
+  if ((await countOpeningMail(deps.kv, mail, originOf(c, deps))).allowed) {
     const atomic = deps.kv.atomic();
     addMail(atomic, { kind: "reset_password", to: email, locale }, { nowMs });
     await atomic.commit();
@@ -100,26 +95,6 @@ function deadLinkPage(c: Context<DashboardEnv>) {
   return deadEndPage(c, { title: t.resetTitle, why: t.linkDead, way });
 }
 
-interface Resettable {
-  readonly open: OpenGrant<MailGrantOf<"reset_password">>;
-  readonly account: Account & { readonly email: string };
-}
-
-/** The account that a token may reset: still there, not blocked, and with the password it had when the mail was sent. */
-async function findResettable(
-  deps: SignInDeps,
-  token: string,
-  nowMs: number,
-): Promise<Resettable | undefined> {
-  const open = await readMailToken(deps.kv, "reset_password", token, nowMs);
-  if (open === undefined) return undefined;
-  const account = await getAccount(deps.kv, open.grant.accountId);
-  if (account?.email === undefined || account.blockedAtMs !== undefined) return undefined;
-  const mark = await passwordMark(await getPasswordHash(deps.kv, account.id));
-  if (!await sameSecret(mark, open.grant.passwordMark)) return undefined;
-  return { open, account: { ...account, email: account.email } };
-}
-
 async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
   const { locale } = c.get("visitor");
   const t = signInTexts[locale];
@@ -131,7 +106,7 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
   if (!tries.allowed) {
     return await resetPage(c, { token, passwordError: t.tooMany(tries.retryAfterSeconds) });
   }
-  const found = await findResettable(deps, token, nowMs);
+  const found = await findOpenable(deps, "reset_password", token, nowMs);
   if (found === undefined) return await deadLinkPage(c);
   const { open, account } = found;
   const password = form.exact("password");
@@ -143,6 +118,8 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
   const used = await open.use() && await setPasswordHash(deps.kv, account.id, passwordHash);
   if (!used) return await deadLinkPage(c);
   await closeSessionsOf(deps.kv, account.id);
+  await forgetPlaces(deps.kv, account.id);
+  await linkWasUsed(deps.kv, account.email, nowMs);
   const atomic = deps.kv.atomic();
   const mailLocale = account.locale ?? locale;
   addMail(atomic, { kind: "password_changed", to: account.email, locale: mailLocale }, { nowMs });

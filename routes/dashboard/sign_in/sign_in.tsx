@@ -4,22 +4,24 @@ import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { type Account, findAccountByEmail } from "../../../kv/accounts.ts";
-import { countTry } from "../../../kv/rate_limits.ts";
 import { closeSession } from "../../../kv/sessions.ts";
-import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
+import { countPasswordTry } from "../../auth/sign_in_budgets.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";
 import { readForm } from "../form_data.ts";
 import type { DashboardEnv } from "../visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
-import { clientAddress, startSession } from "./start_session.ts";
+import { LinkInstead } from "./mail_link.tsx";
+import { originOf, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 
 interface SignInForm {
   readonly email?: string;
   readonly next?: string | undefined;
   readonly error?: string;
+  /** No password is looked at for a while: the mailed link is the way in. */
+  readonly isLimited?: boolean;
 }
 
 function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm) {
@@ -31,6 +33,9 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
     <>
       <Card>
         {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
+        {form.isLimited === true && (
+          <LinkInstead email={form.email ?? ""} next={form.next ?? ""} visitor={visitor} />
+        )}
         <PostForm visitor={visitor} action="/sign-in">
           <NextField next={form.next} />
           <EmailField
@@ -48,6 +53,9 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
         </PostForm>
         <OpenIdWay openId={deps.openId} next={form.next} locale={visitor.locale} />
       </Card>
+      <p class="below-card">
+        <a href={`/sign-in/link${nextQuery(form.next)}`}>{t.linkWay}</a>
+      </p>
       <p class="below-card">
         {t.noAccount} <a href={`/sign-up${nextQuery(form.next)}`}>{t.createOne}</a>
       </p>
@@ -76,11 +84,11 @@ async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
 
   const nowMs = deps.clock.nowMs();
   const email = normaliseEmail(typed);
-  const { signInByAddress, signInByEmail } = rateRules;
-  const byAddress = await countTryByAddress(deps.kv, signInByAddress, clientAddress(c), nowMs);
-  if (!byAddress.allowed) return await refuse(t.tooMany(byAddress.retryAfterSeconds));
-  const byEmail = await countTry(deps.kv, signInByEmail, email ?? typed.toLowerCase(), nowMs);
-  if (!byEmail.allowed) return await refuse(t.tooMany(byEmail.retryAfterSeconds));
+  const tries = await countPasswordTry(deps.kv, { email, typed, nowMs }, originOf(c, deps));
+  if (!tries.allowed) {
+    const error = t.tooMany(tries.retryAfterSeconds);
+    return await signInPage(c, deps, { email: typed, next, error, isLimited: true });
+  }
 
   const account = await checkPassword(deps, email, form.exact("password"));
   if (account === undefined) return await refuse(t.wrong);

@@ -10,6 +10,7 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
+import { addressBlock } from "../../../core/ip_address.ts";
 import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
 import { sameSecret } from "../../../core/sha256.ts";
 import { tryCreateAccount } from "../../../kv/accounts.ts";
@@ -81,7 +82,7 @@ async function signUp(c: Context<DashboardEnv>, deps: SignInDeps) {
   const next = returnPath(form.text("next"), "/");
   const nowMs = deps.clock.nowMs();
 
-  const { signUpByAddress, mailByEmail } = rateRules;
+  const { signUpByAddress } = rateRules;
   const byAddress = await countTryByAddress(deps.kv, signUpByAddress, clientAddress(c), nowMs);
   if (!byAddress.allowed) {
     const error = t.tooMany(byAddress.retryAfterSeconds);
@@ -102,7 +103,7 @@ async function signUp(c: Context<DashboardEnv>, deps: SignInDeps) {
   const browser = newSecretToken();
   createCookies(deps.baseUrl).write(c, "flow", browser);
   // Beyond the limit no mail goes out, and the page says what it always says.
-  if ((await countTry(deps.kv, mailByEmail, email, nowMs)).allowed) {
+  if (await mayMail(deps, email, clientAddress(c), nowMs)) {
     const browserHash = await hashSecret("flow-browser", browser);
     const atomic = deps.kv.atomic();
     addMail(atomic, { kind: "sign_up", to: email, locale, passwordHash, browserHash, next }, {
@@ -112,6 +113,19 @@ async function signUp(c: Context<DashboardEnv>, deps: SignInDeps) {
     deps.hintMail();
   }
   return await mailSentPage(c, t.sentSignUp(email));
+}
+
+/** Whether one more mail of a sign-up may go to an address: one machine alone does not use up what all may cause. */
+async function mayMail(
+  { kv }: SignInDeps,
+  email: string,
+  address: string,
+  nowMs: number,
+): Promise<boolean> {
+  const { signUpMailByAddress, signUpMailByEmail } = rateRules;
+  const subject = `${email} ${addressBlock(address)}`;
+  if (!(await countTry(kv, signUpMailByAddress, subject, nowMs)).allowed) return false;
+  return (await countTry(kv, signUpMailByEmail, email, nowMs)).allowed;
 }
 
 interface VerifyForm {

@@ -2,7 +2,10 @@
 import type { Context } from "hono";
 import { deviceName, type Session } from "../../../core/accounts/session_rules.ts";
 import type { AccountId } from "../../../core/ids.ts";
+import { newSecretToken } from "../../../core/accounts/secret_token.ts";
+import { rememberPlaces } from "../../../kv/known_places.ts";
 import { closeSession, openSession } from "../../../kv/sessions.ts";
+import { isBrowserToken, type Origin, placesOf } from "../../auth/sign_in_budgets.ts";
 import { createCookies } from "../cookies.ts";
 import type { PageDeps } from "../deps.ts";
 import type { DashboardEnv } from "../visitor.ts";
@@ -12,7 +15,12 @@ export function clientAddress(c: Context<DashboardEnv>): string {
   return c.env?.clientAddress ?? "127.0.0.1";
 }
 
-/** Signs the browser in. Whatever session it had before ends: its token is worth nothing afterwards. */
+/** Where a request comes from, for the budgets of tries. */
+export function originOf(c: Context<DashboardEnv>, deps: Pick<PageDeps, "baseUrl">): Origin {
+  return { browser: createCookies(deps.baseUrl).read(c, "browser"), address: clientAddress(c) };
+}
+
+/** Signs the browser in. Whatever session it had before ends. From now on the place is known. */
 export async function startSession(
   c: Context<DashboardEnv>,
   deps: PageDeps,
@@ -30,7 +38,20 @@ export async function startSession(
     address: clientAddress(c),
   });
   cookies.write(c, "session", token);
+  await rememberOrigin(c, deps, accountId);
   cookies.remove(c, "visitor");
   cookies.remove(c, "flow");
   return session;
+}
+
+async function rememberOrigin(
+  c: Context<DashboardEnv>,
+  deps: PageDeps,
+  accountId: AccountId,
+): Promise<void> {
+  const { browser: former, address } = originOf(c, deps);
+  const browser = isBrowserToken(former) ? former : newSecretToken();
+  createCookies(deps.baseUrl).write(c, "browser", browser);
+  const places = await placesOf({ browser, address });
+  await rememberPlaces(deps.kv, accountId, places, deps.clock.nowMs());
 }

@@ -53,7 +53,10 @@ export const signInTexts = defineTexts({
       `We have sent a mail to ${email}. Open the link in it to finish creating your account.`,
     sentForgot: (email: string) =>
       `If ${email} has an account, we have sent a mail to it. Open the link in it to choose a new password.`,
-    sentHint: "Nothing there after a few minutes? Look into the spam folder, or try once more.",
+    sentLink: (email: string) =>
+      `If ${email} has an account, we have sent a mail to it. Open the link in it to sign in.`,
+    sentHint:
+      "Nothing there after a few minutes? Look into the spam folder, and for a mail of the last quarter of an hour: while its link works, no second mail may go out.",
     back: "Back to sign-in",
 
     verifyTitle: "Confirm your address",
@@ -71,6 +74,12 @@ export const signInTexts = defineTexts({
     forgotTitle: "Forgot your password?",
     forgotLead: "Tell us your address, and we send you a link to choose a new one.",
     forgotButton: "Send the link",
+
+    linkTitle: "Sign in by mail",
+    linkLead: "We send you a link that signs you in without a password.",
+    linkInstead: "You need not wait: a link that we mail to you signs you in now.",
+    linkButton: "Mail me a link",
+    linkWay: "Sign in by a mailed link",
 
     resetTitle: "Choose a new password",
     resetLead: "All other browsers will be signed out.",
@@ -114,7 +123,10 @@ export const signInTexts = defineTexts({
       `Chúng tôi đã gửi thư đến ${email}. Hãy mở liên kết trong thư để hoàn tất việc tạo tài khoản.`,
     sentForgot: (email) =>
       `Nếu ${email} có tài khoản, chúng tôi đã gửi thư đến đó. Hãy mở liên kết trong thư để đặt mật khẩu mới.`,
-    sentHint: "Vài phút sau vẫn chưa thấy? Hãy xem trong thư rác, hoặc thử lại lần nữa.",
+    sentLink: (email) =>
+      `Nếu ${email} có tài khoản, chúng tôi đã gửi thư đến đó. Hãy mở liên kết trong thư để đăng nhập.`,
+    sentHint:
+      "Vài phút sau vẫn chưa thấy? Hãy xem trong thư rác, và tìm thư của mười lăm phút gần đây: khi liên kết trong đó còn dùng được, có thể không có thư thứ hai.",
     back: "Về trang đăng nhập",
 
     verifyTitle: "Xác nhận địa chỉ",
@@ -132,6 +144,12 @@ export const signInTexts = defineTexts({
     forgotTitle: "Quên mật khẩu?",
     forgotLead: "Hãy cho biết địa chỉ của bạn, chúng tôi sẽ gửi liên kết để đặt mật khẩu mới.",
     forgotButton: "Gửi liên kết",
+
+    linkTitle: "Đăng nhập bằng thư",
+    linkLead: "Chúng tôi gửi liên kết đăng nhập mà không cần mật khẩu.",
+    linkInstead: "Bạn không cần đợi: liên kết chúng tôi gửi qua thư cho bạn đăng nhập ngay.",
+    linkButton: "Gửi liên kết cho tôi",
+    linkWay: "Đăng nhập bằng liên kết gửi qua thư",
 
     resetTitle: "Đặt mật khẩu mới",
     resetLead: "Mọi trình duyệt khác sẽ bị đăng xuất.",

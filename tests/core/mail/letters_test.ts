@@ -12,6 +12,7 @@ const bare: Bare[] = [
   { kind: "sign_up", passwordHash: "h", browserHash: "b", next: "/" },
   { kind: "already_registered" },
   { kind: "reset_password" },
+  { kind: "sign_in_link", next: "/keys" },
   { kind: "password_changed" },
   { kind: "change_email", accountId, oldEmail: "old@example.com" },
   { kind: "email_changed", newEmail: "new@example.com" },

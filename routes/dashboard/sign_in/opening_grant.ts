@@ -1,0 +1,35 @@
+/** Whom a mailed link lets in: what a reset of the password and a sign-in by mail have in common. */
+import { sameSecret } from "../../../core/sha256.ts";
+import { getPasswordHash } from "../../../kv/account_credentials.ts";
+import { type Account, getAccount } from "../../../kv/accounts.ts";
+import {
+  type MailGrantOf,
+  type OpenGrant,
+  passwordMark,
+  readMailToken,
+} from "../../../kv/tokens.ts";
+import type { SignInDeps } from "./deps.ts";
+
+export type OpeningPurpose = "reset_password" | "sign_in";
+
+export interface Openable<Purpose extends OpeningPurpose> {
+  readonly open: OpenGrant<MailGrantOf<Purpose>>;
+  readonly account: Account & { readonly email: string };
+}
+
+/** The account that a token opens: still there, not blocked, and with the password it had when the mail was sent. */
+export async function findOpenable<Purpose extends OpeningPurpose>(
+  deps: SignInDeps,
+  purpose: Purpose,
+  token: string,
+  nowMs: number,
+): Promise<Openable<Purpose> | undefined> {
+  const open = await readMailToken(deps.kv, purpose, token, nowMs);
+  if (open === undefined) return undefined;
+  const grant: MailGrantOf<OpeningPurpose> = open.grant;
+  const account = await getAccount(deps.kv, grant.accountId);
+  if (account?.email === undefined || account.blockedAtMs !== undefined) return undefined;
+  const mark = await passwordMark(await getPasswordHash(deps.kv, account.id));
+  if (!await sameSecret(mark, grant.passwordMark)) return undefined;
+  return { open, account: { ...account, email: account.email } };
+}
