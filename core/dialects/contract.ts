@@ -6,6 +6,7 @@ import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
 import type { RouteFacts } from "./facts.ts";
+import type { ThinkTags } from "./think_tags.ts";
 
 export type { RouteFacts };
 
@@ -137,6 +138,8 @@ export interface ConversionMemory {
   readonly searchTool?: string;
   /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
   readonly legacyFunctions?: boolean;
+  /** The provider leaves what the model thinks in its text, between these tags. */
+  readonly thinkTags?: ThinkTags;
   /** Responses: members of the request that the answer repeats. */
   readonly echo?: JsonObject;
   /** Who signs the reasoning of the route that was asked. */

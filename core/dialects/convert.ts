@@ -18,6 +18,7 @@ import { dialectOf } from "./dialects.ts";
 import { resolveFacts } from "./facts.ts";
 import { Notes } from "./notes.ts";
 import { echoOf } from "./responses/request_echo.ts";
+import { splitThinking } from "./think_tags.ts";
 import { prepareTools } from "./tool_preparation.ts";
 
 export type RequestConversion =
@@ -47,7 +48,8 @@ export function convertRequest(
   try {
     const decoded = dialectOf(from).decodeRequest(body);
     const arranged = arrange(decoded);
-    const prepared = prepareTools(arranged, resolveFacts(to, options.facts));
+    const facts = resolveFacts(to, options.facts);
+    const prepared = prepareTools(arranged, facts);
     const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);
     const notes = new Notes([...prepared.conversation.notes, ...encoded.notes]);
     const memory: ConversionMemory = {
@@ -55,6 +57,7 @@ export function convertRequest(
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
       ...(decoded.groupedTools === undefined ? {} : { groupedTools: decoded.groupedTools }),
       ...(decoded.searchTool === undefined ? {} : { searchTool: decoded.searchTool }),
+      ...(facts.think_tags === "none" ? {} : { thinkTags: facts.think_tags }),
       ...(from === "responses" ? { echo: echoOf(body) } : {}),
       ...encoded.memory,
     };
@@ -77,7 +80,9 @@ export function convertAnswer(
   context: PipeContext,
   memory: ConversionMemory,
 ): JsonObject {
-  const answer = dialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const decoded = dialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const { thinkTags } = memory;
+  const answer = thinkTags === undefined ? decoded : splitThinking(decoded, thinkTags);
   const restored = restoreAnswer(answer, memory);
   return dialectOf(clientStyle).encodeAnswer(restored, context, memory);
 }

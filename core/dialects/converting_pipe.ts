@@ -19,6 +19,8 @@ import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
 import { dialectOf } from "./dialects.ts";
 import { literalBytes } from "./json_literal.ts";
 import { newStreamReading } from "./reading.ts";
+import { joiningSink } from "./surrogate_pairs.ts";
+import { thinkingSink } from "./think_tags.ts";
 
 const nothing = new Uint8Array(0);
 
@@ -60,7 +62,7 @@ class ConvertingPipe implements StreamPipe {
   readonly #splitter = new SseSplitter(limits.sseEventBytes);
   /** Where decoded events go: to the reading, then to the client's style. */
   readonly #read: EventSink;
-  /** The same after the tools got their own names back. */
+  /** The same once characters and thinking are whole and apart, and the tools got their own names back. */
   readonly #write: EventSink;
   readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
   #out = "";
@@ -77,7 +79,10 @@ class ConvertingPipe implements StreamPipe {
     const write: EventSink = (event) => {
       this.#out += this.#encoder.encode(event);
     };
-    this.#write = needsRestoring(memory) ? restoringSink(memory, write) : write;
+    const restored = needsRestoring(memory) ? restoringSink(memory, write) : write;
+    const { thinkTags } = memory;
+    const split = thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
+    this.#write = joiningSink(split);
     this.#read = (event) => this.#take(event);
   }
 

@@ -80,6 +80,11 @@ export const routeFactsSchema = z.strictObject({
   cache_marks: z.enum(["none", "cache_control", "breakpoint"]),
   /** Chat: the form in which the route wants earlier reasoning back. */
   reasoning_replay: z.enum(["none", "reasoning_content", "reasoning", "details", "extra_content"]),
+  /**
+   * The server leaves what the model thinks in the text of its answer: between `<think>` and `</think>` (`pair`), or
+   * before `</think>` alone, the opening tag being part of the prompt (`close`).
+   */
+  think_tags: z.enum(["none", "pair", "close"]),
   /** Who made the reasoning proofs of this route: only those are sent to it. */
   reasoning_signer: z.string().min(1).max(64),
   /** Chat: content of an assistant message that holds only tool calls. */
@@ -134,6 +139,7 @@ const common = {
   prefill: "plain",
   cache_marks: "none",
   reasoning_replay: "none",
+  think_tags: "none",
   tool_call_content: "null",
   empty_tool_result: "",
   shared_fields: sharedFields,
