@@ -10,6 +10,7 @@ import { limits } from "../limits.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { type Choice, orderRoutes } from "./choose.ts";
 import { Credentials } from "./credentials.ts";
+import { FalseReports } from "./false_reports.ts";
 import { LatencyHistogram } from "./latency_histogram.ts";
 import { type BreakerState, type HealthSample, RouteHealth } from "./route_health.ts";
 import {
@@ -40,6 +41,9 @@ function harmsHealth(error: GatewayError): boolean {
   return isRouteFault(error) && error.code !== "internal_error";
 }
 
+/** Shown to operators as the reason why a route rests. */
+const falseReportReason = "false_reports";
+
 const keyRefusals: ReadonlySet<number> = new Set([401, 403]);
 
 export class LiveRouter implements Router {
@@ -47,6 +51,7 @@ export class LiveRouter implements Router {
   readonly #health = new Map<Route, Map<Operation, RouteHealth>>();
   readonly #firstOutput = new Map<string, LatencyHistogram>();
   readonly #credentials = new Map<string, Credentials>();
+  readonly #falseReports = new Map<Route, FalseReports>();
 
   constructor(options: LiveRouterOptions) {
     this.#options = options;
@@ -191,6 +196,18 @@ export class LiveRouter implements Router {
 
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void {
     this.#healthOf(route, operation).noteThroughput(outputTokens, ms);
+  }
+
+  noteFalseReport(route: Route): void {
+    const { clock, random } = this.#options;
+    let reports = this.#falseReports.get(route);
+    if (reports === undefined) this.#falseReports.set(route, reports = new FalseReports());
+    const nowMs = clock.monotonicMs();
+    if (!reports.note(nowMs)) return;
+    for (const operation of ["chat", "chat_stream"] as const) {
+      const health = this.#healthOf(route, operation);
+      this.#tell(route, operation, health.distrust(falseReportReason, nowMs, random()));
+    }
   }
 
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined {

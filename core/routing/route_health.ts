@@ -36,6 +36,8 @@ export interface HealthView {
   readonly stuck: boolean;
 }
 
+/** Times that a pause doubles; the longest one is reached before. */
+const mostDoublings = 16;
 /** Reports tell how long a try took in whole milliseconds, so its start is known this well. */
 const startToleranceMs = 1;
 
@@ -206,6 +208,19 @@ export class RouteHealth {
     return this.#state === before ? undefined : this.#state;
   }
 
+  /**
+   * The route cannot be trusted: it rests for the longest pause, and again after each probe that shows the same.
+   *
+   * @returns the new state if it changed
+   */
+  distrust(reason: string, nowMs: number, random: number): BreakerState | undefined {
+    const before = this.#state;
+    this.#reason = reason;
+    this.#openings = Math.max(this.#openings, mostDoublings);
+    this.#open(nowMs, undefined, random);
+    return this.#state === before ? undefined : this.#state;
+  }
+
   /** Notes how fast output came, from a finished stream. */
   noteThroughput(outputTokens: number, ms: number): void {
     this.#throughput.measure(outputTokens, ms);
@@ -220,7 +235,7 @@ export class RouteHealth {
   #open(nowMs: number, askedMs: number | undefined, random: number): void {
     // A last try on a route that rests (see the router) is no probe: the pause must not grow with traffic.
     if (this.#state === "open" && askedMs === undefined && nowMs < this.#nextProbeMs) return;
-    const grown = limits.breakerPauseMs * 2 ** Math.min(this.#openings, 16);
+    const grown = limits.breakerPauseMs * 2 ** Math.min(this.#openings, mostDoublings);
     const pauseMs = askedMs ?? Math.min(grown, limits.breakerPauseMaxMs) * (0.8 + 0.4 * random);
     if (askedMs === undefined) this.#openings++;
     this.#pauseWasAsked = askedMs !== undefined;

@@ -51,6 +51,8 @@ export interface Router {
   report(model: Model, route: Route, operation: Operation, result: AttemptResult): void;
   /** Learns from a finished stream. */
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
+  /** A chat call ended with what cannot be, see `implausibleSide`: a route that repeats this rests. */
+  noteFalseReport(route: Route): void;
   /**
    * When a second route should start beside `first`, the one that is tried first. A probe of a route in trouble always
    * gets a second beside it, so that no client pays for probes; and so do the calls that wait on a route that hangs.

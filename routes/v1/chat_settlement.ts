@@ -7,6 +7,7 @@ import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { unforeseen } from "../../core/error_line.ts";
 import type { RequestId } from "../../core/ids.ts";
+import type { Implausible } from "../../core/money/charge_ceiling.ts";
 import type { Charge } from "../../core/money/outcome.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
 import type { Writable } from "../../core/writable.ts";
@@ -124,6 +125,16 @@ export class ChatSettlement {
     this.#gateway.router.noteThroughput(route, "chat_stream", usage.output, streamedMs);
   }
 
+  #noteFalseReport(route: Route | undefined, side: Implausible): void {
+    if (route === undefined) return;
+    this.#gateway.log.event("warn", "a provider reported what cannot be", {
+      request_id: this.#input.requestId,
+      route: route.id,
+      side,
+    });
+    this.#gateway.router.noteFalseReport(route);
+  }
+
   #price(end: CallEnd): Charge {
     const { principal, bounds: { prefixes, estimatedInputTokens } } = this.#input;
     const { seenPrompts, clock } = this.#gateway;
@@ -150,6 +161,7 @@ export class ChatSettlement {
     const charge = this.#price(end);
     this.#ended = true;
     this.#noteThroughput(end, charge);
+    if (charge.implausible !== undefined) this.#noteFalseReport(end.route, charge.implausible);
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft: Writable<ReceiptDraft> = {
       requestId,

@@ -299,3 +299,26 @@ Deno.test("a route that loses in silence, call after call, leaves the candidates
     assertEquals(candidates(), silent ? ["b"] : ["a", "b"]);
   }
 });
+
+Deno.test("a route that reports what cannot be rests after the third time within ten minutes", () => {
+  const { router, route, candidates, succeed, events, time } = newRouter();
+  const minute = 60_000;
+  router.noteFalseReport(route("a"));
+  time.advance(9 * minute);
+  router.noteFalseReport(route("a"));
+  time.advance(2 * minute);
+  router.noteFalseReport(route("a"));
+  assertEquals(candidates(), ["a", "b"]);
+  time.advance(minute);
+  router.noteFalseReport(route("a"));
+  assertEquals(candidates(), ["b"]);
+  assertEquals(
+    events.map(({ route, operation, state, reason }) => [route, operation, state, reason]),
+    ["chat", "chat_stream"].map((operation) => ["a/m", operation, "open", "false_reports"]),
+  );
+  time.advance(minute);
+  assertEquals(candidates(), ["a", "b"]);
+  succeed("a");
+  router.noteFalseReport(route("a"));
+  assertEquals(candidates(), ["b"]);
+});

@@ -146,3 +146,16 @@ Deno.test("a probe whose start is known in whole milliseconds still closes the b
   health.begin(beganAtMs);
   assertEquals(health.end(success, beganAtMs + 5, middle, Math.floor(beganAtMs)), "closed");
 });
+
+Deno.test("a route that is not trusted rests for the longest pause, and again after each probe", () => {
+  const health = new RouteHealth();
+  assertEquals(health.distrust("false_reports", 0, 0.5), "open");
+  assertEquals([health.reason, health.availability(59_000)], ["false_reports", "no"]);
+  assertEquals(health.pauseWasAsked, false);
+  assertEquals(health.distrust("false_reports", 1_000, 0.5), undefined);
+  assertEquals(health.availability(60_000), "probe");
+  health.begin(60_000);
+  assertEquals(health.end({ ok: true, firstOutputMs: 5 }, 60_005, 0.5, 60_000), "closed");
+  assertEquals(health.distrust("false_reports", 60_010, 0.5), "open");
+  assertEquals(health.availability(119_000), "no");
+});

@@ -1,0 +1,28 @@
+/** How often a route lately did what cannot be: reported tokens that were not sent, or wrote on without end. */
+
+/** So many within the window, and the route rests: one may be an accident of a server that starts. */
+const mostFalseReports = 3;
+const windowMs = 10 * 60_000;
+
+/**
+ * The times of the last false reports. Only what no caller can bring about counts, see `implausibleSide`.
+ *
+ * @example
+ * ```ts
+ * import { FalseReports } from "./false_reports.ts";
+ * const reports = new FalseReports();
+ * if (reports.note(0) || reports.note(1) || !reports.note(2)) throw new Error("three are too many");
+ * ```
+ */
+export class FalseReports {
+  /** At most as many as matter, oldest first. */
+  readonly #timesMs: number[] = [];
+
+  /** Notes one; `true` if there were too many within the window. */
+  note(nowMs: number): boolean {
+    this.#timesMs.push(nowMs);
+    if (this.#timesMs.length > mostFalseReports) this.#timesMs.shift();
+    const [oldestMs = nowMs] = this.#timesMs;
+    return this.#timesMs.length === mostFalseReports && nowMs - oldestMs <= windowMs;
+  }
+}
