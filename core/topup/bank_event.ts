@@ -62,17 +62,21 @@ export function plainReference(reference: string | undefined): string {
 }
 
 /**
- * An amount of a JSON notice in µVND: a number, or text such as `"18067000.00"`. `undefined` if it is neither.
+ * An amount of a JSON notice in µVND, in the forms that the providers document: a whole number, or text of digits with
+ * or without two decimals (`"18067000.00"`). `undefined` for everything else, so that a person looks at it: `"50.000"`
+ * may be fifty thousand đồng or fifty, and so may a number with a fraction.
  *
  * @example
  * ```ts
  * import { amountOfJson } from "./bank_event.ts";
  * if (amountOfJson("18067000.00") !== 18_067_000_000_000n) throw new Error("wrong");
- * if (amountOfJson(0.1) !== 100_000n || amountOfJson(1e300) !== undefined) throw new Error("wrong");
+ * if (amountOfJson("50.000") !== undefined || amountOfJson(50.5) !== undefined) throw new Error("guessed");
  * ```
  */
 export function amountOfJson(value: number | string): bigint | undefined {
-  if (typeof value === "string") return parseVnd(value.trim());
-  if (Number.isSafeInteger(value)) return BigInt(value) * microVndPerVnd;
-  return Number.isFinite(value) ? parseVnd(String(value)) : undefined;
+  if (typeof value === "number") {
+    return Number.isSafeInteger(value) ? BigInt(value) * microVndPerVnd : undefined;
+  }
+  const text = value.trim();
+  return /^-?\d+(?:\.\d{2})?$/.test(text) ? parseVnd(text) : undefined;
 }

@@ -45,14 +45,20 @@ function separatorOf(text: string): string {
   return strong?.separator ?? ",";
 }
 
+/** Where a spreadsheet may begin a cell: at the start, and behind whatever it takes for a separator or a line end. */
+const formulaStart = /(^|[,;|\t\r\n])([\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+
 /**
  * One cell, quoted where needed.
  *
- * Text that a spreadsheet would run as a formula (it came from strangers) gets an apostrophe in front.
+ * Text that a spreadsheet would run as a formula (it came from strangers) gets an apostrophe in front of it. Spreadsheets
+ * choose the separator by the language of the machine (in Vietnam the semicolon), and then quotes in the middle of a cell
+ * of theirs protect nothing: so the text behind every separator is guarded as well.
  */
 export function csvCell(value: string): string {
   const isNumber = /^-?\d+(?:\.\d+)?$/.test(value);
-  const safe = !isNumber && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const guarded = isNumber ? value : value.replace(formulaStart, "$1$2'");
+  const safe = /^[\t\r]/.test(guarded) ? `'${guarded}` : guarded;
   return /[",;\r\n\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -131,14 +131,21 @@ export function readSepayNotice(body: Uint8Array): BankNotice {
     : { ok: true, events: [event] };
 }
 
+/** One page of the list. What cannot be read is kept for a person: it may stand for money. */
+export interface SepayPage {
+  readonly events: readonly BankEvent[];
+  readonly unreadable: readonly { readonly reason: string; readonly raw: string }[];
+  readonly hasMore: boolean;
+}
+
 /** Reads one page of the movements of API v2. `undefined` when it has another form. */
-export function readSepayPage(
-  answer: unknown,
-): { events: BankEvent[]; unreadable: number; hasMore: boolean } | undefined {
+export function readSepayPage(answer: unknown): SepayPage | undefined {
   const parsed = listForm.safeParse(answer);
   if (!parsed.success) return undefined;
-  const read = parsed.data.data.map((row) =>
-    eventOf({
+  const events: BankEvent[] = [];
+  const unreadable: { reason: string; raw: string }[] = [];
+  for (const row of parsed.data.data) {
+    const event = eventOf({
       source: "sepay-poll",
       id: row.id,
       account: row.account_number,
@@ -151,14 +158,11 @@ export function readSepayPage(
       code: row.code,
       reference: row.reference_number,
       balance: row.accumulated,
-    })
-  );
-  const events = read.filter((event) => typeof event !== "string");
-  return {
-    events,
-    unreadable: read.length - events.length,
-    hasMore: parsed.data.meta.pagination.has_more,
-  };
+    });
+    if (typeof event !== "string") events.push(event);
+    else unreadable.push({ reason: `field ${event}`, raw: JSON.stringify(row) });
+  }
+  return { events, unreadable, hasMore: parsed.data.meta.pagination.has_more };
 }
 
 async function verifyHmac(secret: string, request: BankHookRequest): Promise<BankHookCheck> {

@@ -3,7 +3,7 @@
  * nothing is kept between polls; what is known is recognised by its id, or by the bank's reference.
  */
 import { limits } from "../../core/limits.ts";
-import { readSepayPage } from "../../core/topup/sepay.ts";
+import { readSepayPage, type SepayPage } from "../../core/topup/sepay.ts";
 import { vietnamDateTime } from "../../core/vietnam_time.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 
@@ -35,8 +35,6 @@ export type SepayPollResult =
 const sepayBaseUrl = "https://userapi.sepay.vn/v2";
 const requestMs = 20_000;
 
-type Page = NonNullable<ReturnType<typeof readSepayPage>>;
-
 /**
  * Reads the movements of the last `windowMs` and hands them to the intake, oldest first.
  *
@@ -52,7 +50,10 @@ export async function pollSepay(
   for (let page = 1; page <= limits.bankPollPages; page++) {
     const read = await readPage(deps, windowMs, page);
     if (!("events" in read)) return read;
-    unreadable += read.unreadable;
+    unreadable += read.unreadable.length;
+    for (const { reason, raw } of read.unreadable) {
+      await deps.intake.keepUnreadable("sepay-poll", reason, raw);
+    }
     for (const event of read.events) {
       seen++;
       const raw = JSON.stringify(
@@ -83,7 +84,7 @@ async function readPage(
   deps: SepayPollDeps,
   windowMs: number,
   page: number,
-): Promise<Page | Extract<SepayPollResult, { ok: false }>> {
+): Promise<SepayPage | Extract<SepayPollResult, { ok: false }>> {
   const query = new URLSearchParams({
     transaction_date_from: vietnamDateTime(deps.nowMs() - windowMs),
     transfer_type: "in",

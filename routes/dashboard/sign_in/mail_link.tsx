@@ -56,7 +56,7 @@ export function LinkInstead({ email, next, visitor }: {
 }) {
   const t = signInTexts[visitor.locale];
   return (
-    <PostForm visitor={visitor} action="/sign-in/link">
+    <PostForm visitor={visitor} action="/sign-in/link" class="before-form">
       <NextField next={next} />
       <input type="hidden" name="email" value={email} />
       <p>{t.linkInstead}</p>

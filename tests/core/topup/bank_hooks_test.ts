@@ -233,7 +233,7 @@ Deno.test("readSepayPage() reads a page of the list and counts what it cannot re
     }],
     meta: { pagination: { total: 3, has_more: true } },
   });
-  assertEquals(page?.unreadable, 1);
+  assertEquals(page?.unreadable.length, 1);
   assertEquals(page?.hasMore, true);
   assertEquals(page?.events.map((event) => [event.source, event.direction, event.amountMicroVnd]), [
     ["sepay-poll", "in", 200_000_000_000n],
@@ -245,8 +245,14 @@ Deno.test("readSepayPage() reads a page of the list and counts what it cannot re
 });
 
 Deno.test("amountOfJson() is exact or refuses", () => {
-  assertEquals(amountOfJson(0.1), 100_000n);
-  assertEquals(amountOfJson("0.000001"), 1n);
+  assertEquals(amountOfJson(50_000), 50_000_000_000n);
+  assertEquals(amountOfJson("50000"), 50_000_000_000n);
+  assertEquals(amountOfJson("50000.00"), 50_000_000_000n);
+  assertEquals(amountOfJson("-1234.56"), -1_234_560_000n);
+  // Fifty thousand đồng to a Vietnamese, fifty to a machine: a person decides.
+  for (const unclear of ["50.000", "1.000.000", "50,000", "50.0", "0.000001", 0.1, 50.5]) {
+    assertEquals(amountOfJson(unclear), undefined, String(unclear));
+  }
   for (const bad of [NaN, Infinity, 2 ** 60, 1e-7, "", "1 000", "0x10", "1e3"]) {
     assertEquals(amountOfJson(bad), undefined, String(bad));
   }

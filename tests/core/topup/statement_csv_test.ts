@@ -163,6 +163,21 @@ Deno.test("csvCell() disarms formulas but leaves numbers alone", () => {
   assertEquals(csvCell("-5.25"), "-5.25");
   assertEquals(csvCell("-5+cmd"), "'-5+cmd");
   assertEquals(csvCell('say "hi", you'), '"say ""hi"", you"');
+  assertEquals(csvCell("nap;=1+1"), `"nap;'=1+1"`);
+  assertEquals(csvCell("a, b; c"), '"a, b; c"');
+});
+
+Deno.test("no separator that a spreadsheet may choose begins a cell with a formula", () => {
+  const pieces = [..."=+-@;,\t\n\r|\"' a1"];
+  const cell = fc.string({ unit: fc.constantFrom(...pieces), maxLength: 12 });
+  fc.assert(fc.property(fc.array(cell, { minLength: 1, maxLength: 4 }), (row) => {
+    const line = csvFile([row]).slice(1);
+    for (const part of line.split(/[,;|\t\r\n]/)) {
+      const text = part.replace(/^[\s"]+/, "");
+      const isNumber = /^-\d+(?:\.\d+)?"?$/.test(text);
+      assert(isNumber || !/^[=+\-@]/.test(text), JSON.stringify(line));
+    }
+  }));
 });
 
 Deno.test("parseBankTime() takes Vietnam's clock unless a zone is told", () => {

@@ -1,3 +1,4 @@
+import { listUnreadable } from "../../../kv/unreadable_notices.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parseStatement } from "../../../core/topup/statement_csv.ts";
 import { listReviews } from "../../../kv/bank_events.ts";
@@ -70,6 +71,12 @@ Deno.test("pollSepay() reads all pages of the window and credits what no webhook
   assertEquals(query.get("transaction_date_from"), "2026-11-18 14:00:00");
   // The next poll sees the same movements again.
   assertEquals(await poll(world, fetchPage), { ok: true, seen: 2, fresh: 0, unreadable: 1 });
+  // It may stand for money: it waits for a person, once.
+  const waiting = await listUnreadable(world.kv);
+  assertEquals(waiting.map(({ source, reason }) => [source, reason]), [[
+    "sepay-poll",
+    "field date",
+  ]]);
   assertEquals(await world.balanceVnd(ann.id), 200_000);
   assertEquals(await world.findings(), []);
 });
