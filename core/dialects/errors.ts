@@ -88,8 +88,9 @@ function refusal(
   if (status < 500 && said.code === "content_policy_violation") return said;
   const code = codeOf(status, said, body);
   // No text of the provider's, or none that may be shown: the words for the status, not those for its absence.
-  const hasText = said.message === fields.message && code !== "model_not_found";
-  const message = hasText ? said.message : ownWords[code] ?? said.message;
+  const isTheirs = said.message === fields.message || said.code === "context_length_exceeded";
+  const hasText = isTheirs && fields.message !== "" && code !== "model_not_found";
+  const message = hasText ? fields.message : ownWords[code] ?? said.message;
   return new GatewayError(code, message, {
     cause: `status ${status}`,
     ...(code === "invalid_request" && status !== 400 && status < 500 ? { status } : {}),
@@ -116,9 +117,7 @@ function ofSuccess(
 ): GatewayError {
   const said = isJsonObject(body) ? readAnswer(style, body).error : undefined;
   if (said === undefined) return ours(status);
-  if (said.code === "context_length_exceeded") {
-    return new GatewayError(said.code, tooLongText(said.message));
-  }
+  if (said.code === "context_length_exceeded") return said;
   return new GatewayError(said.code, said.message, wait(said.code, options));
 }
 

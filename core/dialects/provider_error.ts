@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
-import { saysTooLong } from "./too_long.ts";
+import { saysTooLong, tooLongText } from "./too_long.ts";
 
 /** What providers call an error (`code`, `type` or HTTP status, by which it is looked up), under our name for it. */
 const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
@@ -96,7 +96,8 @@ export interface ErrorFields {
  * that validating servers give), text.
  *
  * The message is passed on only from the provider's own error field and without addresses or keys; errors of the
- * operator's own account (its key, its quota) become `upstream_unreachable` with a text that says nothing.
+ * operator's own account (its key, its quota) become `upstream_unreachable` with a text that says nothing. A prompt
+ * that is too long has the one text that agents know, in whole answers and within streams.
  *
  * @example
  * ```ts
@@ -111,13 +112,15 @@ export function readProviderError(body: Json | undefined, status?: number): Gate
     if (privateWords.has(name)) return new GatewayError("upstream_unreachable", generic);
     const code = codeOfWord.get(name);
     if (code === undefined) continue;
-    const isLong = code === "invalid_request" && saysTooLong(fields.message);
+    const isLong = code === "context_length_exceeded" ||
+      code === "invalid_request" && saysTooLong(fields.message);
     const message = fields.message || (ownWords[code] ?? generic);
-    if (isLong) return new GatewayError("context_length_exceeded", message);
+    if (isLong) return new GatewayError("context_length_exceeded", tooLongText(message));
     return new GatewayError(code, message, providerCode(code, fields));
   }
-  const code = saysTooLong(fields.message) ? "context_length_exceeded" : "upstream_unreachable";
-  return new GatewayError(code, fields.message || generic);
+  return saysTooLong(fields.message)
+    ? new GatewayError("context_length_exceeded", tooLongText(fields.message))
+    : new GatewayError("upstream_unreachable", fields.message || generic);
 }
 
 /** The codes of ours that say less than the provider's own. */

@@ -1,13 +1,20 @@
 import type { ErrorCode, GatewayError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
 
-/** The vendor's words in `response.error.code`; agents compact, wait or give up by them. */
+/**
+ * The vendor's words in `response.error.code`; agents compact, wait or give up by them. Codex ends its run at
+ * `context_length_exceeded`, `invalid_prompt`, `insufficient_quota`, `server_is_overloaded` and `slow_down`; it repeats
+ * the request at any other code. So a failure that may pass is a `server_error`, an overload included.
+ */
 const codes: Partial<Record<ErrorCode, string>> = {
   context_length_exceeded: "context_length_exceeded",
   rate_limit_exceeded: "rate_limit_exceeded",
-  overloaded: "server_is_overloaded",
   invalid_request: "invalid_prompt",
+  conversion_refused: "invalid_prompt",
+  request_too_large: "invalid_prompt",
   content_policy_violation: "invalid_prompt",
   insufficient_balance: "insufficient_quota",
+  spending_limit_reached: "insufficient_quota",
 };
 
 /** The vendor's further words, which a provider of the same style or of Chat may have said itself. */
@@ -46,4 +53,25 @@ export function failureCode(error: GatewayError): string {
   const { providerCode } = error;
   if (providerCode !== undefined && vendorCodes.has(providerCode)) return providerCode;
   return codes[error.code] ?? "server_error";
+}
+
+/**
+ * The `error` member of a failed response. Codex reads from the text of a rate limit how long to wait.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError } from "../../errors.ts";
+ * import { failureOf } from "./failure_codes.ts";
+ * const failure = failureOf(new GatewayError("rate_limit_exceeded", "Slow down", { retryAfterSeconds: 7 }));
+ * if (failure["message"] !== "Slow down. Please try again in 7s.") throw new Error(String(failure["message"]));
+ * ```
+ */
+export function failureOf(error: GatewayError): JsonObject {
+  const { retryAfterSeconds, message } = error;
+  const code = failureCode(error);
+  const tellsWait = code !== "rate_limit_exceeded" || retryAfterSeconds === undefined ||
+    /try again in/i.test(message);
+  const wait = tellsWait ? "" : ` Please try again in ${retryAfterSeconds}s.`;
+  const text = wait === "" || /[.!?]$/.test(message) ? message : `${message}.`;
+  return { code, message: text + wait };
 }

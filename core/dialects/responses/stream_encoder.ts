@@ -13,7 +13,7 @@ import { hostedEvents, hostedItem, hostedItemKind } from "./hosted_items.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
 import { callKind, itemId } from "./output_items.ts";
 import { responseObject } from "./response_object.ts";
-import { failureCode } from "./failure_codes.ts";
+import { failureOf } from "./failure_codes.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
 import { nameMembers } from "./tool_groups.ts";
 
@@ -221,15 +221,18 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.#event(`response.${stop.status}`, `"response":${JSON.stringify(response)}`);
   }
 
-  /** Both events that the vendor sends: one stops the SDKs, agents read their reason from the other. */
+  /**
+   * Both events that the vendor sends: one stops the SDKs, agents read their reason from the other. An answer that
+   * never began begins for it, since strict clients take nothing before `response.created`.
+   */
   #fail(error: GatewayError): void {
+    this.#start();
     const body = errorBody(error, "chat", this.#context.requestId)["error"];
     this.#event("error", `"error":${JSON.stringify(body)}`);
-    if (!this.#started) return;
     const response = responseObject(this.#context, {
       status: "failed",
       output: this.#output,
-      error: { code: failureCode(error), message: error.message },
+      error: failureOf(error),
       usage: this.#usage,
       echo: this.#memory.echo,
     });

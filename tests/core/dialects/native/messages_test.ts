@@ -319,3 +319,16 @@ Deno.test("property: no split changes the bytes or the reading", () => {
   const piped = pipeText("messages", crlf);
   assertEquals(piped.passed + piped.ending, crlf);
 });
+
+Deno.test("a prompt that is too long has the one text that agents know, also when told within the stream", () => {
+  const error = {
+    type: "invalid_request_error",
+    message:
+      "The input token count (210000) exceeds the maximum number of tokens allowed (200000).",
+  };
+  const { ending } = pipeText("messages", namedStream(["error", { error }]));
+  assertEquals(
+    /"message":"([^"]*)"/.exec(ending)?.[1],
+    "prompt is too long: 210000 tokens > 200000 maximum",
+  );
+});

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { assertSplitMakesNoDifference, namedStream, pipeText } from "./piping.ts";
 
 const created = ["response.created", {
@@ -112,7 +112,8 @@ Deno.test("a failed answer and every shape of error event end in an error event"
     assertEquals(piped.reading.state, "error", name);
     assertEquals(piped.reading.error, { code, message: "It broke" }, name);
     assertEquals(
-      /^event: error\ndata: \{"type":"error",.*"message":"It broke".*\}\n\n$/.test(piped.ending),
+      /^event: error\ndata: \{"type":"error",.*"message":"It broke".*\}\n\nevent: response\.failed\n/
+        .test(piped.ending),
       true,
       name,
     );
@@ -121,14 +122,38 @@ Deno.test("a failed answer and every shape of error event end in an error event"
 });
 
 Deno.test("an error event of ours carries the number after the last that passed", () => {
-  assertEquals(
-    pipeText("responses", body).ending,
-    errorEvent(9, "api_error", "The provider's answer broke off", "upstream_unreachable"),
+  const text = "The provider's answer broke off";
+  const afterBody = pipeText("responses", body).ending;
+  assert(afterBody.startsWith(errorEvent(9, "api_error", text, "upstream_unreachable")));
+  assert(afterBody.includes('"type":"response.failed","sequence_number":10'));
+  const alone = pipeText("responses", "").ending;
+  assert(alone.includes(errorEvent(1, "api_error", text, "upstream_unreachable")));
+});
+
+Deno.test("an error ends the stream as a failed response of the upstream's id, with a code that agents retry", () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    ["server_is_overloaded", "It broke", "server_error"],
+    ["slow_down", "It broke", "rate_limit_exceeded"],
+    ["server_error", "It broke", "server_error"],
+    ["context_length_exceeded", "prompt is too long: It broke", "context_length_exceeded"],
+  ];
+  for (const [told, message, code] of cases) {
+    const broken = ["error", { sequence_number: 9, code: told, message: "It broke" }] as const;
+    const { ending } = pipeText("responses", body + namedStream(broken));
+    const data = ending.split("\n").filter((line) => line.startsWith("data: "));
+    const events = data.map((line) => JSON.parse(line.slice(6)));
+    assertEquals(events.map(({ type }) => type), ["error", "response.failed"], told);
+    const { response } = events[1];
+    assertEquals(response.error, { code, message }, told);
+    assertEquals([response.status, response.id], ["failed", created[1].response.id], told);
+  }
+});
+
+Deno.test("a stream that never began begins for its error", () => {
+  const types = [...pipeText("responses", "").ending.matchAll(/^event: (.*)$/gm)].map(([, type]) =>
+    type
   );
-  assertEquals(
-    pipeText("responses", "").ending,
-    errorEvent(0, "api_error", "The provider's answer broke off", "upstream_unreachable"),
-  );
+  assertEquals(types, ["response.created", "error", "response.failed"]);
 });
 
 Deno.test("output starts with the first delta or the first call, not with an empty item", () => {

@@ -184,11 +184,10 @@ Deno.test("an error in the middle ends the stream as failed, with the code that 
   });
 });
 
-Deno.test("an error before anything else is one event", () => {
+Deno.test("an error before anything else is a whole failed response, with a code that agents retry", () => {
   const events: StreamEvent[] = [{ type: "error", error: new GatewayError("overloaded", "Later") }];
   const bytes = encodeStream(events);
-  assertEquals(readEvents(bytes).length, 1);
-  assertEquals(readResponsesStream(bytes).kind, "error");
+  assertEquals(readResponsesStream(bytes), { kind: "error", code: "server_error", text: "Later" });
 });
 
 Deno.test("an answer beyond the bound is not kept", () => {

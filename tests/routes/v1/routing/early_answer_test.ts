@@ -123,6 +123,10 @@ for (const style of styles) {
       const answer = await calling;
       assertEquals([answer.status, answer.broken], [200, false]);
       assertEquals(strictEnd(style, answer.bytes), "error");
+      // Agents read the cause of a Responses stream from its failed response alone.
+      if (style === "responses") {
+        assert(/^event: response\.failed\ndata: .*"code":"server_error"/m.test(answer.text));
+      }
       const receipt = await world.receiptOf(answer);
       assertEquals([receipt.outcome, receipt.status, receipt.costMicroVnd], ["failed", 200, 0n]);
       assertEquals(receipt.attempts.length, 2);
