@@ -1,4 +1,5 @@
 /** How many tokens a prompt can be, from its bytes alone: for the reservation, not for the bill. */
+import { isPdfUrl } from "../dialects/content_parts.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 
@@ -11,6 +12,17 @@ const tokensPerImage = 6_000;
 const believableTokensPerImage = 50_000;
 const imagePartTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
 
+/** Some clients send a PDF in a part for pictures; conversion makes a document of it. */
+function isPicture(part: JsonObject): boolean {
+  return imagePartTypes.has(part["type"]) && !/^data:application\/pdf\b/i.test(pictureUrl(part)) &&
+    !isPdfUrl(pictureUrl(part));
+}
+
+function pictureUrl({ image_url: held }: JsonObject): string {
+  const url = isJsonObject(held) ? held["url"] : held;
+  return typeof url === "string" ? url : "";
+}
+
 function countBound(value: Json | undefined): number {
   if (typeof value === "string") return value.length * 3; // a UTF-16 unit has at most 3 bytes of UTF-8
   if (Array.isArray(value)) {
@@ -19,7 +31,7 @@ function countBound(value: Json | undefined): number {
     return bound;
   }
   if (!isJsonObject(value)) return JSON.isRawJSON(value) ? value.rawJSON.length : 4;
-  if (imagePartTypes.has(value["type"])) return tokensPerImage;
+  if (isPicture(value)) return tokensPerImage;
   let bound = 0;
   for (const [name, item] of Object.entries(value)) bound += name.length + countBound(item);
   return bound;
@@ -56,7 +68,15 @@ const hiddenPromptTokens = 2_048;
 /** The hidden prompt is at most this many times what was sent: a greeting does not come with thousands of tokens. */
 const hiddenPromptFactor = 3;
 /** Parts that hold a file. */
-const documentTypes: ReadonlySet<unknown> = new Set(["document", "file", "input_file"]);
+const documentTypes: ReadonlySet<unknown> = new Set([
+  "document",
+  "document_url",
+  "file",
+  "file_url",
+  "input_file",
+]);
+/** Members that say where a file is, unless they hold it. */
+const urlMembers = ["document_url", "file_url"] as const;
 /** Parts that are nothing but a reference. */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   "item_reference",
@@ -67,11 +87,22 @@ const referenceTypes: ReadonlySet<unknown> = new Set([
 
 /** A book is a short URL: what stands elsewhere may be as long as the context. */
 function isReference(part: JsonObject): boolean {
+  if (imagePartTypes.has(part["type"]) && isPdfUrl(pictureUrl(part))) return true;
   if (referenceTypes.has(part["type"])) return true;
-  if (typeof part["file_id"] === "string" || typeof part["file_url"] === "string") return true;
+  if (typeof part["file_id"] === "string") return true;
+  if (urlMembers.some((member) => isAddress(part[member]))) return true;
+  // Aggregators take an address in the place of the data.
+  const { file_data: data } = part;
+  if (typeof data === "string" && /^\s*https?:/i.test(data)) return true;
   const { source } = part;
   return part["type"] === "document" && isJsonObject(source) &&
     (source["type"] === "url" || source["type"] === "file");
+}
+
+/** A string, or an object around one, that is no data URL. */
+function isAddress(value: Json | undefined): boolean {
+  const url = isJsonObject(value) ? value["url"] : value;
+  return typeof url === "string" && !/^\s*data:/i.test(url);
 }
 
 function addUnseen(value: Json | undefined, unseen: Unseen): void {
@@ -81,12 +112,12 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
   }
   if (!isJsonObject(value)) return;
   const type = value["type"];
-  if (imagePartTypes.has(type)) {
+  if (isPicture(value)) {
     unseen.images++;
     return;
   }
   if (isReference(value)) unseen.tokens = Infinity;
-  if (documentTypes.has(type)) unseen.documents++;
+  if (documentTypes.has(type) || imagePartTypes.has(type)) unseen.documents++;
   // Arguments of a tool are words of the model, whatever they look like.
   if (type === "tool_use" || type === "server_tool_use") return;
   for (const item of Object.values(value)) addUnseen(item, unseen);

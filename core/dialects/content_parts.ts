@@ -23,6 +23,11 @@ export function readContent(
   return content.map((part, i) => readPart(requiredObject(part, `${path}.${i}`), `${path}.${i}`));
 }
 
+/** Whether an address says that a PDF is behind it: Chat clients send those like pictures. */
+export function isPdfUrl(url: string): boolean {
+  return /^https?:\/\/[^?#]*\.pdf(?:[?#]|$)/i.test(url);
+}
+
 /** Instructions hold texts only; blank ones say nothing, and vendors refuse them. */
 export function instructionTexts(blocks: readonly PartBlock[]): TextBlock[] {
   return blocks

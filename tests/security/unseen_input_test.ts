@@ -25,6 +25,13 @@ Deno.test("a document that is only named may fill the whole context", () => {
     { type: "file", file: { file_id: "f" } },
     { type: "tool_result", content: [{ type: "document", source: { type: "url", url: "u" } }] },
     { type: "video_url", video_url: { url: "https://a/b.mp4" } },
+    // In the shapes of several vendors.
+    { type: "document_url", document_url: "https://a/b" },
+    { type: "document_url", document_url: { url: "https://a/b" } },
+    { type: "file_url", file_url: { url: "https://a/b" } },
+    { type: "file", file: { file_url: "https://a/b" } },
+    { type: "file", file: { file_data: "https://a/b", filename: "b.pdf" } },
+    { type: "image_url", image_url: { url: "https://a/b.pdf" } },
   ];
   for (const part of parts) assertEquals(bound(says(part)), context, JSON.stringify(part));
   assertEquals(bound({ input: [{ role: "user", content: [parts[2]!] }] }), context);
@@ -36,6 +43,15 @@ Deno.test("a picture behind a short URL counts as a picture, however long the bo
   const many = { messages: [{ role: "user", content: Array(400).fill(picture) }] };
   assert(JSON.stringify(many).length > 16 * 1024);
   assertEquals(bound(many), context);
+});
+
+Deno.test("a PDF in a part for pictures counts as a document, by its bytes", () => {
+  const data = `data:application/pdf;base64,${"A".repeat(60_000)}`;
+  const sent = [
+    { type: "image_url", image_url: { url: data } },
+    { type: "document_url", document_url: data },
+  ];
+  for (const part of sent) assert(bound(says(part)) > 60_000, part.type);
 });
 
 Deno.test("hosted tools bring text of their own, tools of the client do not", () => {

@@ -1,6 +1,6 @@
 /** Reads Chat content: strings and lists of parts. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import { fileBlock, type PartBlock, readContent } from "../content_parts.ts";
+import { fileBlock, isPdfUrl, type PartBlock, readContent } from "../content_parts.ts";
 import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
 import { dataUrl } from "../data_url.ts";
 import { invalid, optionalString, refuse, requiredObject, requiredString } from "../fields.ts";
@@ -74,10 +74,6 @@ function decodeImage(part: JsonObject, path: string): ImageBlock | DocumentBlock
     return { type: "document", path, source: { kind: "base64", ...data } };
   }
   return { type: "image", path, source: { kind: "base64", ...data }, ...(detail && { detail }) };
-}
-
-function isPdfUrl(url: string): boolean {
-  return /^https?:\/\/[^?#]*\.pdf(?:[?#]|$)/i.test(url);
 }
 
 function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock {
