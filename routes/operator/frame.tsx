@@ -17,6 +17,7 @@ const operatorSections = [
   ["accounts", "/operator/accounts"],
   ["approvals", "/operator/approvals"],
   ["invoices", "/operator/invoices"],
+  ["claims", "/operator/claims"],
   ["service", "/operator/service"],
   ["audit", "/operator/audit"],
 ] as const;

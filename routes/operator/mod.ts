@@ -4,6 +4,7 @@ import type { DashboardEnv } from "../dashboard/visitor.ts";
 import { createAccountsPages } from "./accounts.ts";
 import { createApprovalPages } from "./approvals.tsx";
 import { createBankPages } from "./bank.tsx";
+import { createClaimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
 import { createOperatorGate } from "./gate.tsx";
 import { createOperatorInvoicePages } from "./invoices.tsx";
@@ -29,6 +30,7 @@ export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
     createAccountsPages(deps),
     createApprovalPages(deps),
     createOperatorInvoicePages(deps),
+    createClaimsPages(deps),
     createServicePages(deps),
   ];
   for (const page of pages) app.route("/", page);

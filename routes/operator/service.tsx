@@ -118,6 +118,11 @@ function Health({ report, locale }: { report: RouteReport; locale: Locale }) {
           )}
           {view.firstOutputMs !== undefined &&
             `, ${t.firstOutput.toLowerCase()} ${formatDuration(view.firstOutputMs, locale)}`}
+          {view.state !== "closed" && view.reason !== undefined && (
+            <>
+              , <code>{view.reason}</code>
+            </>
+          )}
         </div>
       ))}
     </>

@@ -1,5 +1,5 @@
 /**
- * What operators see and change by program: routes and maintenance. Behind a key of its own
+ * What operators see and change by program: routes, maintenance and claims on providers. Behind a key of its own
  * (`GATEWAY_OPERATOR_KEY`); without one these paths do not exist. Changes reach every instance within two seconds.
  */
 import { type Context, Hono } from "hono";
@@ -7,12 +7,16 @@ import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
+import { providerOfRoute, readClaims } from "../../kv/provider_claims.ts";
 import { operatorProgram } from "../../kv/operator_audit.ts";
 import { routeActions, setMaintenance, switchRoute } from "../../kv/switches.ts";
+import { vietnamDay } from "../../core/vietnam_time.ts";
 import { maintenanceBody } from "../http/maintenance_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";
+import { boundedRange, requireRange } from "../usage_api/range.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import { requireOperatorKey } from "./require_key.ts";
 
@@ -96,6 +100,26 @@ export function createOperatorApi(gateway: Gateway): Hono {
     await switchRoute(control, { routeId: id, action, reason }, act());
     log.event("warn", `route ${action}`, { route: id, reason });
     return context.json({ id, switched: control.switches.routes[id]?.state ?? "enabled" });
+  });
+
+  app.get("/provider-claims", requireKey, async (context) => {
+    const query = new URL(context.req.url).searchParams;
+    const asked = requireRange(query, vietnamDay(clock.nowMs()));
+    const { range, cut } = boundedRange(asked);
+    const { claims, isPartial } = await readClaims(gateway.kv, range);
+    return context.json({
+      object: "list",
+      from: range.fromDay,
+      to: range.toDay,
+      partial: cut || isPartial,
+      data: claims.map(({ day, route, calls, claimMicroVnd }) => ({
+        day,
+        provider: providerOfRoute(route),
+        route,
+        calls,
+        claim_vnd: formatVnd(claimMicroVnd),
+      })),
+    });
   });
 
   app.get(

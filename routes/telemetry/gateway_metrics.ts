@@ -105,6 +105,12 @@ export function createGatewayMetrics(
     ["model"],
     formatVnd,
   );
+  const claims = registry.exactCounter(
+    "gateway_provider_claims_vnd_total",
+    "VND that providers reported beyond what customers paid.",
+    ["route"],
+    formatVnd,
+  );
   const attempts = registry.counter("gateway_attempts_total", "Tries of routes.", [
     "route",
     "result",
@@ -136,6 +142,9 @@ export function createGatewayMetrics(
       if (receipt.estimated) estimated.add([model], 1);
       cost.add([model], receipt.costMicroVnd);
       if (receipt.shortfallMicroVnd > 0n) shortfall.add([model], receipt.shortfallMicroVnd);
+      if (receipt.claimMicroVnd !== undefined) {
+        claims.add([receipt.route ?? ""], receipt.claimMicroVnd);
+      }
       for (const { route, outcome } of receipt.attempts) attempts.add([route, outcome], 1);
       if (receipt.stream && receipt.firstOutputMs !== undefined) {
         firstOutput.observe([model], receipt.firstOutputMs / 1000);

@@ -69,6 +69,7 @@ Deno.test("every page renders in both languages, without inline script or style"
           `/operator/accounts/${ann.id}`,
           "/operator/approvals",
           "/operator/invoices?state=requested",
+          "/operator/claims",
           "/operator/service",
           "/operator/audit",
         ]

@@ -1,5 +1,7 @@
 /** A provider that reports what cannot be: nobody pays for it, it is a claim, and its route rests. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { formatVnd } from "../../../core/money/micro_vnd.ts";
+import { vietnamDay } from "../../../core/vietnam_time.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
@@ -87,6 +89,23 @@ Deno.test("after three false reports calls go to the next route, and operators s
   const { data: routes } = await ask("/operator/routes");
   const health = routes.find(({ id }: { id: string }) => id === "liar/m").operations.chat;
   assertEquals([health.state, health.reason], ["open", "false_reports"]);
+  const claimed = receipts.reduce((sum, { claimMicroVnd }) => sum + (claimMicroVnd ?? 0n), 0n);
+  const { data: claims, partial } = await ask("/operator/provider-claims");
+  assertEquals(partial, false);
+  assertEquals(claims, [{
+    day: vietnamDay(receipts[0]!.startedAtMs),
+    provider: "liar",
+    route: "liar/m",
+    calls: 3,
+    claim_vnd: formatVnd(claimed),
+  }]);
+  const metrics = await gateway.fetch(
+    new Request("http://gateway/metrics", { headers: { authorization: `Bearer ${operatorKey}` } }),
+  );
+  assertStringIncludes(
+    await metrics.text(),
+    `gateway_provider_claims_vnd_total{route="liar/m"} ${formatVnd(claimed)}`,
+  );
   const warnings = gateway.log.filter((line) => line.includes("reported what cannot be"));
   assertEquals(warnings.length, 3);
   assert((await verifyStore(gateway.kv)).ok);
