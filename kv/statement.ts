@@ -35,6 +35,11 @@ export interface Period {
 /** A period of the statement, oldest line first. */
 export interface Statement extends Period {
   readonly openingMicroVnd: bigint;
+  /**
+   * When the opening balance held: as the first day began, or just before the first line that is shown, which may be in
+   * the middle of a later day.
+   */
+  readonly opensAt: "day" | "line";
   readonly lines: readonly StatementLine[];
   readonly closingMicroVnd: bigint;
   /** There is more in the period than is shown: its oldest lines are in the opening balance. Choose a shorter one. */
@@ -134,5 +139,28 @@ export async function readStatement(
     balanceMicroVnd += amountOf(move);
     return { ...move, balanceMicroVnd };
   });
-  return { ...period, openingMicroVnd, lines, closingMicroVnd: balanceMicroVnd, truncated };
+  return {
+    ...period,
+    openingMicroVnd,
+    opensAt: truncated ? "line" : "day",
+    lines,
+    closingMicroVnd: balanceMicroVnd,
+    truncated,
+  };
+}
+
+/** The last lines of a statement, with the balance that held just before them. */
+export function lastLines(statement: Statement, count: number): Statement {
+  const before = statement.lines.at(-count - 1);
+  return before === undefined ? statement : {
+    ...statement,
+    lines: statement.lines.slice(-count),
+    openingMicroVnd: before.balanceMicroVnd,
+    opensAt: "line",
+  };
+}
+
+/** The day on which the opening balance held. */
+export function openingDay({ opensAt, fromDay, lines }: Statement): string {
+  return opensAt === "day" ? fromDay : lines[0]?.day ?? fromDay;
 }

@@ -8,7 +8,7 @@ import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
 import { vietnamDay } from "../../core/vietnam_time.ts";
 import { updateAccount } from "../../kv/accounts.ts";
 import { countTry, type RateRule } from "../../kv/rate_limits.ts";
-import { readStatement, type Statement } from "../../kv/statement.ts";
+import { lastLines, readStatement, type Statement } from "../../kv/statement.ts";
 import type { Teller } from "../../kv/teller/mod.ts";
 import {
   cancelTopupOrder,
@@ -31,6 +31,9 @@ import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
 import { statementCsv, StatementTable } from "./wallet_statement.tsx";
 import { walletTexts } from "./wallet_texts.ts";
 import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
+
+/** Movements on the wallet page; the statement has all of them. */
+const shownLines = 10;
 
 /** What the wallet pages need. */
 export interface WalletDeps extends PageDeps {
@@ -78,7 +81,7 @@ async function walletPage(
         <OrderTable orders={orders} nowMs={nowMs} locale={visitor.locale} />
       </Card>
       <Card title={t.statement} actions={<a href="/wallet/statement">{t.allMovements}</a>}>
-        <StatementTable statement={newest(statement, 10)} locale={visitor.locale} />
+        <StatementTable statement={lastLines(statement, shownLines)} locale={visitor.locale} />
       </Card>
       <Card title={t.warn}>
         <p>{t.warnText}</p>
@@ -95,15 +98,6 @@ async function walletPage(
       </Card>
     </>,
   );
-}
-
-/** The last lines of a statement, with the opening balance that then holds. */
-function newest(statement: Statement, count: number): Statement {
-  const lines = statement.lines.slice(-count);
-  const before = statement.lines.at(-count - 1);
-  return before === undefined
-    ? statement
-    : { ...statement, lines, openingMicroVnd: before.balanceMicroVnd };
 }
 
 async function makeOrder(c: PageContext, deps: WalletDeps) {

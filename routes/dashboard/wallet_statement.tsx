@@ -2,7 +2,7 @@
 import { csvFile } from "../../core/topup/csv.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { vietnamDateTime } from "../../core/vietnam_time.ts";
-import type { Statement, StatementLine } from "../../kv/statement.ts";
+import { openingDay, type Statement, type StatementLine } from "../../kv/statement.ts";
 import { Empty, Money, Notice, TableFrame, Time } from "./components/mod.ts";
 import { formatCount } from "./format.ts";
 import type { Locale } from "./i18n.ts";
@@ -65,8 +65,8 @@ export function StatementTable({ statement, locale }: { statement: Statement; lo
               </tr>
             ))}
             <EdgeRow
-              day={statement.fromDay}
-              name={t.opening}
+              day={openingDay(statement)}
+              name={openingName(statement, locale)}
               microVnd={statement.openingMicroVnd}
               locale={locale}
             />
@@ -75,6 +75,12 @@ export function StatementTable({ statement, locale }: { statement: Statement; lo
       </TableFrame>
     </>
   );
+}
+
+/** An opening balance is of the beginning of a day; what held between two lines of one is called otherwise. */
+function openingName({ opensAt }: Statement, locale: Locale): string {
+  const t = walletTexts[locale];
+  return opensAt === "day" ? t.opening : t.balanceBefore;
 }
 
 /** A day in Vietnam, which is where its sums begin and end. */
@@ -120,7 +126,14 @@ export function statementCsv(statement: Statement, locale: Locale): string {
   ]);
   return csvFile([
     [t.day, t.kind, t.detail, "id", `${t.change} (VND)`, `${t.after} (VND)`],
-    [statement.fromDay, t.opening, "", "", "", formatVnd(statement.openingMicroVnd)],
+    [
+      openingDay(statement),
+      openingName(statement, locale),
+      "",
+      "",
+      "",
+      formatVnd(statement.openingMicroVnd),
+    ],
     ...rows,
     [statement.toDay, t.closing, "", "", "", formatVnd(statement.closingMicroVnd)],
   ]);

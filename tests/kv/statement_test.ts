@@ -4,7 +4,7 @@ import { limits } from "../../core/limits.ts";
 import { ledgerKey } from "../../kv/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 import { refundCall } from "../../kv/refunds.ts";
-import { readStatement } from "../../kv/statement.ts";
+import { openingDay, readStatement } from "../../kv/statement.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { readWallet } from "../../kv/wallets.ts";
@@ -63,6 +63,8 @@ Deno.test("of too long a period the newest lines are shown, and the balances are
     assertEquals(all.lines.length, limits.statementLines);
     assertEquals([all.openingMicroVnd, all.closingMicroVnd], [1_000n, BigInt(count)]);
     assertEquals(all.lines[0]?.balanceMicroVnd, 1_001n);
+    // It is no opening balance of the period, nor of a day that is shown in part only.
+    assertEquals([all.opensAt, openingDay(all)], ["line", all.lines[0]?.day]);
   });
 });
 

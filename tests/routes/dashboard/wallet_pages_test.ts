@@ -167,6 +167,31 @@ Deno.test("with no receiving account the page says so and makes no order", () =>
     assertEquals(await listTopupOrders(world.kv, ann.id, { count: 9 }), []);
   }, { receivingAccounts: [] }));
 
+Deno.test("the wallet page calls no balance in the middle of the month its opening balance", () =>
+  walleted(async ({ world, ann, as }) => {
+    for (let i = 1; i <= 12; i++) {
+      await credit(world.kv, {
+        accountId: ann.id,
+        amountMicroVnd: fromVnd(1_000),
+        kind: "topup",
+        operationId: `line-${i}`,
+        reason: `line ${i}`,
+        atMs: Date.parse(`2026-11-${String(i + 2).padStart(2, "0")}T09:00:00+07:00`),
+      });
+    }
+    const edges = async (locale: "en" | "vi") => {
+      const { text } = await (await as(ann, locale)).get("/wallet");
+      const rows = [...text.matchAll(/<tr>(?:(?!<\/tr>).)*<th scope="row">.*?<\/tr>/gs)];
+      return rows.map(([row]) => row.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim());
+    };
+    // Lines 1 and 2, of 3 and 4 November, are not shown: 2,000 is what there was before line 3, on the fifth.
+    const [, before] = await edges("en");
+    assertEquals(before, "05 Nov 2026 Balance before these lines ₫2,000");
+    assertEquals((await edges("vi"))[1], "05/11/2026 Số dư trước các dòng này 2.000 ₫");
+    const { text } = await (await as(ann)).get("/wallet/statement?from=2026-11-01&to=2026-11-20");
+    assertStringIncludes(text, "Opening balance");
+  }));
+
 Deno.test("the statement adds up to the balance, line by line and as CSV", () =>
   walleted(async ({ world, teller, ann, browser }) => {
     const day = 86_400_000;

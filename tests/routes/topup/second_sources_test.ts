@@ -73,10 +73,7 @@ Deno.test("pollSepay() reads all pages of the window and credits what no webhook
   assertEquals(await poll(world, fetchPage), { ok: true, seen: 2, fresh: 0, unreadable: 1 });
   // It may stand for money: it waits for a person, once.
   const waiting = await listUnreadable(world.kv);
-  assertEquals(waiting.map(({ source, reason }) => [source, reason]), [[
-    "sepay-poll",
-    "field date",
-  ]]);
+  assertEquals(waiting.map(({ source, reason }) => [source, reason]), [["sepay-poll", "field id"]]);
   assertEquals(await world.balanceVnd(ann.id), 200_000);
   assertEquals(await world.findings(), []);
 });
