@@ -33,6 +33,8 @@ const errorTable = {
   not_found: { status: 404, type: "not_found_error", retry: false },
   model_not_found: { status: 404, type: "not_found_error", retry: false },
   method_not_allowed: { status: 405, type: "invalid_request_error", retry: false },
+  /** A WebSocket was asked for. Agents that know both ways take this status as the advice to use HTTP. */
+  websocket_unsupported: { status: 426, type: "invalid_request_error", retry: false },
   request_timeout: { status: 408, type: "invalid_request_error", retry: false },
   /** The same `Idempotency-Key`, and its first request has not ended. */
   order_under_way: { status: 409, type: "invalid_request_error", retry: true },

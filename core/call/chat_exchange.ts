@@ -19,6 +19,7 @@ import { fieldsLeftOut } from "./dear_features.ts";
 import { withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { withFields } from "./changed_body.ts";
 import type { JsonBody } from "./json_body.ts";
+import { withoutStore } from "./stored_answers.ts";
 import { providerRequest } from "./provider_request.ts";
 
 /** A call as it came, before a route is chosen. */
@@ -100,15 +101,20 @@ function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
 interface NativeChanges {
   readonly injectUsage: boolean;
   readonly leftOut: readonly string[];
+  /** What keeps the answer from being stored. */
+  readonly unstored: JsonObject;
 }
 
 /** The client's body with only what must change: the provider's name of the model, and the wish for usage. */
 function nativeBody(
   call: ChatCall,
   route: Route,
-  { injectUsage, leftOut }: NativeChanges,
+  { injectUsage, leftOut, unstored }: NativeChanges,
 ): ByteParts {
-  const changes: JsonObject = withoutForeignReasoning(call.request.style, call.body);
+  const changes: JsonObject = {
+    ...withoutForeignReasoning(call.request.style, call.body),
+    ...unstored,
+  };
   for (const field of leftOut) changes[field] = null;
   if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
   if (injectUsage) {
@@ -148,11 +154,16 @@ function startNative(
   const asked = { style, body: call.body.value };
   const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
   const betas = betasFor(call, route, style);
-  const dropped = [...leftOut, ...betas.dropped];
+  const unstored = withoutStore(style, call.body.value, route.facts);
+  const dropped = [...leftOut, ...unstored.dropped, ...betas.dropped];
   refuseDropping(call, dropped);
   const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
     route.facts["include_usage"] !== false;
-  const body = nativeBody(call, route, { injectUsage: injectedUsage, leftOut });
+  const body = nativeBody(call, route, {
+    injectUsage: injectedUsage,
+    leftOut,
+    unstored: unstored.changes,
+  });
   const context = pipeContext(call, route);
   return {
     exchange: open(call, style, access, { body, betas }),

@@ -175,16 +175,18 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
   }
   for (const [path, allowed] of methods) {
     app.all(path, (context) => {
-      const error = new GatewayError(
-        "method_not_allowed",
-        `Use ${allowed.join(" or ")} on this path`,
-      );
+      const wantsSocket = context.req.header("upgrade")?.toLowerCase() === "websocket";
+      const use = allowed.join(" or ");
+      const error = wantsSocket
+        ? new GatewayError("websocket_unsupported", `There are no WebSockets here; use ${use}`)
+        : new GatewayError("method_not_allowed", `Use ${use} on this path`);
       const response = errorResponse(
         error,
         errorStyleOf(context.req.path, context.req.raw.headers),
         newId("request", gateway.clock.nowMs()),
       );
-      response.headers.set("allow", allowed.join(", "));
+      if (wantsSocket) response.headers.set("upgrade", "HTTP/1.1");
+      else response.headers.set("allow", allowed.join(", "));
       return response;
     });
   }

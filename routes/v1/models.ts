@@ -62,9 +62,38 @@ function extras(model: Model, listRate: number): JsonObject {
 
 export type ListStyle = "chat" | "messages";
 
-/** Clients of the Messages style say so by their version header. */
+/** How the agent of the Messages vendor names itself when it looks for the models of a gateway. */
+const messagesAgent = /^claude-(?:cli|code)\b/i;
+
+/** Clients of the Messages style say so by their version header; its agent asks for models without one. */
 export function listStyle(headers: Headers): ListStyle {
-  return headers.has("anthropic-version") || headers.has("compat-version") ? "messages" : "chat";
+  const isMessages = headers.has("anthropic-version") || headers.has("compat-version") ||
+    messagesAgent.test(headers.get("user-agent") ?? "");
+  return isMessages ? "messages" : "chat";
+}
+
+/** A name under which a model can be called, as the list shows it. */
+interface ListedName {
+  readonly name: string;
+  readonly model: Model;
+}
+
+/** Every model by its id, then by its aliases: agents offer only the names that they find in the list. */
+function listedNames(models: readonly Model[]): ListedName[] {
+  return models.flatMap((model) =>
+    [model.id, ...model.aliases].map((name): ListedName => ({ name, model }))
+  );
+}
+
+function listedObject({ name, model }: ListedName, listRate: number, style: ListStyle): JsonObject {
+  const object = modelObject(model, listRate, style);
+  if (name === model.id) return object;
+  return {
+    ...object,
+    id: name,
+    display_name: `${model.displayName} (${name})`,
+    alias_of: model.id,
+  };
 }
 
 /** One model in the shape of the given style. */
@@ -95,34 +124,38 @@ export function modelObject(model: Model, listRate: number, style: ListStyle): J
 const mostModels = 1000;
 
 /** Where a model stands in the list; -1 if none was asked for. @throws {GatewayError} for one that is not there */
-function placeOf(models: readonly Model[], query: URLSearchParams, param: string): number {
+function placeOf(listed: readonly ListedName[], query: URLSearchParams, param: string): number {
   const id = query.get(param);
   if (id === null) return -1;
-  const place = models.findIndex((model) => model.id === id);
+  const place = listed.findIndex(({ name }) => name === id);
   if (place === -1) throw wrongParameter(param, "there is no such model");
   return place;
 }
 
 /**
- * The whole list. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`.
+ * The whole list, aliases included. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`.
+ * The Chat shape has no pages; a `limit` there cuts the list.
  *
- * @throws {GatewayError} if one of them is given and wrong
+ * @throws {GatewayError} if one of the parameters of the Messages shape is given and wrong
  */
 export function modelList(catalog: Catalog, style: ListStyle, query: URLSearchParams): JsonObject {
-  const { models, listRate } = catalog;
+  const { listRate } = catalog;
+  const listed = listedNames(catalog.models);
   if (style === "chat") {
-    return { object: "list", data: models.map((model) => modelObject(model, listRate, "chat")) };
+    const most = /^[1-9]\d{0,5}$/.exec(query.get("limit") ?? "")?.[0];
+    const data = most === undefined ? listed : listed.slice(0, Number(most));
+    return { object: "list", data: data.map((one) => listedObject(one, listRate, "chat")) };
   }
   const limit = rowLimit(query, { most: mostModels, otherwise: mostModels });
-  const after = placeOf(models, query, "after_id");
-  const before = placeOf(models, query, "before_id");
-  const end = before === -1 ? models.length : before;
+  const after = placeOf(listed, query, "after_id");
+  const before = placeOf(listed, query, "before_id");
+  const end = before === -1 ? listed.length : before;
   const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit);
-  const page = models.slice(start, Math.min(end, start + limit));
+  const page = listed.slice(start, Math.min(end, start + limit));
   return {
-    data: page.map((model) => modelObject(model, listRate, "messages")),
-    has_more: before === -1 ? start + page.length < models.length : start > 0,
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
+    data: page.map((one) => listedObject(one, listRate, "messages")),
+    has_more: before === -1 ? start + page.length < listed.length : start > 0,
+    first_id: page[0]?.name ?? null,
+    last_id: page.at(-1)?.name ?? null,
   };
 }

@@ -60,8 +60,8 @@ const known = new Set([
 ]);
 
 export function decodeResponsesRequest(body: JsonObject): Conversation {
-  refuseStored(body);
   const notes = new Notes();
+  refuseStored(body, notes);
   const offered = offeredTools(body);
   const { system, turns } = decodeInput(body["input"], offered.nameOf);
   const instructions = optionalString(body, "instructions", "instructions");
@@ -100,7 +100,7 @@ function instructionBlocks(instructions: string | undefined): TextBlock[] {
 }
 
 /** What needs a store at one provider's account, and what clients rely on and no other style can give. */
-function refuseStored(body: JsonObject): void {
+function refuseStored(body: JsonObject, notes: Notes): void {
   for (const field of ["previous_response_id", "conversation", "prompt"]) {
     if (body[field] !== undefined && body[field] !== null) {
       refuse(field, "nothing is stored for this model; send the whole conversation as input");
@@ -109,9 +109,7 @@ function refuseStored(body: JsonObject): void {
   if (optionalBoolean(body, "background", "background") === true) {
     refuse("background", "this model answers only while the call lasts");
   }
-  if (optionalBoolean(body, "store", "store") === true) {
-    refuse("store", "answers of this model are not stored; send false");
-  }
+  if (optionalBoolean(body, "store", "store") === true) notes.add("store");
 }
 
 /** `include` asks for more output. Encrypted reasoning is always given; the rest exists only at its own vendor. */

@@ -99,7 +99,7 @@ function refused(asking: Asking): [ErrorCode, number, string | undefined, string
 const text = (style: Style, more: string): string =>
   `{ "model":"m0" ,  ${
     style === "responses"
-      ? '"input" : "Hi"'
+      ? '"input" : "Hi", "store":  false'
       : '"max_tokens": 9.0, "messages":[ {"role":"user","content":"Hi \\u0041"} ]'
   } ,${more} }`;
 

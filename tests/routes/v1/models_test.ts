@@ -52,3 +52,51 @@ Deno.test("the model list: wrong paging is refused in the caller's style, right 
   }
   assertEquals(forward, all);
 });
+
+Deno.test("the model list has a row for each alias, and ends where `limit` says, in either shape", async () => {
+  await using test = await openTestGateway();
+  const { key } = await test.customer(1_000);
+  const get = async (query: string, headers: Record<string, string> = {}) => {
+    const request = new Request(`http://gateway.example/v1/models${query}`, {
+      headers: { "x-api-key": key, ...headers },
+    });
+    return await (await test.fetch(request)).json();
+  };
+  interface Row {
+    readonly id: string;
+    readonly aliases: string[];
+    readonly alias_of?: string;
+    readonly display_name: string;
+  }
+  const rows: Row[] = (await get("")).data;
+  const names = rows.map(({ id }) => id);
+  assertEquals(new Set(names).size, names.length);
+  assert(rows.some(({ alias_of }) => alias_of !== undefined));
+  for (const { id, aliases, alias_of } of rows) {
+    assertEquals(names.indexOf(alias_of ?? id) <= names.indexOf(id), true);
+    for (const alias of aliases) assert(names.includes(alias), alias);
+    const whole = alias_of === undefined ? id : rows.find((row) => row.id === alias_of)?.id;
+    assert(whole !== undefined);
+  }
+  assertEquals((await get("?limit=3")).data.map(({ id }: Row) => id), names.slice(0, 3));
+  // As Claude Code looks for models: it offers ids that begin with `claude` or `anthropic`.
+  const found = await get("?limit=1000", { "user-agent": "claude-cli/2.1.130 (external, cli)" });
+  assertEquals([found.has_more, found.first_id, found.last_id], [false, names[0], names.at(-1)]);
+  assertEquals(found.data.map(({ id }: Row) => id), names);
+  for (const row of found.data) {
+    assertEquals([row.type, typeof row.display_name], ["model", "string"]);
+  }
+  assert(found.data.some(({ id }: Row) => id.startsWith("claude")));
+});
+
+Deno.test("a WebSocket is refused with 426, on every path and without a key", async () => {
+  await using test = await openTestGateway();
+  for (const path of ["/v1/responses", "/v1/chat/completions"]) {
+    const request = new Request(`http://gateway.example${path}`, {
+      headers: { upgrade: "websocket", connection: "Upgrade", "sec-websocket-version": "13" },
+    });
+    const response = await test.fetch(request);
+    assertEquals([response.status, response.headers.get("upgrade")], [426, "HTTP/1.1"]);
+    assertEquals((await response.json()).error.code, "websocket_unsupported");
+  }
+});

@@ -67,6 +67,7 @@ async function openWorld() {
     const style = styles.find((name) => paths[name] === request.path);
     assert(style !== undefined);
     assertEquals(request.json()["model"], upstreamModel);
+    assertEquals(request.json()["store"], style === "responses" ? false : undefined);
     if (refusal !== undefined) return new Response(refusal, { status: 400 });
     return request.json()["stream"] === true
       ? new Response(streams[style], { headers: { "content-type": "text/event-stream" } })

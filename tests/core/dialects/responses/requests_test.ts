@@ -135,7 +135,6 @@ const refusals: [field: string, body: JsonObject][] = [
   ["conversation", { input: "Hi", conversation: "conv_1" }],
   ["prompt", { input: "Hi", prompt: { id: "p" } }],
   ["background", { input: "Hi", background: true }],
-  ["store", { input: "Hi", store: true }],
   ["input.0", { input: [{ type: "item_reference", id: "msg_1" }] }],
   ["input.0", { input: [{ type: "compaction", encrypted_content: "x" }] }],
   ["input.0.content.0", { input: [{ role: "user", content: [{ type: "input_audio" }] }] }],
