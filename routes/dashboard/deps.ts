@@ -19,6 +19,8 @@ export interface PageDeps {
   readonly sandbox: boolean;
   /** Whom customers turn to. Absent: no page names anybody. */
   readonly support?: SupportContact | undefined;
+  /** The operator's words on the maintenance that is under way, if there is one. */
+  readonly maintenance?: (() => string | undefined) | undefined;
 }
 
 /** Whether a model answers right now, by the state of its routes. */

@@ -66,6 +66,7 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
       signedIn,
       sandbox: deps.sandbox,
       support: deps.support,
+      maintenance: deps.maintenance?.(),
     });
   }
 
@@ -116,6 +117,24 @@ async function sentCsrfToken(c: Context<DashboardEnv>): Promise<SentToken> {
   return { token: typeof field === "string" ? field : undefined };
 }
 
+/** The pages whose forms need no session. */
+const publicForms: ReadonlySet<string> = new Set([
+  "auth",
+  "forgot",
+  "preferences",
+  "reset",
+  "sign-in",
+  "sign-out",
+  "sign-up",
+  "verify",
+]);
+
+/** Whether a form of a signed-in page comes after its session ended: its token is of that session. */
+function hasLostSession(c: Context<DashboardEnv>): boolean {
+  const [root = ""] = c.req.path.slice(1).split("/");
+  return c.get("visitor").signedIn === undefined && !publicForms.has(root);
+}
+
 /** Why a request that could change something was refused. */
 export type RefusedForm = "forbidden" | "unreadable";
 
@@ -136,23 +155,25 @@ export function guardMutations(
     if (sent === "unreadable") return await refuse(c, "unreadable");
     const { csrfToken } = c.get("visitor");
     const isOurs = sent.token !== undefined && await sameCsrfToken(sent.token, csrfToken);
-    if (!isOurs) return await refuse(c, "forbidden");
-    return await next();
+    if (isOurs) return await next();
+    return hasLostSession(c) ? sendToSignIn(c) : await refuse(c, "forbidden");
   };
+}
+
+/** To the sign-in and back to the page; a form that was sent in vain is named there. */
+function sendToSignIn(c: Context<DashboardEnv>): Response {
+  const query = new URLSearchParams({ next: c.get("visitor").path });
+  if (c.req.method !== "GET" && c.req.method !== "HEAD") query.set("ended", "");
+  const target = `/sign-in?${query}`;
+  // htmx would swap the sign-in page into a corner of the page: make it leave instead.
+  if (c.req.header("hx-request") === "true") return c.body(null, 401, { "hx-redirect": target });
+  return c.redirect(target, 303);
 }
 
 /** Lets only signed-in people through; others are sent to sign in and come back afterwards. */
 export const requireAccount: MiddlewareHandler<DashboardEnv> = async (c, next) => {
-  const { signedIn, path } = c.get("visitor");
-  if (signedIn === undefined) {
-    const back = c.req.method === "GET" ? `?next=${encodeURIComponent(path)}` : "";
-    const target = `/sign-in${back}`;
-    // htmx would swap the sign-in page into a corner of the page: make it leave instead.
-    if (c.req.header("hx-request") === "true") {
-      return c.body(null, 401, { "hx-redirect": "/sign-in" });
-    }
-    return c.redirect(target, 303);
-  }
+  const { signedIn } = c.get("visitor");
+  if (signedIn === undefined) return sendToSignIn(c);
   c.set("signedIn", signedIn);
   return await next();
 };

@@ -98,6 +98,11 @@ function Page(props: PageProps) {
             </nav>
           )}
           <main id="main" class={props.narrow === true ? "narrow" : undefined} tabindex={-1}>
+            {visitor.maintenance !== undefined && (
+              <Notice tone="warning" title={t.maintenance}>
+                <p>{visitor.maintenance}</p>
+              </Notice>
+            )}
             {visitor.sandbox && app && <Notice tone="info">{t.sandbox}</Notice>}
             {props.bare !== true && (
               <div class="page-head">

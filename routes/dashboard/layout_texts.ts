@@ -19,6 +19,7 @@ export const layoutTexts = defineTexts({
     writeTo: "Please write to",
     cancel: "Cancel",
     confirm: "Confirm",
+    maintenance: "Maintenance: API calls are refused for now.",
     sandbox:
       "This gateway runs on its built-in test models and play money. No real provider is called.",
     sections: {
@@ -52,6 +53,7 @@ export const layoutTexts = defineTexts({
     writeTo: "Vui lòng liên hệ",
     cancel: "Huỷ",
     confirm: "Xác nhận",
+    maintenance: "Bảo trì: tạm thời API không nhận lượt gọi.",
     sandbox:
       "Cổng đang chạy với mô hình thử nghiệm có sẵn và tiền thử. Không gọi nhà cung cấp thật nào.",
     sections: {

@@ -26,6 +26,8 @@ export interface Visitor {
   readonly signedIn: SignedIn | undefined;
   /** The gateway runs on the built-in provider and play money. */
   readonly sandbox: boolean;
+  /** What the operator says of the maintenance that is under way: API calls answer 503 meanwhile. */
+  readonly maintenance: string | undefined;
   /** Whom to turn to; pages write it by `AskSupport`. */
   readonly support: SupportContact | undefined;
 }

@@ -183,6 +183,7 @@ function pagesOf(
     operators: config.operators,
     sandbox: config.mode === "sandbox",
     support: config.support,
+    maintenance: () => control.switches.maintenance?.message,
   };
   const routes = () => router.reports();
   const operator = { teller, topup, masterKeys, intake, control, routes, poll, hintMail };

@@ -226,6 +226,13 @@ await browserTest(
       await makeKey(page);
       await page.getByRole("link", { name: "Playground", exact: true }).click();
       await page.getByLabel("Your message").fill("Say something.");
+      await page.getByRole("button", { name: "Send" }).click();
+      const answer = page.locator("#playground-answer");
+      await answer.getByText("Your wallet cannot pay for this call.").waitFor();
+      assertEquals(
+        await answer.getByRole("link", { name: "Top up" }).getAttribute("href"),
+        "/wallet",
+      );
       await page.context().clearCookies();
       await page.getByRole("button", { name: "Send" }).click();
       await page.locator("#playground-answer").getByText("You are signed out").waitFor();

@@ -108,6 +108,7 @@ export class TestBrowser {
     page: LoadedPage,
     action: string,
     fields: Readonly<Record<string, string | readonly string[]>> = {},
+    headers: Record<string, string> = {},
   ): Promise<LoadedPage> {
     const form = formsOf(page.text).find((found) => found.action === action);
     if (form === undefined) throw new Error(`There is no form to ${action} on ${page.path}`);
@@ -115,7 +116,7 @@ export class TestBrowser {
     const given = Object.entries(fields).flatMap(([name, values]) =>
       [values].flat().map((value): [string, string] => [name, value])
     );
-    return this.post(action, [...kept, ...given]);
+    return this.post(action, [...kept, ...given], headers);
   }
 
   /** Goes where a redirect leads. */

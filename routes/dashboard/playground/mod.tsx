@@ -35,6 +35,18 @@ const texts = defineTexts({
     receipt: "Receipt",
     failed: "The call failed",
     signedOut: "You are signed out. Load this page again to sign in.",
+    problems: {
+      insufficient_balance: "Your wallet cannot pay for this call.",
+      rate_limit_error: "The provider of this model is at its limit. Try again in a moment.",
+      service_unavailable: "The service is under maintenance. Try again later.",
+      authentication_error: "The chosen key is no longer valid. Load this page again.",
+      permission_error: "The chosen key may not use this model.",
+      request_too_large: "Your message is too long for this model.",
+      timeout_error: "The provider of this model did not answer in time. Try again.",
+      overloaded_error: "The provider of this model is overloaded. Try again in a moment.",
+      api_error: "The provider of this model could not answer. Try again, or choose another model.",
+    },
+    topUp: "Top up",
     noKey: "You need a key first",
     noKeyHint: "Calls are counted by key, those from here too.",
     makeKey: "Make a key",
@@ -54,6 +66,19 @@ const texts = defineTexts({
     receipt: "Biên nhận",
     failed: "Lệnh gọi không thành công",
     signedOut: "Bạn đã đăng xuất. Hãy tải lại trang này để đăng nhập.",
+    problems: {
+      insufficient_balance: "Ví của bạn không đủ để trả cho lượt gọi này.",
+      rate_limit_error: "Nhà cung cấp của mô hình này đang quá hạn mức. Hãy thử lại sau giây lát.",
+      service_unavailable: "Dịch vụ đang bảo trì. Hãy thử lại sau.",
+      authentication_error: "Khoá API đã chọn không còn hiệu lực. Hãy tải lại trang này.",
+      permission_error: "Khoá API đã chọn không được dùng mô hình này.",
+      request_too_large: "Lời nhắn của bạn quá dài đối với mô hình này.",
+      timeout_error: "Nhà cung cấp của mô hình này không trả lời kịp. Hãy thử lại.",
+      overloaded_error: "Nhà cung cấp của mô hình này đang quá tải. Hãy thử lại sau giây lát.",
+      api_error:
+        "Nhà cung cấp của mô hình này không trả lời được. Hãy thử lại hoặc chọn mô hình khác.",
+    },
+    topUp: "Nạp tiền",
     noKey: "Bạn cần một khoá trước",
     noKeyHint: "Lệnh gọi được tính theo khoá, kể cả từ đây.",
     makeKey: "Tạo khoá",
@@ -104,7 +129,13 @@ async function playgroundPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     <>
       <noscript>{t.needsScript}</noscript>
       <Card>
-        <form id="playground" data-failed={t.failed} data-signed-out={t.signedOut}>
+        <form
+          id="playground"
+          data-failed={t.failed}
+          data-signed-out={t.signedOut}
+          data-problems={JSON.stringify(t.problems)}
+          data-top-up={t.topUp}
+        >
           <div class="fields">
             <SelectField
               name="model"

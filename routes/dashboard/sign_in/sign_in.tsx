@@ -22,6 +22,8 @@ interface SignInForm {
   readonly error?: string;
   /** No password is looked at for a while: the mailed link is the way in. */
   readonly isLimited?: boolean;
+  /** A form was sent after the session had ended: it did nothing. */
+  readonly ended?: boolean;
 }
 
 function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm) {
@@ -36,6 +38,7 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
         {form.isLimited === true && (
           <LinkInstead email={form.email ?? ""} next={form.next ?? ""} visitor={visitor} />
         )}
+        {form.ended === true && <Notice tone="warning">{t.ended}</Notice>}
         <PostForm visitor={visitor} action="/sign-in">
           <NextField next={form.next} />
           <EmailField
@@ -108,7 +111,8 @@ export function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
     .get("/sign-in", (c) => {
       const next = returnPath(c.req.query("next"), "/");
       if (c.get("visitor").signedIn !== undefined) return c.redirect(next, 303);
-      return signInPage(c, deps, { next: next === "/" ? undefined : next });
+      const ended = c.req.query("ended") !== undefined;
+      return signInPage(c, deps, { next: next === "/" ? undefined : next, ended });
     })
     .post("/sign-in", (c) => signIn(c, deps))
     .post("/sign-out", async (c) => {

@@ -28,6 +28,8 @@ export const signInTexts = defineTexts({
     passwordProblems: problemsEnglish,
     or: "or",
     continueWith: (label: string) => `Continue with ${label}`,
+    ended:
+      "You were signed out, so the form you sent changed nothing and was not kept. Sign in, then fill it in again.",
     tooMany: (seconds: number) =>
       `Too many tries. Wait ${
         seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`
@@ -98,6 +100,8 @@ export const signInTexts = defineTexts({
     passwordProblems: problemsVietnamese,
     or: "hoặc",
     continueWith: (label) => `Tiếp tục với ${label}`,
+    ended:
+      "Phiên đăng nhập đã hết, nên biểu mẫu bạn vừa gửi không thay đổi gì và không được giữ lại. Hãy đăng nhập rồi điền lại.",
     tooMany: (seconds) =>
       `Quá nhiều lần thử. Hãy đợi ${
         seconds < 90 ? `${seconds} giây` : `${Math.ceil(seconds / 60)} phút`

@@ -79,6 +79,8 @@ function drawAll() {
 }
 
 drawAll();
+/* Charts that came with a part of the page. */
+document.addEventListener("htmx:after:swap", drawAll);
 let pending;
 globalThis.addEventListener("resize", () => {
   clearTimeout(pending);

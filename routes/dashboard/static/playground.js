@@ -35,14 +35,25 @@ function showFailure(message) {
 async function showRefusal(response) {
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   if (!isJson) return showFailure(form.dataset.signedOut);
-  showFailure((await response.json()).error?.message ?? String(response.status));
+  showProblem((await response.json()).error, String(response.status));
+}
+
+/* By its type in the page's language; what has no words there is shown as the API says it. */
+function showProblem(error, otherwise) {
+  const words = JSON.parse(form.dataset.problems)[error?.type];
+  showFailure(words ?? error?.message ?? otherwise);
+  if (error?.type !== "insufficient_balance") return;
+  const link = document.createElement("a");
+  link.href = "/wallet";
+  link.textContent = form.dataset.topUp;
+  answer.append(" ", link);
 }
 
 async function readAnswer(response) {
   for await (const data of events(response.body)) {
     if (data === "[DONE]") return;
     const chunk = JSON.parse(data);
-    if (chunk.error) return showFailure(chunk.error.message ?? "");
+    if (chunk.error) return showProblem(chunk.error, "");
     answer.append(chunk.choices?.[0]?.delta?.content ?? "");
   }
 }

@@ -64,53 +64,80 @@ export async function usagePage(
   const t = usageTexts[locale];
   const loaded = await loadUsagePage(c, deps);
   const { filter, rows, receipts, refunds, next, keyNames } = loaded;
+  const mark = usageMark(loaded);
+  // A poll that would bring the same again gets nothing: what the reader has opened stays open.
+  if (c.req.query("seen") === mark) return c.body(null, 204);
   return await renderPage(
     c,
     { title: t.title, lead: t.lead, section: "usage", ...chartAssets },
     <>
       <FilterForm loaded={loaded} locale={locale} />
-      {filter.cut && <Notice tone="warning">{t.tooLong(limits.usageDays)}</Notice>}
-      <Totals loaded={loaded} locale={locale} />
-      {rows.length > 0 && (
-        <div class="columns">
-          <Breakdown
-            title={t.byModel}
-            what={t.model}
-            sums={usageBy(rows, (row) => row.model)}
-            locale={locale}
-          />
-          <Breakdown
-            title={t.byKey}
-            what={t.key}
-            sums={usageBy(rows, (row) => keyNames.get(row.keyId) ?? t.unknownKey)}
-            locale={locale}
-          />
-        </div>
-      )}
-      <Card title={t.latestCalls} actions={<ExportLinks filter={filter} locale={locale} />}>
-        {receipts.length === 0
-          ? (
-            <Empty title={t.noCalls}>
-              <p>{t.noCallsHint}</p>
-              <a href="/connect" class="button outline small">{t.connect}</a>
-            </Empty>
-          )
-          : (
-            <ReceiptTable
-              receipts={receipts}
-              refunds={refunds}
-              keyNames={keyNames}
+      <div id="usage-figures" {...polling(filter, mark)}>
+        {filter.cut && <Notice tone="warning">{t.tooLong(limits.usageDays)}</Notice>}
+        <Totals loaded={loaded} locale={locale} />
+        {rows.length > 0 && (
+          <div class="columns">
+            <Breakdown
+              title={t.byModel}
+              what={t.model}
+              sums={usageBy(rows, (row) => row.model)}
               locale={locale}
             />
-          )}
-        <Pager
-          previous={filter.before === undefined ? undefined : `/usage?${usageQuery(filter)}`}
-          next={next === undefined ? undefined : `/usage?${usageQuery(filter, next)}`}
-          locale={locale}
-        />
-      </Card>
+            <Breakdown
+              title={t.byKey}
+              what={t.key}
+              sums={usageBy(rows, (row) => keyNames.get(row.keyId) ?? t.unknownKey)}
+              locale={locale}
+            />
+          </div>
+        )}
+        <Card title={t.latestCalls} actions={<ExportLinks filter={filter} locale={locale} />}>
+          {receipts.length === 0
+            ? (
+              <Empty title={t.noCalls}>
+                <p>{t.noCallsHint}</p>
+                <a href="/connect" class="button outline small">{t.connect}</a>
+              </Empty>
+            )
+            : (
+              <ReceiptTable
+                receipts={receipts}
+                refunds={refunds}
+                keyNames={keyNames}
+                locale={locale}
+              />
+            )}
+          <Pager
+            previous={filter.before === undefined ? undefined : `/usage?${usageQuery(filter)}`}
+            next={next === undefined ? undefined : `/usage?${usageQuery(filter, next)}`}
+            locale={locale}
+          />
+        </Card>
+      </div>
     </>,
   );
+}
+
+/** Changes whenever a figure of the page does. */
+function usageMark({ rows, receipts }: Loaded): string {
+  const { calls, costMicroVnd, refundedMicroVnd } = totalUsage(rows);
+  return [calls, costMicroVnd, refundedMicroVnd, receipts[0]?.requestId ?? ""].join("-");
+}
+
+/** How often an open page asks for new calls. */
+const pollEvery = "every 10s";
+
+/** The figures replace themselves; older pages of the list do not change. */
+function polling(filter: UsageFilter, mark: string): Record<string, string> {
+  if (filter.before !== undefined) return {};
+  return {
+    "hx-get": `/usage?${usageQuery(filter)}&seen=${mark}`,
+    "hx-trigger": pollEvery,
+    "hx-select": "#usage-figures",
+    "hx-swap": "outerHTML",
+    "hx-status:4xx": "swap:none",
+    "hx-status:5xx": "swap:none",
+  };
 }
 
 function FilterForm({ loaded, locale }: { loaded: Loaded; locale: Locale }) {

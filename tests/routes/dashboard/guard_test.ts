@@ -229,3 +229,31 @@ Deno.test("pages speak the browser's language until the visitor chooses one", as
   await browser.submit(after, "/preferences", { locale: "xx", theme: "<script>", next: "//evil" });
   assertStringIncludes((await browser.get("/keys")).text, '<html lang="vi" data-theme="dark"');
 });
+
+Deno.test("a form sent after the session ended leads to the sign-in and back to its page", async () => {
+  await using world = await openDashboardWorld();
+  const { browser } = await world.signIn(email);
+  const form = await browser.get("/keys/new");
+  browser.cookies.delete("__Host-session");
+  const headers = { referer: "https://gw.example/keys/new?a=1" };
+  const answer = await browser.submit(form, "/keys", { name: "laptop" }, headers);
+  assertEquals(answer.status, 303);
+  const target = answer.headers.get("location") ?? "";
+  assertEquals(target, "/sign-in?next=%2Fkeys%2Fnew%3Fa%3D1&ended=");
+  const signIn = await browser.get(target);
+  assertStringIncludes(signIn.text, "the form you sent changed nothing");
+  const back = await browser.submit(signIn, "/sign-in", { email, password: testPassword });
+  assertEquals(back.headers.get("location"), "/keys/new?a=1");
+});
+
+Deno.test("maintenance is said on every page while it lasts", async () => {
+  await using world = await openDashboardWorld();
+  const said: string[] = [];
+  const dashboard = createDashboard({ ...world.deps, maintenance: () => said.at(-1) });
+  const read = async () => await (await dashboard.request("https://gw.example/sign-in")).text();
+  assert(!(await read()).includes("Maintenance"));
+  said.push("Back at <noon>");
+  const page = await read();
+  assertStringIncludes(page, "Maintenance");
+  assertStringIncludes(page, "Back at &lt;noon&gt;");
+});

@@ -215,3 +215,19 @@ Deno.test("an export of one account never holds calls of another", async () => {
   const page = await ann.browser.get(`/usage?key=${bob.keyId}`);
   assert(!page.text.includes(bobs));
 });
+
+Deno.test("an open usage page asks again by itself, and gets something only when something is new", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  await call(world, account.id, keyId, { agoMs: 2_000 });
+  const page = await browser.get("/usage");
+  const pollOf = (text: string) => /hx-get="([^"]+)"/.exec(text)![1]!.replaceAll("&amp;", "&");
+  const asked = pollOf(page.text);
+  assertEquals((await browser.get(asked)).status, 204);
+  const requestId = await call(world, account.id, keyId, { agoMs: 1_000 });
+  await world.teller.indexOnce();
+  const newer = await browser.get(asked);
+  assertEquals(newer.status, 200);
+  assertStringIncludes(newer.text, `/receipts/${requestId}`);
+  assertEquals((await browser.get(pollOf(newer.text))).status, 204, "it names the new state");
+});
