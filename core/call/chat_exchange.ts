@@ -11,11 +11,12 @@ import { sortBetas, type SortedBetas } from "../dialects/dear/betas.ts";
 import { decodeProviderError, type ProviderErrorOptions } from "../dialects/errors.ts";
 import { createNativePipe } from "../dialects/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
+import { takesHostedTools } from "../dialects/tool_fields.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./chat_request.ts";
-import { fieldsLeftOut } from "./dear_features.ts";
+import { fieldsLeftOut, hostedToolsAskedFor, type StyledRequest } from "./dear_features.ts";
 import { withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { withFields } from "./changed_body.ts";
 import type { JsonBody } from "./json_body.ts";
@@ -87,6 +88,12 @@ function clientReading(reading: AnswerReading, context: PipeContext): AnswerRead
 function betasFor(call: ChatCall, route: Route, style: Style): SortedBetas {
   const header = style === "messages" ? call.clientHeader("anthropic-beta") : undefined;
   return header === undefined ? { kept: undefined, dropped: [] } : sortBetas(header, route.allow);
+}
+
+/** The client's betas, and those that the converted body needs. */
+function withBetas({ kept, dropped }: SortedBetas, needed: readonly string[]): SortedBetas {
+  if (needed.length === 0) return { kept, dropped };
+  return { kept: [...kept === undefined ? [] : [kept], ...needed].join(","), dropped };
 }
 
 function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
@@ -191,20 +198,23 @@ function startConverted(
   const clientStyle = call.request.style;
   const asked = { style: clientStyle, body: call.body.value };
   const { model } = call;
-  // What the model's own routes refuse must not be lost on the way to another style instead.
-  if (model.routes.some((other) => other.style === clientStyle)) {
+  // What another route would do, or the model's own routes refuse, must not be lost on the way to this style instead.
+  if (
+    model.routes.some((other) => other.style === clientStyle || offersMore(other, route, asked))
+  ) {
     fieldsLeftOut({ model, route, sent: asked, asked });
   }
   const converted = convertRequest(clientStyle, style, call.body.value, {
     facts: route.facts,
     upstreamModel: route.upstreamModel,
     maxOutputTokens: model.maxOutputTokens,
+    allow: route.allow,
   });
   if (!converted.ok) throw converted.error;
   const { body, memory } = converted.request;
   // What a route carries (`facts.shared_fields`, `facts.extra_fields`) is judged as it goes out.
   const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
-  const betas = betasFor(call, route, style);
+  const betas = withBetas(betasFor(call, route, style), converted.request.betas);
   const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
   refuseDropping(call, dropped);
   for (const field of leftOut) delete body[field];
@@ -227,6 +237,14 @@ function startConverted(
       ),
     dropped,
   };
+}
+
+/** Whether a route runs a tool of its provider that is asked for, and `route` does not. */
+function offersMore(other: Route, route: Route, asked: StyledRequest): boolean {
+  if (other.allow.size === 0 || !takesHostedTools(chatStyle(other), other.facts)) return false;
+  return hostedToolsAskedFor(asked).some((feature) =>
+    other.allow.has(feature) && !route.allow.has(feature)
+  );
 }
 
 /**

@@ -5,6 +5,7 @@
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
+import type { DearFeature } from "./dear/features.ts";
 import type { RouteFacts } from "./facts.ts";
 import type { ThinkTags } from "./think_tags.ts";
 
@@ -110,6 +111,8 @@ export interface ConvertedRequest {
   readonly dropped: readonly string[];
   /** What the answer's conversion must know of the request (renamed tools, custom tools …). Opaque. */
   readonly memory: ConversionMemory;
+  /** Values of `anthropic-beta` that the body needs at a Messages vendor. */
+  readonly betas: readonly string[];
 }
 
 /** A function's own name and that of its group. */
@@ -153,4 +156,6 @@ export interface ConversionOptions {
   readonly upstreamModel: string;
   /** Cap on output tokens of the model: used where the target style must name one. */
   readonly maxOutputTokens: number;
+  /** What the route allows beyond tokens: hosted tools of other kinds are not carried to it. Absent: everything. */
+  readonly allow?: ReadonlySet<DearFeature>;
 }

@@ -61,7 +61,15 @@ export function convertRequest(
       ...(from === "responses" ? { echo: echoOf(body) } : {}),
       ...encoded.memory,
     };
-    return { ok: true, request: { body: encoded.body, dropped: notes.list(), memory } };
+    return {
+      ok: true,
+      request: {
+        body: encoded.body,
+        dropped: notes.list(),
+        memory,
+        betas: encoded.betas ?? [],
+      },
+    };
   } catch (error) {
     if (error instanceof GatewayError) return { ok: false, error };
     throw error;

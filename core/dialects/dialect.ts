@@ -46,6 +46,8 @@ export interface EncodedRequest {
   /** Paths that this style could not carry or had to approximate; the conversation's own notes are added by the caller. */
   readonly notes: readonly string[];
   readonly memory: ConversionMemory;
+  /** Values of `anthropic-beta` that the body needs at a Messages vendor. */
+  readonly betas?: readonly string[];
 }
 
 export type EventSink = (event: StreamEvent) => void;

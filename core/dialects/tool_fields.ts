@@ -1,6 +1,14 @@
 /** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
 import type { Json, JsonObject } from "../json.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "./conversation/mod.ts";
+import type { ConversionOptions, RouteFacts, Style } from "./contract.ts";
+import type {
+  Conversation,
+  HostedTool,
+  HostedWish,
+  Told,
+  Tool,
+  ToolChoice,
+} from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { refuse } from "./fields.ts";
 import type { Notes } from "./notes.ts";
@@ -10,15 +18,20 @@ import type { Notes } from "./notes.ts";
  * the answer is worth having without it. Where nothing else may be called it was the whole wish: agents ask for a
  * search in a request of its own, and take any answer for what was found.
  *
+ * @param carried hosted tools that the other vendor has too
+ *
  * @throws {GatewayError} `conversion_refused` where the client relies on the tool
  */
 export function dropHostedTool(
   tool: HostedTool,
   { tools, toolChoice }: Conversation,
   notes: Notes,
+  carried: readonly HostedTool[] = [],
 ): void {
   noteHostedTool(tool, toolChoice, notes);
-  if (toolChoice?.type === "none" || tools.some((other) => other.type !== "hosted")) return;
+  if (tool.otherwise === "note") return;
+  const isAlone = carried.length === 0 && tools.every((other) => other.type === "hosted");
+  if (tool.otherwise !== "refuse" && (toolChoice?.type === "none" || !isAlone)) return;
   refuse(tool.path, `${tool.kind} runs only at its own provider, not for this model; leave it out`);
 }
 
@@ -38,10 +51,67 @@ export function noteHostedTool(
       `${tool.kind} has a schema that only its own provider knows; offer the same as a function of your own`,
     );
   }
-  if (choice?.type === "tool" && (choice.name === tool.name || choice.name === tool.kind)) {
-    refuse(choice.path, `${tool.kind} runs only at its own provider`);
-  }
+  refuseForced(tool, choice);
   notes.add(tool.path);
+}
+
+/** @throws {GatewayError} `conversion_refused` where a hosted tool is forced */
+export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): void {
+  if (choice?.type !== "tool" || !isNamed(tool, choice.name)) return;
+  refuse(choice.path, `${tool.kind} runs only at its own provider`);
+}
+
+/** Whether a request of another style may find a place for its hosted tools in `style`. */
+export function takesHostedTools(style: Style, facts: RouteFacts): boolean {
+  return style !== "chat" || facts.extra_fields?.includes(searchField) === true;
+}
+
+/** The field of a Chat request that lets its model search the web. */
+export const searchField = "web_search_options";
+
+/** Whether a choice names a hosted tool: by its name, or by its kind. */
+export function isNamed(tool: HostedTool, name: string): boolean {
+  return tool.name === name || tool.kind === name;
+}
+
+/**
+ * The hosted tools that another vendor has too and the route allows: of each kind the first, but of MCP servers all. All
+ * others are left out by name, or refused.
+ *
+ * @param has whether the target's style has a tool for the wish
+ */
+export function carriedHosted(
+  conversation: Conversation,
+  { allow }: ConversionOptions,
+  notes: Notes,
+  has: (wish: HostedWish) => boolean,
+): CarriedTool[] {
+  const carried: CarriedTool[] = [];
+  const left: HostedTool[] = [];
+  const repeats = (wish: HostedWish) =>
+    wish.tool !== "mcp" && carried.some((other) => other.wish.tool === wish.tool);
+  for (const tool of conversation.tools) {
+    if (tool.type !== "hosted") continue;
+    const { wish } = tool;
+    const isCarried = wish !== undefined && has(wish) && allow?.has(wish.tool) !== false;
+    if (isCarried && !repeats(wish)) carried.push({ ...tool, wish });
+    else left.push(tool);
+  }
+  for (const tool of left) {
+    if (tool.wish !== undefined && repeats(tool.wish)) notes.add(tool.path);
+    else dropHostedTool(tool, conversation, notes, carried);
+  }
+  return carried;
+}
+
+/** A hosted tool whose wish goes out. */
+export interface CarriedTool extends HostedTool {
+  readonly wish: HostedWish;
+}
+
+/** Names the wishes that were not carried. */
+export function noteWishes(told: readonly (Told<unknown> | undefined)[], notes: Notes): void {
+  for (const one of told) if (one !== undefined) notes.add(one.path);
 }
 
 /** Chat and Responses: a choice in one word; `any` is that of other vendors for `required`. */

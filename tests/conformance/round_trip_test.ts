@@ -127,7 +127,6 @@ const lossy: Record<string, string> = {
   "messages/tool-result-is-error responses": "an error is told in words",
   "messages/max-tokens-system-blocks responses": "a cap under 16 is raised to 16",
   "chat/custom-tool messages": "a free-text tool becomes a function",
-  "responses/web-search messages": "a hosted tool is left out, and with it the choice",
   "responses/web-search chat": "a hosted tool is left out, and with it the choice",
 };
 

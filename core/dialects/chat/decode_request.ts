@@ -49,6 +49,7 @@ const known = new Set([
   "parallel_tool_calls",
   "functions",
   "function_call",
+  "web_search_options",
   "response_format",
   "reasoning_effort",
   "reasoning",

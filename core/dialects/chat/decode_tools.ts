@@ -1,6 +1,6 @@
 /** Reads tools and tool choice of a Chat request, the old `functions` form included. */
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { Conversation, Tool, ToolChoice } from "../conversation/mod.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import {
   invalid,
   optionalBoolean,
@@ -10,8 +10,9 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
+import { readHostedWish } from "../hosted_tools.ts";
 import type { Notes } from "../notes.ts";
-import { readChoiceWord } from "../tool_fields.ts";
+import { readChoiceWord, searchField } from "../tool_fields.ts";
 import { decodeChatMark } from "./decode_parts.ts";
 
 type DecodedTools = Pick<
@@ -30,7 +31,10 @@ export function decodeChatTools(body: JsonObject, notes: Notes): DecodedTools {
   if ((body[otherChoice] ?? "auto") !== "auto") notes.add(otherChoice);
   if (isLegacy) {
     return {
-      tools: functions.map((item, i) => decodeFunction(item, `functions.${i}`)),
+      tools: [
+        ...functions.map((item, i) => decodeFunction(item, `functions.${i}`)),
+        ...decodeSearch(body),
+      ],
       ...decodeFunctionChoice(body.function_call),
       // The old form has room for one call only.
       parallelTools: false,
@@ -38,7 +42,10 @@ export function decodeChatTools(body: JsonObject, notes: Notes): DecodedTools {
     };
   }
   return {
-    tools: tools.map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), i)),
+    tools: [
+      ...tools.map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), i)),
+      ...decodeSearch(body),
+    ],
     ...decodeChoice(body.tool_choice),
     ...(parallel === undefined ? {} : { parallelTools: parallel }),
   };
@@ -52,7 +59,20 @@ function decodeTool(tool: JsonObject, i: number): Tool {
     return { ...decodeFunction(tool.function, path), ...decodeChatMark(tool, path) };
   }
   if (type === "custom") return decodeCustom(tool, path);
-  return { type: "hosted", style: "chat", path, kind: type, runs: "server", raw: tool };
+  return hostedTool(type, tool, path);
+}
+
+function hostedTool(kind: string, tool: JsonObject, path: string): HostedTool {
+  const wish = readHostedWish(kind, tool, path);
+  const read = wish === undefined ? {} : { wish };
+  return { type: "hosted", style: "chat", path, kind, runs: "server", raw: tool, ...read };
+}
+
+/** The search that models of this style may make, which is a field of its own. It is never the whole wish. */
+function decodeSearch(body: JsonObject): Tool[] {
+  const options = optionalObject(body, searchField, searchField);
+  if (options === undefined) return [];
+  return [{ ...hostedTool(searchField, options, searchField), otherwise: "note" }];
 }
 
 function decodeFunction(value: Json | undefined, path: string): Tool {

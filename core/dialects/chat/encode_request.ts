@@ -32,7 +32,7 @@ export function encodeChatRequest(
   if (conversation.maxTokens !== undefined) {
     body[facts.max_tokens_field] = Math.min(conversation.maxTokens, cap);
   }
-  encodeChatTools(conversation, facts, notes, body);
+  encodeChatTools(conversation, facts, options, notes, body);
   encodeSampling(conversation, facts, notes, body);
   encodeReasoning(conversation, facts, notes, body);
   if (format.field !== undefined) body.response_format = format.field;

@@ -1,16 +1,26 @@
 /** Writes tools and tool choice as Chat fields. */
 import type { JsonObject } from "../../json.ts";
 import { noteMark } from "../cache_marks.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type {
+  Conversation,
+  HostedTool,
+  HostedWish,
+  SearchWish,
+  Tool,
+  ToolChoice,
+} from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { allowsStrictChat, functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
 import {
   carriedChoice,
-  dropHostedTool,
+  carriedHosted,
   isCustomTool,
-  noteHostedTool,
   noteIdleChoice,
+  noteWishes,
+  refuseForced,
+  searchField,
   writeParallelTools,
 } from "../tool_fields.ts";
 
@@ -18,14 +28,15 @@ import {
 export function encodeChatTools(
   conversation: Conversation,
   facts: ResolvedFacts,
+  options: ConversionOptions,
   notes: Notes,
   body: JsonObject,
 ): void {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type === "hosted") encodeHosted(tool, conversation, facts, notes, body);
-    else tools.push(encodeTool(tool, facts, notes));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, notes));
   }
+  encodeHosted(conversation, facts, options, notes, body);
   if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
   body.tools = tools;
   if (conversation.toolChoice !== undefined) {
@@ -65,19 +76,35 @@ function customFormat(format: JsonObject | undefined): JsonObject {
   return { format: { type, grammar } };
 }
 
+/** Models of this style search by a field of the request, where they do at all. They cannot be made to. */
 function encodeHosted(
-  tool: HostedTool,
   conversation: Conversation,
   facts: ResolvedFacts,
+  options: ConversionOptions,
   notes: Notes,
   body: JsonObject,
 ): void {
-  if (tool.kind.startsWith("web_search") && facts.extra_fields.includes("web_search_options")) {
-    noteHostedTool(tool, conversation.toolChoice, notes);
-    body.web_search_options = {};
-  } else {
-    dropHostedTool(tool, conversation, notes);
+  const has = (wish: HostedWish) =>
+    wish.tool === "web_search" && facts.extra_fields.includes(searchField);
+  // The field is of the route's own choice: what it costs is judged as it goes out.
+  const { allow: _, ...open } = options;
+  for (const { wish, ...tool } of carriedHosted(conversation, open, notes, has)) {
+    if (wish.tool !== "web_search") continue;
+    refuseForced(tool, conversation.toolChoice);
+    body[searchField] = writeSearchOptions(wish, notes);
   }
+}
+
+function writeSearchOptions(wish: SearchWish, notes: Notes): JsonObject {
+  const { contextSize, location, allowedDomains, blockedDomains, maxUses, others } = wish;
+  noteWishes([allowedDomains, blockedDomains, maxUses], notes);
+  for (const path of others) notes.add(path);
+  return {
+    ...(contextSize === undefined ? {} : { search_context_size: contextSize.value }),
+    ...(location === undefined
+      ? {}
+      : { user_location: { type: "approximate", approximate: location.value } }),
+  };
 }
 
 function encodeChoice(choice: ToolChoice, tools: readonly Tool[]): JsonObject | string {

@@ -10,6 +10,7 @@ import type {
   ReasoningWish,
   Sampling,
   TextBlock,
+  Tool,
   Turn,
 } from "../conversation/mod.ts";
 import {
@@ -68,12 +69,14 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
   const format = decodeFormat(body, notes);
   const reasoning = decodeReasoning(body);
   noteUnread(body, messagesMembers, notes);
+  const servers = optionalList(body, "mcp_servers", "mcp_servers") ?? [];
+  const tools = decodeTools(optionalList(body, "tools", "tools") ?? [], servers);
   return {
     from: "messages",
     model: requiredString(body, "model", "model"),
     system: decodeSystem(body.system),
     turns: decodeTurns(body),
-    tools: decodeTools(optionalList(body, "tools", "tools") ?? []),
+    tools,
     ...decodeToolChoice(body),
     maxTokens,
     sampling: decodeSampling(body),
@@ -84,7 +87,7 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
     ...decodeEndUser(body),
     ...decodeTier(body),
     ...(cache === undefined ? {} : { automaticCache: cache }),
-    extras: decodeExtras(body),
+    extras: decodeExtras(body, tools),
     notes: notes.list(),
   };
 }
@@ -214,11 +217,13 @@ function asksForNothing(name: string, value: Json): boolean {
   return harmlessWhenEmpty.has(name) && isEmpty(value);
 }
 
-function decodeExtras(body: JsonObject): Extra[] {
+function decodeExtras(body: JsonObject, tools: readonly Tool[]): Extra[] {
+  const mcpIsRead = tools.some((tool) => tool.type === "hosted" && tool.kind === "mcp");
   const extras: Extra[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name) || ignored.has(name) || value === undefined || value === null) continue;
     if (asksForNothing(name, value)) continue;
+    if (name === "mcp_servers" && mcpIsRead) continue;
     extras.push({ name, path: name, value, otherwise: refused.has(name) ? "refuse" : "note" });
   }
   return extras;

@@ -10,10 +10,31 @@ import {
   requiredObject,
   requiredString,
 } from "../fields.ts";
+import { readHostedWish, readMcpServers } from "../hosted_tools.ts";
 import { decodeCache } from "./decode_blocks.ts";
 
-export function decodeTools(tools: readonly Json[]): Tool[] {
-  return tools.map((tool, i) => decodeTool(requiredObject(tool, `tools.${i}`), `tools.${i}`));
+/** The tools, and the MCP servers that stand beside them, where another vendor can be told of all of these. */
+export function decodeTools(tools: readonly Json[], servers: readonly Json[]): Tool[] {
+  const wishes = readMcpServers(servers, tools) ?? [];
+  const decoded = tools.flatMap((value, i): Tool[] => {
+    const tool = requiredObject(value, `tools.${i}`);
+    const isToolset = tool.type === "mcp_toolset" &&
+      wishes.some((wish) => wish.server === tool.mcp_server_name);
+    return isToolset ? [] : [decodeTool(tool, `tools.${i}`)];
+  });
+  return [
+    ...decoded,
+    ...wishes.map((wish, i): Tool => ({
+      type: "hosted",
+      style: "messages",
+      path: `mcp_servers.${i}`,
+      kind: "mcp",
+      runs: "server",
+      raw: {},
+      wish,
+      otherwise: "refuse",
+    })),
+  ];
 }
 
 function decodeTool(tool: JsonObject, path: string): Tool {
@@ -42,6 +63,7 @@ const clientRun = /^(?:bash|text_editor|memory|computer|computer_toolset)_\d{8}$
 
 function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool {
   const name = optionalString(tool, "name", `${path}.name`);
+  const wish = readHostedWish(kind, tool, path);
   return {
     type: "hosted",
     style: "messages",
@@ -50,6 +72,7 @@ function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool 
     ...(name === undefined ? {} : { name }),
     runs: clientRun.test(kind) ? "client" : "server",
     raw: tool,
+    ...(wish === undefined ? {} : { wish }),
   };
 }
 

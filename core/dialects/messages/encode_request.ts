@@ -32,7 +32,7 @@ export function encodeMessagesRequest(
   body.max_tokens = maxTokens;
   // In the vendor's order of caching (tools, system, messages), so that the first four marks are the outer ones.
   const fields: JsonObject = {};
-  encodeMessagesTools(conversation, facts, writer, notes, fields);
+  const betas = encodeMessagesTools(conversation, facts, options, writer, notes, fields);
   const system = conversation.system.map((block) => writer.block(block)).filter((b) =>
     b !== undefined
   );
@@ -55,6 +55,7 @@ export function encodeMessagesRequest(
     body,
     notes: notes.list(),
     memory: { ...memory, reasoningSigner: facts.reasoning_signer },
+    betas,
   };
 }
 

@@ -1,28 +1,36 @@
 /** Writes tools and tool choice as Messages fields. */
 import type { JsonObject } from "../../json.ts";
+import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
+import { refuse } from "../fields.ts";
 import { allowsStrictMessages } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
-import { carriedChoice, dropHostedTool, noteIdleChoice } from "../tool_fields.ts";
+import { carriedChoice, type CarriedTool, isNamed, noteIdleChoice } from "../tool_fields.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
+import { encodeHostedTools } from "./hosted_tools.ts";
 
-/** Adds `tools` and `tool_choice` to the body. */
+/** Adds `tools` and `tool_choice` to the body; tells the values of `anthropic-beta` that they need. */
 export function encodeMessagesTools(
   conversation: Conversation,
   facts: ResolvedFacts,
+  options: ConversionOptions,
   writer: BlockWriter,
   notes: Notes,
   body: JsonObject,
-): void {
+): readonly string[] {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type === "hosted") dropHostedTool(tool, conversation, notes);
-    else tools.push(encodeTool(tool, facts, writer));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, writer));
   }
-  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
+  const hosted = encodeHostedTools(conversation, options, notes, body);
+  tools.push(...hosted.tools);
+  if (tools.length === 0) {
+    noteIdleChoice(conversation.toolChoice, notes);
+    return [];
+  }
   body.tools = tools;
-  const choice = encodeChoice(conversation.toolChoice, facts, notes);
+  const choice = encodeChoice(conversation.toolChoice, facts, hosted.carried, notes);
   const single = conversation.parallelTools === false;
   if (single && !facts.parallel_flag) notes.add("parallel_tool_calls");
   if (single && facts.parallel_flag && choice?.type !== "none") {
@@ -30,6 +38,7 @@ export function encodeMessagesTools(
   } else if (choice !== undefined) {
     body.tool_choice = choice;
   }
+  return hosted.betas;
 }
 
 function encodeTool(
@@ -54,10 +63,17 @@ function encodeTool(
 function encodeChoice(
   wish: ToolChoice | undefined,
   facts: ResolvedFacts,
+  hosted: readonly CarriedTool[],
   notes: Notes,
 ): JsonObject | undefined {
   if (wish === undefined) return undefined;
   const choice = carriedChoice(wish, facts, notes);
+  const forced = choice.type === "tool"
+    ? hosted.find((tool) => isNamed(tool, choice.name))
+    : undefined;
+  // A server is no tool that could be forced: its tools have names of their own.
+  if (forced?.wish.tool === "mcp") refuse(wish.path, "no MCP server can be forced");
+  if (forced !== undefined) return { type: "tool", name: forced.wish.tool };
   if (choice.type === "tool") return { type: "tool", name: choice.name };
   return { type: choice.type === "required" ? "any" : choice.type };
 }

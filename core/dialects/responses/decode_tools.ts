@@ -12,6 +12,7 @@ import {
   requiredString,
 } from "../fields.ts";
 import { readChoiceWord } from "../tool_fields.ts";
+import { readHostedWish } from "../hosted_tools.ts";
 import { isClientSearch, listed, type OfferedTools } from "./offered_tools.ts";
 import { keyText, type NameOf, searchToolName } from "./tool_groups.ts";
 
@@ -117,6 +118,7 @@ function decodeTool(tool: JsonObject, path: string): Tool {
   const type = requiredString(tool, "type", `${path}.type`);
   if (type !== "function" && type !== "custom") {
     const name = optionalString(tool, "name", `${path}.name`);
+    const wish = readHostedWish(type, tool, path);
     return {
       type: "hosted",
       style: "responses",
@@ -125,6 +127,7 @@ function decodeTool(tool: JsonObject, path: string): Tool {
       ...(name === undefined ? {} : { name }),
       runs: clientRun.has(type) ? "client" : "server",
       raw: tool,
+      ...(wish === undefined ? {} : { wish }),
     };
   }
   const description = optionalString(tool, "description", `${path}.description`);

@@ -33,7 +33,7 @@ export function encodeResponsesRequest(
   const body: JsonObject = { model: options.upstreamModel };
   if (instructions !== undefined) body["instructions"] = instructions;
   body["input"] = input;
-  encodeResponsesTools(conversation, facts, notes, body);
+  const hosted = encodeResponsesTools(conversation, facts, options, notes, body);
   encodeCap(conversation, facts, options, notes, body);
   encodeSampling(conversation, facts, notes, body);
   encodeReasoning(conversation, facts, notes, body);
@@ -47,6 +47,7 @@ export function encodeResponsesRequest(
     include.push(textLogprobs);
     if (top !== undefined) body["top_logprobs"] = top;
   });
+  include.push(...hosted);
   if (include.length > 0) body["include"] = include;
   if (conversation.stream) body["stream"] = true;
   return { body, notes: notes.list(), memory: { reasoningSigner: facts.reasoning_signer } };

@@ -1,37 +1,46 @@
 /** Writes tools and tool choice as Responses fields. */
 import type { JsonObject } from "../../json.ts";
 import { noteMark } from "../cache_marks.ts";
+import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { allowsStrictChat, functionParameters } from "../json_schema.ts";
 import type { Notes } from "../notes.ts";
 import {
   carriedChoice,
-  dropHostedTool,
+  type CarriedTool,
   isCustomTool,
+  isNamed,
   noteIdleChoice,
   writeParallelTools,
 } from "../tool_fields.ts";
+import { encodeHostedTools, hostedChoice } from "./hosted_tools.ts";
 
-/** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
+/** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body; tells what to ask for by `include`. */
 export function encodeResponsesTools(
   conversation: Conversation,
   facts: ResolvedFacts,
+  options: ConversionOptions,
   notes: Notes,
   body: JsonObject,
-): void {
+): readonly string[] {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type === "hosted") dropHostedTool(tool, conversation, notes);
-    else tools.push(encodeTool(tool, facts, notes));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, notes));
   }
-  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
+  const hosted = encodeHostedTools(conversation, options, notes, body);
+  tools.push(...hosted.tools);
+  if (tools.length === 0) {
+    noteIdleChoice(conversation.toolChoice, notes);
+    return [];
+  }
   body["tools"] = tools;
   if (conversation.toolChoice !== undefined) {
     const choice = carriedChoice(conversation.toolChoice, facts, notes);
-    body["tool_choice"] = encodeChoice(choice, conversation.tools);
+    body["tool_choice"] = encodeChoice(choice, conversation.tools, hosted.carried);
   }
   writeParallelTools(conversation, facts, notes, body);
+  return hosted.include;
 }
 
 function encodeTool(
@@ -55,8 +64,14 @@ function encodeTool(
   return { ...named, parameters, strict };
 }
 
-function encodeChoice(choice: ToolChoice, tools: readonly Tool[]): JsonObject | string {
+function encodeChoice(
+  choice: ToolChoice,
+  tools: readonly Tool[],
+  hosted: readonly CarriedTool[],
+): JsonObject | string {
   if (choice.type !== "tool") return choice.type;
   const { name } = choice;
+  const forced = hosted.find((tool) => isNamed(tool, name));
+  if (forced !== undefined) return hostedChoice(forced);
   return { type: isCustomTool(tools, name) ? "custom" : "function", name };
 }

@@ -260,3 +260,39 @@ Deno.test("a model that is no chat model has nothing to allow", () => {
   const route = { provider: "p", allow: ["websearch"] };
   assert(!gatewayFileSchema.shape.models.element.shape.routes.safeParse([route]).success);
 });
+
+Deno.test("a hosted tool goes to a route of another style that allows it, in that style's words", () => {
+  const asked = text("responses", '"tools":[{"type":"web_search"}]');
+  const model = modelWith({ style: "messages", allow: ["web_search"] });
+  const result = start({ style: "responses", text: asked, model });
+  assert(result.ok);
+  assertEquals(result.dropped, []);
+  const sent: JsonObject = JSON.parse(result.text);
+  assertEquals(sent["tools"], [{ type: "web_search_20250305", name: "web_search" }]);
+});
+
+Deno.test("beside functions a hosted tool is left out of a route that does not allow it, unless another does", () => {
+  const own = '{"type":"function","name":"f","parameters":{"type":"object","properties":{}}}';
+  const asked = { text: text("responses", `"tools":[${own},{"type":"web_search"}]`) };
+  const only = start({ ...asked, style: "responses", model: modelWith({ style: "messages" }) });
+  assert(only.ok);
+  assertEquals(only.dropped, ["tools.1"]);
+  const model = modelWith({ style: "messages" }, { style: "messages", allow: ["web_search"] });
+  const [code, , param] = refused({ ...asked, style: "responses", model });
+  assertEquals([code, param], ["feature_unavailable", "tools.1"]);
+  const other = start({ ...asked, style: "responses", model, route: 1 });
+  assert(other.ok && other.dropped.length === 0 && other.text.includes("web_search_20250305"));
+});
+
+Deno.test("MCP servers of a converted request come with the beta that their vendor asks for", () => {
+  const server =
+    '{"type":"mcp","server_label":"s","server_url":"https://mcp.example","require_approval":"never"}';
+  const result = start({
+    style: "responses",
+    text: text("responses", `"tools":[${server}]`),
+    model: modelWith({ style: "messages", allow: ["mcp"] }),
+    headers: { "anthropic-beta": "a-1" },
+  });
+  assert(result.ok);
+  assertEquals(result.header("anthropic-beta"), "a-1,mcp-client-2025-11-20");
+});

@@ -655,7 +655,6 @@ Deno.test("what cannot be carried is named, what clients rely on is refused", ()
     "presence_penalty",
     "prediction",
     "verbosity",
-    "web_search_options",
     "moderation",
     "prompt_cache_key",
     "metadata",

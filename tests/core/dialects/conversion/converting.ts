@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { convertAnswer, convertRequest } from "../../../../core/dialects/convert.ts";
 import type {
   ConversionMemory,
+  ConversionOptions,
   PipeContext,
   RouteFacts,
   Style,
@@ -22,6 +23,7 @@ export interface Converted {
   readonly body: JsonObject;
   readonly dropped: readonly string[];
   readonly memory: ConversionMemory;
+  readonly betas: readonly string[];
 }
 
 /** Converts a request that must convert. The result must be what the real vendor accepts. */
@@ -31,11 +33,13 @@ export function converted(
   body: JsonObject,
   facts: RouteFacts = {},
   maxOutputTokens = 64_000,
+  allow?: ConversionOptions["allow"],
 ): Converted {
   const conversion = convertRequest(from, to, body, {
     facts,
     upstreamModel: "upstream-model",
     maxOutputTokens,
+    ...(allow === undefined ? {} : { allow }),
   });
   if (!conversion.ok) throw conversion.error;
   return conversion.request;
@@ -59,11 +63,13 @@ export function refusal(
   to: Style,
   body: JsonObject,
   facts: RouteFacts = {},
+  allow?: ConversionOptions["allow"],
 ): GatewayError {
   const conversion = convertRequest(from, to, body, {
     facts,
     upstreamModel: "upstream-model",
     maxOutputTokens: 64_000,
+    ...(allow === undefined ? {} : { allow }),
   });
   if (conversion.ok) throw new Error(`was converted: ${JSON.stringify(conversion.request.body)}`);
   return conversion.error;

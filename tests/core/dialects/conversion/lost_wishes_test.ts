@@ -2,7 +2,8 @@
 import { assertEquals } from "@std/assert";
 import type { RouteFacts, Style } from "../../../../core/dialects/contract.ts";
 import type { JsonObject } from "../../../../core/json.ts";
-import { accepted, type Converted, refusal } from "./converting.ts";
+import { list } from "../../../conformance/clients.ts";
+import { accepted, type Converted, converted, refusal } from "./converting.ts";
 
 const user: JsonObject = { role: "user", content: "Hi" };
 
@@ -21,7 +22,11 @@ function tool(name: string): JsonObject {
 
 Deno.test("an empty object may be the whole wish", () => {
   for (const to of ["messages", "responses"] as const) {
-    assertEquals(fromChat({ web_search_options: {} }, to).dropped, ["web_search_options"]);
+    const searching = { model: "m", messages: [user], web_search_options: {} };
+    const allowed = converted("chat", to, searching, {}, 64_000, new Set(["web_search"]));
+    assertEquals([list(allowed.body["tools"]).length, allowed.dropped], [1, []]);
+    const { body, dropped } = converted("chat", to, searching, {}, 64_000, new Set([]));
+    assertEquals([body["tools"], dropped], [undefined, ["web_search_options"]]);
     assertEquals(fromChat({ made_up: {} }, to).dropped, ["made_up"]);
     assertEquals(fromChat({ metadata: {}, logit_bias: {} }, to).dropped, []);
   }

@@ -28,6 +28,8 @@ const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {
   ],
   messages: [
     /^tools\.0\.(defer_loading|eager_input_streaming|input_examples|allowed_callers)$/,
+    // A hosted tool has one name.
+    /^tools\.1\.name$/,
     /\.source\.media_type$/,
     // Reasoning and its proofs go to their maker only; the sources of an earlier answer to nobody.
     /^messages\.2\.content\.0\.signature$/,
