@@ -38,6 +38,8 @@ const errorTable = {
   request_timeout: { status: 408, type: "invalid_request_error", retry: false },
   /** The same `Idempotency-Key`, and its first request has not ended. */
   order_under_way: { status: 409, type: "invalid_request_error", retry: true },
+  /** The same `Idempotency-Key`: its request was answered and charged, and the answer is not there any more. */
+  already_answered: { status: 409, type: "invalid_request_error", retry: false },
   request_too_large: { status: 413, type: "request_too_large", retry: false },
   /** The same `Idempotency-Key` for two different requests. */
   idempotency_key_reused: { status: 422, type: "invalid_request_error", retry: false },

@@ -48,6 +48,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   bank_review: whole,
   bank_unreadable: whole,
   bank_unreadable_closed: whole,
+  call_order: "passing",
   control: whole,
   indexer: "passing",
   instance: whole,

@@ -1,4 +1,4 @@
-/** Video tasks: orders, rows, state changes with their money, and the polls that drive them. */
+/** Video tasks: rows, state changes with their money, and the polls that drive them. */
 export {
   forgetVideo,
   listVideos,
@@ -9,7 +9,6 @@ export {
   videoPolls,
   type VideoTaskRow,
 } from "./videos/tasks.ts";
-export { beginOrder, type BegunOrder, dropOrder, type OrderStart } from "./videos/orders.ts";
 export { type AlsoCommit, commitStep } from "./videos/transitions.ts";
 export { verifyVideos, type VideoProblem } from "./videos/verify.ts";
 export {

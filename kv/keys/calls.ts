@@ -140,3 +140,8 @@ export function daySumCellOf(key: Deno.KvKey): {
   invariant(typeof day === "string" && typeof model === "string", "not a key of a day sum");
   return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
 }
+
+/** `orderId` stands for the key that the client chose. */
+export function callOrderKey(accountId: AccountId, orderId: string): StoreKey {
+  return ["call_order", accountId, orderId];
+}

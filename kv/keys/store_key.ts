@@ -24,6 +24,7 @@ export const rowKinds = [
   "bank_review",
   "bank_unreadable",
   "bank_unreadable_closed",
+  "call_order",
   "control",
   "indexer",
   "instance",

@@ -10,9 +10,9 @@ import {
   videoOf,
   videosBesideSelector,
 } from "../keys.ts";
+import { type BegunOrder, writeOrdered } from "../orders.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox.ts";
 import type { Attachment } from "../teller/mod.ts";
-import { type BegunOrder, writeOrdered } from "./orders.ts";
 
 /** A poll that is due: which task, and whose. */
 export interface VideoPoll {

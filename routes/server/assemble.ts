@@ -16,6 +16,7 @@ import { openTeller } from "../../kv/teller/mod.ts";
 import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
 import { createCallLog } from "../v1/call_log.ts";
+import { CallOrders } from "../v1/call_order.ts";
 import { CallsInFlight } from "../v1/calls_in_flight.ts";
 import type { Gateway } from "../v1/gateway.ts";
 import { openMediaServices } from "../v1/media_services.ts";
@@ -112,6 +113,7 @@ export async function assemble(
     calls,
     bodies,
     answers,
+    orders: new CallOrders(deadlines),
     log,
     metrics: metrics.registry,
     observer,

@@ -82,8 +82,10 @@ async function respond(
   const requestId = newId("request", gateway.clock.nowMs());
   const incoming: Incoming = { request, requestId, ...connection };
   try {
-    return await serve(incoming);
+    const response = await serve(incoming);
+    return incoming.order === undefined ? response : await incoming.order.answered(response);
   } catch (error) {
+    await incoming.order?.failed();
     if (!(error instanceof GatewayError)) {
       gateway.log.event("error", "unexpected error", {
         request_id: requestId,

@@ -1,9 +1,11 @@
 /** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
 import { isLate } from "../../core/call/early_stream.ts";
+import { readMediaBody } from "../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import { type SpeechResult, speechWork } from "../../core/speech/attempt.ts";
 import { readSpeechRequest } from "../../core/speech/request.ts";
 import { chooseModel } from "./admission.ts";
+import { hasOrderKey, knownAnswer } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "./incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "./media_call.ts";
@@ -37,6 +39,15 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
   requireJson(incoming.request);
   const request = readSpeechRequest(body);
   const chosen = chooseModel(gateway.config.catalog, request.model, "speech", principal);
+  if (hasOrderKey(incoming)) {
+    const known = await knownAnswer(
+      gateway,
+      incoming,
+      principal,
+      readMediaBody(body, "application/json"),
+    );
+    if (known !== undefined) return known;
+  }
   const price = applyPrice(chosen.model.price);
   const call = await beginMediaCall(gateway, {
     incoming,

@@ -24,6 +24,7 @@ import { noRouteError } from "../../core/routing/no_route.ts";
 import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../core/routing/patience.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
+import { hasOrderKey, knownAnswer } from "./call_order.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";
@@ -54,6 +55,10 @@ export async function serveChat(
   refuseFreeChoices(model, request, body.value);
   const price = applyPrice(model.price);
   const bounds = chatBounds(request, body, model, price);
+  if (hasOrderKey(incoming)) {
+    const known = await knownAnswer(gateway, incoming, principal, { kind: "json", json: body });
+    if (known !== undefined) return known;
+  }
   const call: ChatCall = {
     request,
     body,
@@ -82,6 +87,7 @@ export async function serveChat(
     startedMonotonicMs,
     origin,
     running: control,
+    order: incoming.order,
   });
   try {
     // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.

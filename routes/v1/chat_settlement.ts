@@ -14,6 +14,7 @@ import type { Writable } from "../../core/writable.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { ReceiptDraft, Reservation } from "../../kv/teller/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";
+import type { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 
 export interface ChatSettlementInput {
@@ -31,6 +32,8 @@ export interface ChatSettlementInput {
   readonly origin: unknown;
   /** Told when the call is over, whatever happened. An object: a closure made beside the request would keep its body. */
   readonly running: { end(): void };
+  /** Under a key of the client. */
+  readonly order?: CallOrder | undefined;
 }
 
 export interface CallEnd {
@@ -186,7 +189,11 @@ export class ChatSettlement {
     if (end.route !== undefined) draft.route = end.route.id;
     if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
     try {
-      const receipt = await this.#gateway.teller.settle(this.#input.reservation, draft);
+      const receipt = await this.#gateway.teller.settle(
+        this.#input.reservation,
+        draft,
+        this.#input.order?.rows(draft),
+      );
       this.#tell(receipt, settleStartedMs, end.reading?.stopReason);
       return receipt;
     } catch (error) {
@@ -220,6 +227,7 @@ export class ChatSettlement {
     if (this.#ended) return;
     this.#ended = true;
     this.#gateway.teller.release(this.#input.reservation);
+    void this.#input.order?.abandon();
     this.#input.running.end();
   }
 }

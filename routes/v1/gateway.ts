@@ -12,6 +12,7 @@ import type { KeyDirectory } from "../../kv/key_directory.ts";
 import type { KeyedTeller } from "../../kv/key_limits.ts";
 import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";
+import type { CallOrders } from "./call_order.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media_services.ts";
@@ -35,6 +36,8 @@ export interface Gateway {
   readonly bodies: BodyRoom;
   /** What they hold of large answers. */
   readonly answers: AnswerRoom;
+  /** Calls under a key of the client (`Idempotency-Key`). */
+  readonly orders: CallOrders;
   readonly log: CallLog;
   readonly metrics: Registry;
   /** Asked where a call begins; its end reaches it through the log. */

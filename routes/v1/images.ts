@@ -2,8 +2,10 @@
 import { isLate } from "../../core/call/early_stream.ts";
 import { type ImageResult, imageWork } from "../../core/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../core/images/request.ts";
+import { readMediaBody } from "../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import { chooseModel } from "./admission.ts";
+import { hasOrderKey, knownAnswer } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 import { deliverImages, deliverImagesEarly, type FoundImages } from "./image_delivery.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
@@ -40,6 +42,10 @@ export async function serveImages(
   const contentType = incoming.request.headers.get("content-type") ?? "";
   const request = readImageRequest(endpoint, body, contentType);
   const chosen = chooseModel(gateway.config.catalog, request.model, "image", principal);
+  if (hasOrderKey(incoming)) {
+    const known = await knownAnswer(gateway, incoming, principal, readMediaBody(body, contentType));
+    if (known !== undefined) return known;
+  }
   const price = applyPrice(chosen.model.price);
   const work = imageWork({
     request,

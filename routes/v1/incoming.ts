@@ -10,6 +10,7 @@ import type { ReserveResult } from "../../kv/teller/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { type BodyAdmission, discardRequestBody, readRequestBody } from "../http/request_body.ts";
 import { unpaidError } from "./admission.ts";
+import type { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** A request as the server hands it over. */
@@ -22,6 +23,8 @@ export interface Incoming {
   readonly isFirstOfConnection: boolean;
   /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
   held?: HeldBody;
+  /** Set where the client sent a key and this call is the first under it. */
+  order?: CallOrder;
   /** The same of its answer, where that is read whole. */
   answer?: HeldAnswer;
 }

@@ -84,6 +84,7 @@ export async function beginMediaCall<Value>(
     reservation,
     start: input.start,
     running: control,
+    order: incoming.order,
   });
   const headers = callHeaders({
     requestId: incoming.requestId,

@@ -7,6 +7,7 @@ import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt
 import type { Principal } from "../../kv/key_directory.ts";
 import type { Attachment, Reservation } from "../../kv/teller/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";
+import type { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** When and where in a trace a call began. */
@@ -38,6 +39,8 @@ export interface MediaSettlementInput {
   readonly start: CallStart;
   /** Told when the call is over, whatever happened. An object: a closure made beside the request would keep its body. */
   readonly running: { end(): void };
+  /** Under a key of the client; an order of a video brings its own rows. */
+  readonly order?: CallOrder | undefined;
 }
 
 export interface MediaEnd {
@@ -114,7 +117,7 @@ export class MediaSettlement {
         price,
         priceMicroVnd: end.priceMicroVnd,
         attempts: end.attempts,
-      }, attach);
+      }, attach ?? this.input.order?.rows(end));
       this.#gateway.log.call(receipt, {
         origin: this.input.start.origin,
         startedMs: this.input.start.startedMonotonicMs,
@@ -155,6 +158,7 @@ export class MediaSettlement {
     if (this.#ended) return;
     this.#ended = true;
     this.#gateway.teller.release(this.input.reservation);
+    void this.input.order?.abandon();
     this.input.running.end();
   }
 }

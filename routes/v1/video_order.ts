@@ -1,10 +1,12 @@
 /** `Idempotency-Key` on `POST /v1/videos`: a client that lost the answer asks again, and pays once. */
+import { readOrderKey } from "../../core/call/order_key.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { videoObject } from "../../core/video/object.ts";
-import { readOrderKey } from "../../core/video/order_key.ts";
 import type { Principal } from "../../kv/key_directory.ts";
-import { beginOrder, type BegunOrder, dropOrder, readVideo } from "../../kv/videos.ts";
+import { beginOrder, type BegunOrder, dropOrder } from "../../kv/orders.ts";
+import { readVideo } from "../../kv/videos.ts";
+import { reused, underWay } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";
 import { plainHeaders } from "./video_tasks.ts";
@@ -32,7 +34,7 @@ export async function orderOf(
   const { requestId } = incoming;
   const key = await readOrderKey(text, body);
   const nowMs = gateway.clock.nowMs();
-  const start = await beginOrder(gateway.kv, { ...key, accountId, requestId, nowMs });
+  const start = await beginOrder(gateway.kv, { ...key, of: "video", accountId, requestId, nowMs });
   switch (start.kind) {
     case "begun":
       return start;
@@ -46,17 +48,10 @@ export async function orderOf(
       return { kind: "ordered", response };
     }
     case "under_way":
-      throw new GatewayError(
-        "order_under_way",
-        "A request with this Idempotency-Key is in progress; try again",
-        { param: "idempotency-key", retryAfterSeconds: 2 },
-      );
+    case "over":
+      throw underWay();
     case "other_request":
-      throw new GatewayError(
-        "idempotency_key_reused",
-        "This Idempotency-Key was used for another request; take a new one",
-        { param: "idempotency-key" },
-      );
+      throw reused();
   }
 }
 

@@ -46,6 +46,7 @@ const staying: readonly string[] = [
   "topup_of_form",
   "topup_open",
   "video_open",
+  "call_order",
   "video_order",
   "write_probe",
 ];

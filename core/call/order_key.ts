@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: by what a repeated order of a video is known again. */
+/** `Idempotency-Key`: by what a repeated order is known again. */
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaBody } from "../media/body.ts";
@@ -31,9 +31,14 @@ async function contentsOf(body: MediaBody): Promise<readonly string[]> {
  * if (one.id === two.id) throw new Error("two orders for one");
  * ```
  *
+ * @param path counts as a part of the request where keys of several paths share a space
  * @throws {GatewayError} `invalid_request` for what is no key
  */
-export async function readOrderKey(key: string, body: MediaBody): Promise<OrderKey> {
+export async function readOrderKey(
+  key: string,
+  body: MediaBody,
+  path?: string,
+): Promise<OrderKey> {
   if (key.length > limits.idempotencyKeyChars || !/^[\x21-\x7e]+$/.test(key)) {
     throw new GatewayError(
       "invalid_request",
@@ -41,7 +46,8 @@ export async function readOrderKey(key: string, body: MediaBody): Promise<OrderK
       { param: "idempotency-key" },
     );
   }
-  const request = JSON.stringify([key, ...await contentsOf(body)]);
+  const where = path === undefined ? [] : [path];
+  const request = JSON.stringify([key, ...where, ...await contentsOf(body)]);
   return {
     id: await sha256Hex(key),
     fingerprint: await sha256Hex(request),

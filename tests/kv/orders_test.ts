@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { AccountId, RequestId, VideoId } from "../../../core/ids.ts";
-import { limits } from "../../../core/limits.ts";
-import { beginOrder, dropOrder, type OrderStart } from "../../../kv/videos.ts";
-import { writeOrdered } from "../../../kv/videos/orders.ts";
-import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
+import type { AccountId, RequestId, VideoId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { beginOrder, dropOrder, type OrderStart, writeOrdered } from "../../kv/orders.ts";
+import { type Fault, faultyKv } from "../support/faulty_kv.ts";
 
 const nowMs = Date.UTC(2026, 10, 20);
 const accountId = "acc_1" as AccountId;
-const wish = { accountId, id: "k", fingerprint: "f", nowMs };
+const wish = { of: "video" as const, accountId, id: "k", fingerprint: "f", nowMs };
 const requestOf = (number: number) => `req_${number}` as RequestId;
 
 const begins = (kv: Deno.Kv, number: number, more: Partial<typeof wish> = {}) =>

@@ -1,16 +1,16 @@
 /**
- * Orders of videos under a key of the client's choosing: however often one is sent, one task is made of it.
+ * Orders under a key of the client's choosing (`Idempotency-Key`): however often one is sent, it is charged once.
  *
- * The row is written before a provider is asked, and again in the commit that charges the task; so an order that is
- * pending was not charged, and one that was charged is found with its task. A process that dies in between leaves a
+ * The row is written before a provider is asked, and again in the commit that charges the call; so an order that is
+ * pending was not charged, and one that was charged is found with its call. A process that dies in between leaves a
  * pending row behind, which ends by itself when the call could no longer run.
  */
-import type { AccountId, RequestId, VideoId } from "../../core/ids.ts";
-import { limits } from "../../core/limits.ts";
-import type { OrderKey } from "../../core/video/order_key.ts";
-import { compareAndSet } from "../cas.ts";
-import { videoOrderKey } from "../keys.ts";
-import type { RowWriter } from "../teller/mod.ts";
+import type { OrderKey } from "../core/call/order_key.ts";
+import type { AccountId, RequestId, VideoId } from "../core/ids.ts";
+import { limits } from "../core/limits.ts";
+import { compareAndSet } from "./cas.ts";
+import { callOrderKey, videoOrderKey } from "./keys.ts";
+import type { RowWriter } from "./teller/mod.ts";
 
 interface OrderRow {
   readonly fingerprint: string;
@@ -18,8 +18,10 @@ interface OrderRow {
   readonly requestId: RequestId;
   /** The store removes the row some time after. */
   readonly expiresAtMs: number;
-  /** Absent while the order is under way. */
+  /** The task of an order of a video; absent while the order is under way. */
   readonly videoId: VideoId | undefined;
+  /** A call that was charged has ended. */
+  readonly isOver?: true;
 }
 
 /** An order that is this call's to carry out. */
@@ -33,11 +35,15 @@ export type OrderStart =
   | { readonly kind: "begun"; readonly order: BegunOrder }
   /** It was carried out before. */
   | { readonly kind: "ordered"; readonly videoId: VideoId }
+  /** It was carried out, and charged, by this call. */
+  | { readonly kind: "over"; readonly requestId: RequestId }
   | { readonly kind: "under_way" }
   /** The key was used for another request. */
   | { readonly kind: "other_request" };
 
 export interface OrderInput extends OrderKey {
+  /** Keys of videos and of calls that are answered at once do not meet. */
+  readonly of: "video" | "call";
   readonly accountId: AccountId;
   readonly requestId: RequestId;
   readonly nowMs: number;
@@ -50,6 +56,7 @@ function isOrderRow(value: unknown): value is OrderRow {
 
 function startOf(row: OrderRow, { fingerprint }: OrderInput): OrderStart {
   if (row.fingerprint !== fingerprint) return { kind: "other_request" };
+  if (row.isOver === true) return { kind: "over", requestId: row.requestId };
   return row.videoId === undefined
     ? { kind: "under_way" }
     : { kind: "ordered", videoId: row.videoId };
@@ -58,7 +65,7 @@ function startOf(row: OrderRow, { fingerprint }: OrderInput): OrderStart {
 /** Begins an order, or tells what became of the one under this key. Of any number at the same time one begins. */
 export async function beginOrder(kv: Deno.Kv, input: OrderInput): Promise<OrderStart> {
   const { accountId, id, requestId, fingerprint, nowMs } = input;
-  const key = videoOrderKey(accountId, id);
+  const key = input.of === "video" ? videoOrderKey(accountId, id) : callOrderKey(accountId, id);
   const expiresAtMs = nowMs + limits.orderUnderWayMs;
   const row: OrderRow = { fingerprint, requestId, expiresAtMs, videoId: undefined };
   const outcome = await compareAndSet<OrderStart>(async () => {
@@ -80,7 +87,18 @@ export async function beginOrder(kv: Deno.Kv, input: OrderInput): Promise<OrderS
   return outcome === "conflict" ? { kind: "under_way" } : outcome.done;
 }
 
-/** For the commit that charges the task. */
+/** For the commit that charges a call which is answered at once. */
+export function writeOver(writer: RowWriter, { row, key }: BegunOrder, nowMs: number): void {
+  const over: OrderRow = { ...row, expiresAtMs: nowMs + limits.orderKeptMs, isOver: true };
+  writer.set(key, over, { expireIn: limits.orderKeptMs });
+}
+
+/** For the commit that writes down a call which cost nothing and gave nothing: the next one under this key runs. */
+export function writeUnordered(writer: RowWriter, { key }: BegunOrder): void {
+  writer.delete(key);
+}
+
+/** For the commit that charges the task of a video. */
 export function writeOrdered(
   writer: RowWriter,
   { row, key }: BegunOrder,

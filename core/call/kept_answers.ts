@@ -1,0 +1,127 @@
+/**
+ * Answers of orders under a client's key, kept in memory for a short while: a client that lost its connection asks again
+ * and gets the same bytes. Nothing of them is stored; what does not fit is not kept.
+ */
+import { type ByteBounds, ByteBudget, type HeldBytes } from "../byte_budget.ts";
+import type { Deadline, Deadlines } from "../deadlines.ts";
+
+/** How long an answer is kept: SDKs repeat a call within seconds of their time-out. */
+export const answerKeptMs = 120_000;
+
+/** Larger answers are not kept: a long text is under 1 MB, a picture as base64 under 6. */
+export const keptAnswerBytes = 8 * 1024 * 1024;
+
+/** What all kept answers may hold; an account half of what the others leave. */
+const keptBytes: ByteBounds = { total: 64 * 1024 * 1024, perOwner: 32 * 1024 * 1024 };
+
+/** What an answer costs beside its bytes. */
+const overheadBytes = 2 * 1024;
+
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: readonly [string, string][];
+  readonly body: readonly Uint8Array<ArrayBuffer>[];
+}
+
+interface Kept {
+  readonly answer: KeptAnswer;
+  readonly room: HeldBytes;
+  readonly expiry: Deadline;
+}
+
+/**
+ * The kept answers of one process.
+ *
+ * @example
+ * ```ts
+ * import { systemClock } from "../clock.ts";
+ * import { Deadlines } from "../deadlines.ts";
+ * import { KeptAnswers } from "./kept_answers.ts";
+ * const deadlines = new Deadlines({ clock: systemClock });
+ * const kept = new KeptAnswers(deadlines);
+ * const draft = kept.draft("acc_1");
+ * draft.add(new Uint8Array([1, 2]));
+ * draft.keep("order", { status: 200, headers: [] });
+ * if (kept.find("order")?.body[0]?.length !== 2) throw new Error("not kept");
+ * deadlines.close();
+ * ```
+ */
+export class KeptAnswers {
+  readonly #deadlines: Deadlines;
+  readonly #budget: ByteBudget;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(deadlines: Deadlines, bounds: ByteBounds = keptBytes) {
+    this.#deadlines = deadlines;
+    this.#budget = new ByteBudget(bounds);
+  }
+
+  /** Bytes that are held now, drafts included. */
+  get held(): number {
+    return this.#budget.held;
+  }
+
+  /** The answer under an id, if it is still there. */
+  find(id: string): KeptAnswer | undefined {
+    return this.#kept.get(id)?.answer;
+  }
+
+  /** An answer of an account while it comes. */
+  draft(owner: string): AnswerDraft {
+    return new AnswerDraft(this, this.#budget.hold(owner));
+  }
+
+  /** For {@linkcode AnswerDraft.keep}. */
+  keep(id: string, answer: KeptAnswer, room: HeldBytes): void {
+    this.#forget(id);
+    const expiry = this.#deadlines.create(() => this.#forget(id));
+    this.#kept.set(id, { answer, room, expiry });
+    expiry.arm(answerKeptMs);
+  }
+
+  #forget(id: string): void {
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return;
+    this.#kept.delete(id);
+    kept.expiry.disarm();
+    kept.room.release();
+  }
+}
+
+/** Copies an answer while it passes, until it is whole or too large. */
+export class AnswerDraft {
+  readonly #answers: KeptAnswers;
+  readonly #room: HeldBytes;
+  #pieces: Uint8Array<ArrayBuffer>[] | undefined = [];
+  #bytes = 0;
+
+  /** Internal: use {@linkcode KeptAnswers.draft}. */
+  constructor(answers: KeptAnswers, room: HeldBytes) {
+    this.#answers = answers;
+    this.#room = room;
+    if (!room.tryTake(overheadBytes)) this.drop();
+  }
+
+  /** Adds a copy of a piece. */
+  add(piece: Uint8Array): void {
+    if (this.#pieces === undefined) return;
+    this.#bytes += piece.length;
+    if (this.#bytes > keptAnswerBytes || !this.#room.tryTake(piece.length)) return this.drop();
+    this.#pieces.push(new Uint8Array(piece));
+  }
+
+  /** Keeps what came, if it could all be held. */
+  keep(id: string, head: Pick<KeptAnswer, "status" | "headers">): void {
+    const body = this.#pieces;
+    if (body === undefined) return;
+    this.#pieces = undefined;
+    this.#answers.keep(id, { ...head, body }, this.#room);
+  }
+
+  /** Keeps nothing. */
+  drop(): void {
+    if (this.#pieces === undefined) return;
+    this.#pieces = undefined;
+    this.#room.release();
+  }
+}
