@@ -1,11 +1,11 @@
 /** Single-use secrets with an end: tokens sent by mail, and the state of a sign-in at an OpenID provider. */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId, InvoiceId } from "../core/ids.ts";
 import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
 import type { Locale } from "../core/accounts/locale.ts";
 import { limits } from "../core/limits.ts";
 import { mailTokenKey, signInFlowKey } from "./keys.ts";
 
-/** What the holder of a mailed token may do, once. */
+/** What the holder of a mailed token may do: once, unless it says otherwise. */
 export type MailGrant =
   | {
     readonly purpose: "sign_up";
@@ -30,6 +30,8 @@ export type MailGrant =
     readonly passwordMark: string;
     readonly next: string;
   }
+  /** Shows one invoice and its files, as often as wanted. */
+  | { readonly purpose: "invoice_files"; readonly invoiceId: InvoiceId }
   | {
     readonly purpose: "change_email";
     readonly accountId: AccountId;
@@ -45,12 +47,16 @@ export function passwordMark(passwordHash: string | undefined): Promise<string> 
 export type MailPurpose = MailGrant["purpose"];
 export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purpose: Purpose }>;
 
+/** An accountant may open the mail at the end of the month that it came in. */
+const invoiceFilesMs = 30 * 86_400_000;
+
 /** How long each kind of mail works. */
 const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
   sign_up: limits.signUpMailMs,
   reset_password: limits.resetMailMs,
   sign_in: limits.resetMailMs,
   change_email: limits.changeEmailMailMs,
+  invoice_files: invoiceFilesMs,
 };
 
 interface Expiring<T> {

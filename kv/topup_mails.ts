@@ -20,7 +20,7 @@ export function mailCredited(
   addMail(operation, job, { nowMs: atMs, id: `topup:${event.source}:${event.id}` });
 }
 
-/** "Your invoice is ready", to the address on the invoice. */
+/** "Your invoice is ready", to the address on the invoice: often an accountant's, who has no account. */
 export function mailInvoiceSent(
   operation: Deno.AtomicOperation,
   invoice: Invoice,
@@ -33,6 +33,7 @@ export function mailInvoiceSent(
     kind: "invoice_issued" as const,
     to: invoice.buyer.email,
     locale: account?.locale ?? "vi",
+    invoiceId: invoice.id,
     invoiceNumber: invoice.issued.number,
     ...(code !== undefined && { orderCode: code }),
   };

@@ -111,9 +111,15 @@ const english: Writers = {
     paragraphs: [
       `Your VAT invoice ${job.invoiceNumber}${
         job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
-      } has been issued. You can download it from your account.`,
+      } has been issued.${
+        job.invoiceId === undefined ? " You can download it from your account." : ""
+      }`,
     ],
-    action: { label: "Open invoices", url },
+    action: { label: job.invoiceId === undefined ? "Open invoices" : "Open the invoice", url },
+    ...(job.invoiceId !== undefined && {
+      note:
+        "The link shows this invoice and its files for 30 days, without signing in. Pass it on only to those who may see them.",
+    }),
   }),
   invoice_rejected: (job, url) => ({
     subject: "Your invoice request needs a correction",
@@ -195,9 +201,13 @@ const vietnamese: Writers = {
     paragraphs: [
       `Hoá đơn GTGT ${job.invoiceNumber}${
         job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
-      } đã được phát hành. Bạn có thể tải về từ tài khoản.`,
+      } đã được phát hành.${job.invoiceId === undefined ? " Bạn có thể tải về từ tài khoản." : ""}`,
     ],
     action: { label: "Mở hoá đơn", url },
+    ...(job.invoiceId !== undefined && {
+      note:
+        "Liên kết cho xem hoá đơn này và các tệp trong 30 ngày, không cần đăng nhập. Chỉ chuyển cho người được phép xem.",
+    }),
   }),
   invoice_rejected: (job, url) => ({
     subject: "Yêu cầu hoá đơn cần chỉnh sửa",

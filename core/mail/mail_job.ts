@@ -4,12 +4,15 @@
  * request does the same work for every address.
  */
 import { z } from "zod";
-import type { AccountId } from "../ids.ts";
+import type { AccountId, InvoiceId } from "../ids.ts";
 
 const locale = z.enum(["vi", "en"]);
 const microVnd = z.bigint();
 const accountId = z.custom<AccountId>((value) =>
   typeof value === "string" && value.startsWith("acc_")
+);
+const invoiceId = z.custom<InvoiceId>((value) =>
+  typeof value === "string" && value.startsWith("inv_")
 );
 const everyJob = { to: z.string().min(3).max(254), locale };
 
@@ -46,6 +49,8 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({
     ...everyJob,
     kind: z.literal("invoice_issued"),
+    /** Absent in jobs of earlier versions, whose mails lead to the pages behind the sign-in. */
+    invoiceId: invoiceId.optional(),
     invoiceNumber: z.string(),
     orderCode: z.string().optional(),
   }),

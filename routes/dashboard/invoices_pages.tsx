@@ -26,6 +26,7 @@ import { formatMoney } from "./format.ts";
 import { requireAccount } from "./identify.ts";
 import { blankForm, InvoiceForm, postedBuyer } from "./invoices_form.tsx";
 import { invoiceTexts } from "./invoices_texts.ts";
+import { createSharedInvoicePages } from "./invoices_shared.tsx";
 import {
   fileResponse,
   InvoiceFacts,
@@ -212,6 +213,7 @@ async function download(c: PageContext, deps: InvoiceDeps) {
 /** The invoice pages. */
 export function createInvoicePages(deps: InvoiceDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
+  app.route("/", createSharedInvoicePages(deps));
   app.get("/invoices", requireAccount, (c) => listPage(c, deps));
   app.get("/invoices/new", requireAccount, (c) => newPage(c, deps));
   app.post("/invoices", requireAccount, (c) => sendRequest(c, deps));

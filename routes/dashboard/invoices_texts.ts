@@ -47,6 +47,10 @@ export const invoiceTexts = defineTexts({
     lookup: "Lookup code",
     authority: "Tax authority's code",
     files: "Files",
+    showShared: "Show the invoice",
+    sharedLead: "You see it by the link in our mail; no account is needed.",
+    sharedDead:
+      "This link no longer works: it is older than 30 days, or was not copied as a whole. Ask whoever ordered the invoice.",
     noFiles: "The files appear here once the invoice is issued.",
     reason: "Reason",
     replaces: "Replaces",
@@ -110,6 +114,10 @@ export const invoiceTexts = defineTexts({
     lookup: "Mã tra cứu",
     authority: "Mã của cơ quan thuế",
     files: "Tệp",
+    showShared: "Xem hoá đơn",
+    sharedLead: "Bạn xem bằng liên kết trong thư của chúng tôi; không cần tài khoản.",
+    sharedDead:
+      "Liên kết này không còn dùng được: đã quá 30 ngày, hoặc chưa được sao chép đầy đủ. Hãy hỏi người đã yêu cầu hoá đơn.",
     noFiles: "Tệp sẽ hiện ở đây sau khi hoá đơn được phát hành.",
     reason: "Lý do",
     replaces: "Thay thế cho",

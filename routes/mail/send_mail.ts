@@ -26,6 +26,8 @@ const lanes = 4;
 interface Outgoing {
   readonly job: MailJob;
   readonly grant?: MailGrant;
+  /** Where the link leads, if elsewhere than mails of the kind usually do. */
+  readonly path?: string;
 }
 
 /** Decides what becomes of a job, now that nobody watches how long it takes. `undefined`: nothing is sent. */
@@ -64,6 +66,11 @@ async function outgoing(kv: Deno.Kv, job: MailJob): Promise<Outgoing | undefined
         grant: { purpose: "change_email", accountId, oldEmail, newEmail: job.to },
       };
     }
+    case "invoice_issued": {
+      const { invoiceId } = job;
+      if (invoiceId === undefined) return { job };
+      return { job, grant: { purpose: "invoice_files", invoiceId }, path: "/invoices/shared" };
+    }
     default:
       return { job };
   }
@@ -80,10 +87,10 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
     async handle(claim) {
       const mail = await outgoing(deps.kv, claim.payload);
       if (mail === undefined) return "done";
-      const { job, grant } = mail;
+      const { job, grant, path = letterPaths[job.kind] } = mail;
       const token = grant && await issueMailToken(deps.kv, grant, deps.clock.nowMs());
       const fragment = token === undefined ? "" : `#token=${token}`;
-      const url = `${deps.baseUrl}${letterPaths[job.kind]}${fragment}`;
+      const url = `${deps.baseUrl}${path}${fragment}`;
       const { to, locale } = job;
       const letter = writeLetter(job, url, deps.support);
       await deps.mailer.send(composeMail(letter, { id: claim.id, to, locale }));

@@ -22,6 +22,7 @@ const publicPages = {
   "sign-in": "/sign-in",
   "sign-in-link": "/sign-in/link",
   "sign-in-mail": "/sign-in/mail",
+  "invoice-shared": "/invoices/shared",
   "sign-up": "/sign-up",
   verify: "/verify",
   forgot: "/forgot",

@@ -18,6 +18,12 @@ const bare: Bare[] = [
   { kind: "email_changed", newEmail: "new@example.com" },
   { kind: "low_balance", balanceMicroVnd: 12_345_678_900n },
   { kind: "topup_credited", amountMicroVnd: 200_000_000_000n, orderCode: "ST2346789C" },
+  {
+    kind: "invoice_issued",
+    invoiceId: newId("invoice", 0),
+    invoiceNumber: "00000013",
+    orderCode: "ST2346789C",
+  },
   { kind: "invoice_issued", invoiceNumber: "00000012", orderCode: "ST2346789C" },
   { kind: "invoice_rejected", reason: "<b>wrong</b> tax code\r\nBcc: x@example.com" },
 ];
