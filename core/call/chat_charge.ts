@@ -2,6 +2,7 @@
 import type { Model } from "../catalog/catalog.ts";
 import type { StreamReading } from "../dialects/contract.ts";
 import type { EstimateCorrection } from "../money/believable_usage.ts";
+import { limits } from "../limits.ts";
 import { chargeCeiling } from "../money/charge_ceiling.ts";
 import { type Charge, chargeForChat } from "../money/outcome.ts";
 import { tokenBounds } from "../money/token_bounds.ts";
@@ -42,6 +43,20 @@ export interface EndedChat {
 /** Output that is no text we saw may be more than its model's file says, but not than this many of its contexts. */
 const falseContexts = 4;
 
+/**
+ * Of a prompt of which nothing is known: where it is the provider that broke off, its customer pays as little as the
+ * complete answer can have cost, with the whole prompt in the cache.
+ */
+const allCached: EstimateCorrection = {
+  cachedTokens: limits.usageTokens,
+  inputScale: 1,
+  outputScale: 1,
+};
+
+function hasCachePrice(price: AppliedPrice): boolean {
+  return price.unit === "token" && price.cacheReadMicroVnd < price.inputMicroVnd;
+}
+
 /** Prices the end of a call. */
 export function chargeForEndedChat(
   { model, request, price, bounds: quoted }: QuotedChat,
@@ -79,6 +94,7 @@ export function chargeForEndedChat(
       outputTokens: Math.max(bounds.possibleOutput, model.contextWindow * falseContexts),
       outputBytes: runsTools ? Infinity : mostOutputBytes(wantedOutputTokens),
     },
-    correction,
+    correction: correction ??
+      (outcome === "broken" && hasCachePrice(price) ? allCached : undefined),
   });
 }

@@ -47,6 +47,8 @@ export interface MeteredStreamInput {
   readonly settle: (outcome: Outcome) => Promise<void>;
   /** Each may end the stream early; the first that does wins. */
   readonly bounds?: readonly StreamBound[];
+  /** Bytes of the upstream beyond which the stream is broken off, whatever they hold. */
+  readonly mostBytes?: number;
   /** Resolves when what was released before has had its turn to leave. */
   readonly bytesLeave: () => Promise<void>;
   /** Told of an exception that nobody foresaw; the call is settled all the same. */
@@ -68,6 +70,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   #stalled = false;
   /** The read that a pull waits for, if one does. */
   #nextChunk: Promise<Uint8Array | null> | undefined;
+  #readBytes = 0;
+  readonly #mostBytes: number;
   /** The least of all bounds. */
   #boundBytes: number;
   /** Set by the first of all ends: the upstream's, a failure, a stop, the client's. There is no second one. */
@@ -84,6 +88,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#pipe = input.started.pipe;
     this.#preamble = input.started.preamble;
     this.#boundBytes = leastBound(input.bounds);
+    this.#mostBytes = input.mostBytes ?? Infinity;
     this.#keepAlive = input.deadlines.create(() => this.#sendKeepAlive());
     this.#idle = input.deadlines.create(() => {
       if (!this.#pulling) return;
@@ -125,6 +130,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
         if (this.#ending !== undefined) return; // the client left while we waited
         this.#nextChunk = undefined;
         if (chunk === null) break;
+        this.#readBytes += chunk.length;
+        if (this.#readBytes > this.#mostBytes) throw tooLong();
         const out = this.#pipe.push(chunk);
         if (out.length > 0) controller.enqueue(out);
         if (this.#pipe.reading.outputBytes > this.#boundBytes && !this.#isOver) {
@@ -315,6 +322,13 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     if (this.#ending === undefined && !this.#isWhole) this.#input.started.exchange.cancel();
     await this.#end("client_gone", () => new Uint8Array(0));
   }
+}
+
+function tooLong(): GatewayError {
+  return new GatewayError(
+    "upstream_unreachable",
+    "The provider of this model sent more than an answer can be",
+  );
 }
 
 function leastBound(bounds: readonly StreamBound[] | undefined): number {

@@ -15,6 +15,11 @@ const answerBytesPerToken = 4 * 1024;
 /** What an answer holds beside its tokens: pictures, sealed reasoning, results of searches. */
 const answerBytesBeside = 8 * 1024 * 1024;
 
+/** Bytes of the events around one token of a stream: with its alternatives, or with the sound that it stands for. */
+const streamBytesPerToken = 8 * 1024;
+/** What a stream holds beside its tokens: signs of life, pictures, sealed reasoning. */
+const streamBytesBeside = 64 * 1024 * 1024;
+
 /**
  * The most output tokens that a caller can want, those of all answers together. Its own bound counts as it was sent; a
  * caller without one gets what the model makes, which may be more than its file says.
@@ -41,6 +46,11 @@ export function mostOutputBytes(tokens: number): number {
 /** Bytes of a whole answer with so many tokens: beyond them it is not read on. */
 export function mostAnswerBytes(tokens: number): number {
   return Math.min(limits.answerBytes, answerBytesBeside + tokens * answerBytesPerToken);
+}
+
+/** Bytes of a stream with so many tokens, whatever they are: beyond them it is no answer. */
+export function mostStreamBytes(tokens: number): number {
+  return streamBytesBeside + tokens * streamBytesPerToken;
 }
 
 /** Ends a stream with the stop for length once it has more output than the caller's bound can be. */

@@ -45,6 +45,7 @@ interface Instruments {
   readonly firstToken: Histogram;
   readonly cost: Histogram;
   readonly shortfall: Histogram;
+  readonly claim: Histogram;
 }
 
 function createInstruments(meter: Meter): Instruments {
@@ -79,6 +80,10 @@ function createInstruments(meter: Meter): Instruments {
     }),
     shortfall: meter.createHistogram("gateway.call.shortfall", {
       description: "What a call cost beyond what its wallet held",
+      unit: "{VND}",
+    }),
+    claim: meter.createHistogram("gateway.call.claim", {
+      description: "What the provider of a call reported beyond what was charged",
       unit: "{VND}",
     }),
   };
@@ -131,7 +136,7 @@ class OpenTelemetryObserver implements CallObserver {
   }
 
   #record(receipt: Receipt, common: Attributes): void {
-    const { duration, tokens, firstToken, cost, shortfall } = this.#instruments;
+    const { duration, tokens, firstToken, cost, shortfall, claim } = this.#instruments;
     duration.record(receipt.latencyMs / 1000, common);
     const { usage } = receipt;
     if (usage !== undefined && receipt.kind === "chat") {
@@ -146,6 +151,9 @@ class OpenTelemetryObserver implements CallObserver {
     cost.record(Number(formatVnd(receipt.costMicroVnd)), money);
     if (receipt.shortfallMicroVnd > 0n) {
       shortfall.record(Number(formatVnd(receipt.shortfallMicroVnd)), money);
+    }
+    if (receipt.claimMicroVnd !== undefined) {
+      claim.record(Number(formatVnd(receipt.claimMicroVnd)), money);
     }
   }
 

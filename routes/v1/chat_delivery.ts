@@ -90,6 +90,7 @@ function meteredInput(
     deadlines: gateway.deadlines,
     control,
     bounds: [settlement.outputLimit(route, attempts)],
+    mostBytes: settlement.mostStreamBytes(route),
     settle: async (outcome) => {
       const { reading } = started.pipe;
       await settlement.settle({ outcome, status: 200, reading, route, attempts });

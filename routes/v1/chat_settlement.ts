@@ -2,7 +2,12 @@
 import type { ChatBounds } from "../../core/call/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../core/call/chat_charge.ts";
 import type { ChatRequest } from "../../core/call/chat_request.ts";
-import { mostAnswerBytes, mostOutputBytes, OutputLimit } from "../../core/call/output_limit.ts";
+import {
+  mostAnswerBytes,
+  mostOutputBytes,
+  mostStreamBytes,
+  OutputLimit,
+} from "../../core/call/output_limit.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { unforeseen } from "../../core/error_line.ts";
@@ -75,6 +80,13 @@ export class ChatSettlement {
   get mostAnswerBytes(): number {
     const { hostedTools, wantedOutputTokens } = this.#input.bounds;
     return mostAnswerBytes(hostedTools.length > 0 ? Infinity : wantedOutputTokens);
+  }
+
+  /** Bytes that a stream of this route can have. */
+  mostStreamBytes(route: Route): number {
+    return this.#runsTools(route)
+      ? Infinity
+      : mostStreamBytes(this.#input.bounds.wantedOutputTokens);
   }
 
   /** What ends a stream of this route that ignores the caller's bound. */

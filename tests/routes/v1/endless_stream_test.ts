@@ -231,3 +231,61 @@ Deno.test("a whole answer that is larger than max_tokens can be is not read to i
   const [status] = await ask(64_000);
   assertEquals(status, 200);
 });
+
+Deno.test("a stream that goes on without output is broken off, and no more is read of it", async () => {
+  const [start, more] = scripts.chat;
+  const silence = new TextEncoder().encode(`: ${"x".repeat(64 * 1024)}\n\n`);
+  let sentBytes = 0;
+  const stopped = Promise.withResolvers<void>();
+  await using provider = mockProvider(() => {
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const piece = sentBytes === 0 ? new TextEncoder().encode(start + more) : silence;
+        sentBytes += piece.length;
+        controller.enqueue(piece);
+      },
+      cancel: () => stopped.resolve(),
+    }, { highWaterMark: 0 });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  });
+  await using gateway = await openTestGateway({
+    env: { PROVIDER_KEY: "provider-secret-1234567890" },
+    file: () => ({
+      defaultModel: "chat",
+      providers: {
+        p: {
+          kind: "http",
+          baseUrl: `http://127.0.0.1:${provider.port}`,
+          apiKeyEnv: "PROVIDER_KEY",
+        },
+      },
+      models: [{
+        id: "chat",
+        kind: "chat",
+        family: "test",
+        price: { unit: "token", vndPerMtok: 8_300 },
+        routes: [{ provider: "p", style: "chat", model: "m" }],
+      }],
+    }),
+  });
+  const { key, accountId } = await gateway.customer(1_000);
+  const answer = await gateway.fetch(
+    new Request("http://gateway/v1/chat/completions", {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "chat",
+        stream: true,
+        max_tokens: 100,
+        messages: [{ role: "user", content: "hi" }],
+      }),
+    }),
+  );
+  let end = "";
+  for await (const piece of answer.body ?? []) end = new TextDecoder().decode(piece).slice(-300);
+  await stopped.promise;
+  assert(end.includes("sent more than an answer can be"), end);
+  assert(sentBytes > 64 * 1024 * 1024 && sentBytes < 80 * 1024 * 1024, `${sentBytes}`);
+  const [receipt] = (await listReceipts(gateway.kv, accountId, { limit: 1 })).receipts;
+  assertEquals([receipt?.outcome, receipt?.usage?.output], ["broken", 70]);
+});
