@@ -1,0 +1,42 @@
+/** Recorded streams: converted, and as the whole answer that they tell. */
+import { assert } from "@std/assert";
+import type { StreamReading, Style } from "../../core/dialects/contract.ts";
+import { createConvertingPipe } from "../../core/dialects/converting_pipe.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { concatBytes } from "../support/strict_client.ts";
+import { context, readStream } from "./clients.ts";
+import { wholeChatAnswer } from "./lenient_chat.ts";
+import type { Recording } from "./recordings.ts";
+
+export interface ConvertedStream {
+  readonly bytes: Uint8Array;
+  readonly reading: StreamReading;
+}
+
+/** Converts a stream that arrives in `chunks`, as the relay does. */
+export function convertStream(
+  from: Style,
+  to: Style,
+  chunks: readonly Uint8Array[],
+): ConvertedStream {
+  const pipe = createConvertingPipe(from, to, context, {});
+  const out: Uint8Array[] = [];
+  for (const chunk of chunks) {
+    // The owner of the bytes may reuse them: what the pipe keeps must be its own.
+    const lent = chunk.slice();
+    out.push(pipe.push(lent));
+    lent.fill(0);
+    if (pipe.reading.state !== "open") break;
+  }
+  out.push(pipe.end());
+  return { bytes: concatBytes(out), reading: pipe.reading };
+}
+
+/** The content of a recorded stream as the whole answer of its own style. */
+export function contentOf({ style, stream }: Recording): JsonObject {
+  assert(stream !== undefined);
+  if (style === "chat") return wholeChatAnswer(stream);
+  const outcome = readStream(style, stream);
+  assert(outcome.kind === "answer");
+  return outcome.answer;
+}

@@ -1,0 +1,151 @@
+/** What a conversion lost without a word: of a request by its words, of an answer by what it says. */
+import type { Style } from "../../../core/dialects/contract.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import { list } from "../clients.ts";
+import { type Gist, gistOf } from "../gist.ts";
+
+/**
+ * Members that no other style needs: ids and places, what tells kinds apart, what is steered (the tables name that),
+ * and what goes to its maker only.
+ */
+const light = new Set([
+  ...[
+    "type",
+    "role",
+    "id",
+    "call_id",
+    "tool_call_id",
+    "tool_use_id",
+    "item_id",
+    "file_id",
+    "model",
+  ],
+  ...["status", "object", "ttl", "detail", "media_type", "format", "phase", "index", "caller"],
+  ...["signature", "encrypted_content", "encrypted_index", "thinking", "reasoning", "summary"],
+  ...["reasoning_content", "reasoning_details", "thinking_blocks", "redacted_thinking"],
+  ...["citations", "annotations", "logprobs", "parsed", "refusal", "cache_control"],
+  ...["prompt_cache_breakpoint", "prompt_cache_key", "prompt_cache_retention", "metadata", "user"],
+  ...["safety_identifier", "service_tier", "include", "store", "tool_choice", "output_config"],
+  ...[
+    "search_context_size",
+    "reasoning_effort",
+    "verbosity",
+    "betas",
+    "stop_sequences",
+    "stop",
+    "modalities",
+    "effort",
+  ],
+]);
+
+/** Blocks and items of thinking, whose words and proofs go to their maker only. */
+const ofItsMaker: ReadonlySet<Json | undefined> = new Set([
+  "thinking",
+  "redacted_thinking",
+  "reasoning",
+]);
+
+interface Leaf {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The words of a value: its strings, and those inside strings that are JSON objects themselves. */
+function leavesOf(value: Json | undefined, path: string, found: Leaf[]): Leaf[] {
+  if (typeof value === "string") {
+    const inner = path.endsWith("arguments") ? parsed(value) : undefined;
+    if (inner !== undefined) leavesOf(inner, path, found);
+    else if (value.trim() !== "") found.push({ path, text: value.trim() });
+  } else if (Array.isArray(value)) {
+    value.forEach((entry, i) => leavesOf(entry, `${path}.${i}`, found));
+  } else if (isJsonObject(value) && !ofItsMaker.has(value["type"])) {
+    for (const [key, entry] of Object.entries(value)) {
+      if (!light.has(key)) leavesOf(entry, path === "" ? key : `${path}.${key}`, found);
+    }
+  }
+  return found;
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All strings of a value, whatever member they stand in, as one text to look into. */
+function haystack(value: Json | undefined, found: string[] = []): string[] {
+  if (typeof value === "string") {
+    found.push(value);
+    const inner = parsed(value);
+    if (inner !== undefined) haystack(inner, found);
+  } else if (Array.isArray(value)) { for (const entry of value) haystack(entry, found); }
+  else if (isJsonObject(value)) {
+    for (const [key, entry] of Object.entries(value)) {
+      found.push(key);
+      haystack(entry, found);
+    }
+  }
+  return found;
+}
+
+/** The words of a data URL, which other styles write as plain base64. */
+function needle(text: string): string {
+  return /^data:[^,]*;base64,(.*)$/s.exec(text)?.[1] ?? text;
+}
+
+/** Paths of a request whose words are nowhere in the converted body and that no name speaks of. */
+export function lostOfRequest(
+  request: JsonObject,
+  body: JsonObject,
+  named: readonly string[],
+): string[] {
+  const there = haystack(body).join("\n");
+  const isNamed = (path: string) =>
+    named.some((name) => name === "more" || path === name || path.startsWith(`${name}.`));
+  return leavesOf(request, "", [])
+    .filter(({ path, text }) => !isNamed(path) && !there.includes(needle(text)))
+    .map(({ path }) => path);
+}
+
+/** Addresses of the sources of an answer. */
+function sourcesOf(style: Style, answer: JsonObject): string[] {
+  const cited = style === "messages"
+    ? list(answer["content"]).flatMap((block) => list(block["citations"]))
+    : style === "chat"
+    ? list(answer["choices"]).slice(0, 1).flatMap(({ message }) =>
+      isJsonObject(message) ? list(message["annotations"]) : []
+    ).flatMap(({ url_citation }) => isJsonObject(url_citation) ? [url_citation] : [])
+    : list(answer["output"]).flatMap((item) => list(item["content"]))
+      .flatMap((part) => list(part["annotations"]));
+  const urls = cited.flatMap(({ url }) => typeof url === "string" ? [url] : []);
+  return [...new Set(urls)].sort();
+}
+
+/** What of an answer a client of another style does not get: names of what is gone. */
+export function lostOfAnswer(
+  from: Style,
+  answer: JsonObject,
+  to: Style,
+  converted: JsonObject,
+): string[] {
+  const [before, after] = [gistOf(from, answer), gistOf(to, converted)];
+  const lost: string[] = [];
+  const said = after.text + after.refusal;
+  if (!said.includes(before.text)) lost.push("text");
+  if (!said.includes(before.refusal)) lost.push("refusal");
+  if (!after.reasoning.includes(before.reasoning)) lost.push("reasoning");
+  if (callsOf(before) !== callsOf(after)) lost.push("calls");
+  const told = before.tokens.some((count) => count !== undefined && count > 0);
+  if (told && JSON.stringify(before.tokens) !== JSON.stringify(after.tokens)) lost.push("tokens");
+  const kept = new Set(sourcesOf(to, converted));
+  if (sourcesOf(from, answer).some((url) => !kept.has(url))) lost.push("sources");
+  return lost;
+}
+
+/** Calls without their ids, which change where the client's style asks for another form. */
+function callsOf({ calls }: Gist): string {
+  return JSON.stringify(calls.map((call) => call.slice(call.indexOf(" "))));
+}

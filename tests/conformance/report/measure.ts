@@ -1,0 +1,186 @@
+/** Converts recorded exchanges in every direction and counts what came of them. */
+import { convertAnswer, convertRequest } from "../../../core/dialects/convert.ts";
+import { validateRequest } from "../../../core/dialects/strict/mod.ts";
+import type { Style } from "../../../core/dialects/contract.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { context, essence, readStream, readWhole } from "../clients.ts";
+import { contentOf, convertStream } from "../converted_stream.ts";
+import { otherStyles, type Recording, styles } from "../recordings.ts";
+import { lostOfAnswer, lostOfRequest } from "./losses.ts";
+
+/** What is measured: made-up ones show what the report does with bad conversions. */
+export interface Conversions {
+  readonly request: typeof convertRequest;
+  readonly answer: typeof convertAnswer;
+  readonly stream: typeof convertStream;
+}
+
+export const ownConversions: Conversions = {
+  request: convertRequest,
+  answer: convertAnswer,
+  stream: convertStream,
+};
+
+/** The counts of one direction. */
+export interface Row {
+  readonly from: Style;
+  readonly to: Style;
+  requests: number;
+  valid: number;
+  refusedByName: number;
+  invalid: number;
+  /** Requests and answers that lost something without a word. */
+  weightyLosses: number;
+  answers: number;
+  wholeUsable: number;
+  streams: number;
+  streamUsable: number;
+  /** Streams whose content could be told in one piece, and those that said the same. */
+  comparable: number;
+  streamIsWhole: number;
+  /** What was not as it should be: names of recordings and of fields, never their words. */
+  readonly remarks: string[];
+}
+
+/** One row for each direction, in the order of the styles. */
+export function measure(
+  recordings: readonly Recording[],
+  conversions: Conversions = ownConversions,
+): Row[] {
+  return styles.flatMap((from) =>
+    otherStyles(from).map((to) => {
+      const row = newRow(from, to);
+      for (const recording of recordings) {
+        if (recording.style !== from || recording.status !== 200) continue;
+        measureRequest(recording, conversions, row);
+        measureAnswer(recording, conversions, row);
+        measureStream(recording, conversions, row);
+      }
+      return row;
+    })
+  );
+}
+
+function newRow(from: Style, to: Style): Row {
+  return {
+    from,
+    to,
+    requests: 0,
+    valid: 0,
+    refusedByName: 0,
+    invalid: 0,
+    weightyLosses: 0,
+    answers: 0,
+    wholeUsable: 0,
+    streams: 0,
+    streamUsable: 0,
+    comparable: 0,
+    streamIsWhole: 0,
+    remarks: [],
+  };
+}
+
+function measureRequest({ name, request }: Recording, { request: convert }: Conversions, row: Row) {
+  // Requests that only count tokens have no answer to ask for.
+  if (request === undefined || (row.from === "messages" && !("max_tokens" in request))) return;
+  row.requests++;
+  const options = { facts: {}, upstreamModel: "m", maxOutputTokens: 128_000 };
+  const conversion = convert(row.from, row.to, request, options);
+  if (!conversion.ok) {
+    const { param } = conversion.error;
+    if (param === undefined || param === "") row.invalid++;
+    else row.refusedByName++;
+    row.remarks.push(`${name}: refused, ${param ?? "without a name"}`);
+    return;
+  }
+  const { body, dropped } = conversion.request;
+  const problem = validateRequest(row.to, body);
+  if (problem === undefined) row.valid++;
+  else {
+    row.invalid++;
+    row.remarks.push(`${name}: invalid, ${problem}`);
+  }
+  remarkLosses(name, "request", lostOfRequest(request, body, dropped), row);
+}
+
+function remarkLosses(name: string, of: string, lost: readonly string[], row: Row): void {
+  if (lost.length === 0) return;
+  row.weightyLosses++;
+  row.remarks.push(`${name}: ${of} lost ${lost.slice(0, mostPaths).join(", ")}`);
+}
+
+/** Paths told of one loss. */
+const mostPaths = 4;
+
+function measureAnswer({ name, answer }: Recording, { answer: convert }: Conversions, row: Row) {
+  // Counts of tokens are no answers.
+  if (!isJsonObject(answer) || "input_tokens" in answer) return;
+  row.answers++;
+  const converted = attempt(
+    () => readWhole(row.to, convert(row.from, row.to, answer, context, {})),
+  );
+  if (!converted.ok) {
+    row.remarks.push(`${name}: answer not usable, ${converted.why}`);
+    return;
+  }
+  row.wholeUsable++;
+  remarkLosses(name, "answer", lostOfAnswer(row.from, answer, row.to, converted.value), row);
+}
+
+function measureStream(recording: Recording, conversions: Conversions, row: Row) {
+  const { name, stream } = recording;
+  if (stream === undefined) return;
+  row.streams++;
+  const outcome = attempt(() =>
+    readStream(row.to, conversions.stream(row.from, row.to, [stream]).bytes)
+  );
+  if (!outcome.ok || outcome.value.kind === "error") {
+    const why = outcome.ok ? "an error" : outcome.why;
+    row.remarks.push(`${name}: stream not usable, ${why}`);
+    return;
+  }
+  row.streamUsable++;
+  const streamed = outcome.value.answer;
+  const whole = attempt(() =>
+    readWhole(row.to, conversions.answer(row.from, row.to, contentOf(recording), context, {}))
+  );
+  if (!whole.ok) return;
+  row.comparable++;
+  if (text(row.to, streamed) === text(row.to, whole.value)) row.streamIsWhole++;
+  else row.remarks.push(`${name}: the stream says something else than the whole`);
+}
+
+function text(style: Style, answer: JsonObject): string {
+  return JSON.stringify(sorted(essence(style, answer)));
+}
+
+/** The same members in one order, so that equal answers are equal texts. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, entry]) => [
+      key,
+      sorted(entry),
+    ]),
+  );
+}
+
+type Attempt<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly why: string };
+
+/** What a strict client makes of an answer, or which kind of error stopped it. Its words may be those of the answer. */
+function attempt<Value>(run: () => Value): Attempt<Value> {
+  try {
+    return { ok: true, value: run() };
+  } catch (error) {
+    const why = error instanceof GatewayError
+      ? error.code
+      : error instanceof Error
+      ? error.name
+      : "error";
+    return { ok: false, why };
+  }
+}
