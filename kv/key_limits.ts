@@ -13,7 +13,7 @@ import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
 import { vietnamDay } from "../core/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
-import type { Reservation, ReserveResult, Teller } from "./teller/mod.ts";
+import type { Extension, Reservation, ReserveResult, Teller } from "./teller/mod.ts";
 import { netCostMicroVnd, readUsage } from "./usage.ts";
 
 /** A call that the key's own limit does not allow. */
@@ -26,8 +26,18 @@ export interface LimitRefusal {
   readonly spentMicroVnd: bigint;
 }
 
+/** What became of a wish to hold more for a call with a key. */
+export type KeyedExtension = Extension | (LimitRefusal & { readonly outcome: "key_limit" });
+
 /** A teller that also holds keys to their own limits. */
 export interface KeyedTeller extends Teller {
+  /** Like {@linkcode Teller.extend}, for a call of {@linkcode reserveFor}. */
+  extendFor(
+    reservation: Reservation,
+    amountMicroVnd: bigint,
+    waitMs: number,
+  ): KeyedExtension | Promise<KeyedExtension>;
+
   /**
    * Like {@linkcode Teller.reserve}, for a call with this key.
    *
@@ -56,6 +66,18 @@ interface Spending {
   reading: Promise<void> | undefined;
 }
 
+/** The day and month that a call counts in. */
+interface Periods {
+  readonly day: PeriodSum;
+  readonly month: PeriodSum;
+}
+
+/** What one call holds of the limits of its key. */
+interface KeyHold extends Periods {
+  readonly key: ApiKeyRecord;
+  amountMicroVnd: bigint;
+}
+
 function noSum(): PeriodSum {
   return { settledMicroVnd: 0n, heldMicroVnd: 0n, endedMeanwhileMicroVnd: 0n };
 }
@@ -77,10 +99,7 @@ class KeyLimits {
   readonly #clock: Clock;
   /** By key and month: a call that began before the turn of a month is held to the limits of that one. */
   readonly #spendings = new Map<string, Spending>();
-  readonly #holds = new WeakMap<
-    Reservation,
-    { sums: readonly PeriodSum[]; amountMicroVnd: bigint }
-  >();
+  readonly #holds = new WeakMap<Reservation, KeyHold>();
 
   constructor(kv: Deno.Kv, clock: Clock) {
     this.#kv = kv;
@@ -140,7 +159,7 @@ class KeyLimits {
   /** Promises an amount, or says which limit forbids it. */
   hold(
     key: ApiKeyRecord,
-    { day, month }: { readonly day: PeriodSum; readonly month: PeriodSum },
+    { day, month }: Periods,
     amountMicroVnd: bigint,
   ): LimitRefusal | undefined {
     const checks = [
@@ -157,15 +176,36 @@ class KeyLimits {
     return undefined;
   }
 
-  unhold(sums: readonly PeriodSum[], amountMicroVnd: bigint): void {
-    for (const sum of sums) {
+  unhold({ day, month }: Periods, amountMicroVnd: bigint): void {
+    for (const sum of [day, month]) {
       sum.heldMicroVnd -= amountMicroVnd;
       invariant(sum.heldMicroVnd >= 0n, "a key never holds less than nothing");
     }
   }
 
-  bind(reservation: Reservation, sums: readonly PeriodSum[], amountMicroVnd: bigint): void {
-    this.#holds.set(reservation, { sums, amountMicroVnd });
+  bind(reservation: Reservation, hold: KeyHold): void {
+    this.#holds.set(reservation, hold);
+  }
+
+  /** What a reservation holds, while it counts against limits. */
+  holdOf(reservation: Reservation): KeyHold | undefined {
+    return this.#holds.get(reservation);
+  }
+
+  /** What a key may still spend, at most `amountMicroVnd`. */
+  roomMicroVnd({ key, day, month }: KeyHold, amountMicroVnd: bigint): bigint {
+    let room = amountMicroVnd;
+    for (
+      const [limit, { settledMicroVnd, heldMicroVnd }] of [
+        [key.dailyLimitMicroVnd, day],
+        [key.monthlyLimitMicroVnd, month],
+      ] as const
+    ) {
+      if (limit === undefined) continue;
+      const left = limit - settledMicroVnd - heldMicroVnd;
+      if (left < room) room = left;
+    }
+    return room;
   }
 
   /** Whether a reservation counts against limits. */
@@ -178,8 +218,8 @@ class KeyLimits {
     const hold = this.#holds.get(reservation);
     if (hold === undefined) return;
     this.#holds.delete(reservation);
-    this.unhold(hold.sums, hold.amountMicroVnd);
-    for (const sum of hold.sums) {
+    this.unhold(hold, hold.amountMicroVnd);
+    for (const sum of [hold.day, hold.month]) {
       sum.settledMicroVnd += costMicroVnd;
       sum.endedMeanwhileMicroVnd += costMicroVnd;
     }
@@ -209,10 +249,31 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
     try {
       result = await teller.reserve(key.accountId, amountMicroVnd);
     } finally {
-      if (result?.ok !== true) keyLimits.unhold([day, month], amountMicroVnd);
+      if (result?.ok !== true) keyLimits.unhold({ day, month }, amountMicroVnd);
     }
-    if (result.ok) keyLimits.bind(result.reservation, [day, month], amountMicroVnd);
+    if (result.ok) keyLimits.bind(result.reservation, { key, day, month, amountMicroVnd });
     return result;
+  }
+
+  async function extendLimited(
+    hold: KeyHold,
+    [reservation, wishedMicroVnd, waitMs]: Parameters<Teller["extend"]>,
+  ): Promise<KeyedExtension> {
+    const room = keyLimits.roomMicroVnd(hold, wishedMicroVnd);
+    const amountMicroVnd = room > 0n ? room : wishedMicroVnd;
+    const refusal = keyLimits.hold(hold.key, hold, amountMicroVnd);
+    if (refusal !== undefined) return { ...refusal, outcome: "key_limit" };
+    let grantedMicroVnd = 0n;
+    try {
+      const extension = await teller.extend(reservation, amountMicroVnd, waitMs);
+      if (extension.outcome === "granted") grantedMicroVnd = extension.amountMicroVnd;
+      return extension;
+    } finally {
+      // Ended meanwhile, its hold has gone back, and this part must follow.
+      const isOpen = keyLimits.isBound(reservation);
+      if (isOpen) hold.amountMicroVnd += grantedMicroVnd;
+      keyLimits.unhold(hold, isOpen ? amountMicroVnd - grantedMicroVnd : amountMicroVnd);
+    }
   }
 
   async function settleLimited(...call: Parameters<Teller["settle"]>): Promise<Receipt> {
@@ -240,6 +301,11 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
       isLimited(key)
         ? reserveLimited(key, amountMicroVnd, startedAtMs)
         : teller.reserve(key.accountId, amountMicroVnd),
+    extend: (...wish) => teller.extend(...wish),
+    extendFor(...wish) {
+      const hold = keyLimits.holdOf(wish[0]);
+      return hold === undefined ? teller.extend(...wish) : extendLimited(hold, wish);
+    },
     settle: (reservation, draft, attach) =>
       keyLimits.isBound(reservation)
         ? settleLimited(reservation, draft, attach)

@@ -1,15 +1,18 @@
 /** From a finished call to its place among the settlements: the money is found first, beyond the reservation if need be. */
 import type { Clock } from "../../core/clock.ts";
+import type { HoldQueue } from "./hold_queue.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { Finished } from "./settlements.ts";
 import type { Granted } from "./transfers.ts";
 
 export class Charging {
   readonly #pipeline: Pipeline;
+  readonly #queue: HoldQueue;
   readonly #clock: Clock;
 
-  constructor(pipeline: Pipeline, clock: Clock) {
+  constructor(pipeline: Pipeline, queue: HoldQueue, clock: Clock) {
     this.#pipeline = pipeline;
+    this.#queue = queue;
     this.#clock = clock;
   }
 
@@ -28,6 +31,7 @@ export class Charging {
     if (missing <= 0n) {
       book.unhold(lease, -missing);
       this.#charge(finished, priceMicroVnd);
+      this.#queue.freed(book, lease, this.#clock.nowMs());
     } else if (!transfers.hasWaiters(lease.accountId) && book.hold(lease, missing)) {
       this.#charge(finished, priceMicroVnd);
     } else {

@@ -12,6 +12,7 @@ export { StoppedError } from "./fence.ts";
 export type {
   Attachment,
   Balance,
+  Extension,
   IndexProgress,
   ReceiptDraft,
   Refusal,
@@ -29,7 +30,14 @@ export interface OpenTellerOptions {
   readonly ttlMs?: number;
   /** Receipts that may wait for the index before calls are refused. */
   readonly mostUnindexed?: number;
+  readonly holdWaitMs?: number;
 }
+
+/**
+ * Milliseconds that a call waits while others hold the money it needs: long enough for short answers to end, and far
+ * below the time-outs of clients.
+ */
+const defaultHoldWaitMs = 15_000;
 
 /**
  * Registers this process as an instance and opens its teller. Close it at the end; a process that dies without is
@@ -54,5 +62,6 @@ export async function openTeller(kv: Deno.Kv, options: OpenTellerOptions): Promi
     random: options.random ?? Math.random,
     ttlMs: options.ttlMs ?? limits.instanceTtlMs,
     mostUnindexed: options.mostUnindexed ?? limits.unindexedReceipts,
+    holdWaitMs: options.holdWaitMs ?? defaultHoldWaitMs,
   });
 }

@@ -8,14 +8,39 @@ import type { Reservation } from "./types.ts";
 /** A reservation: open, then settled or released, once. */
 export class Held implements Reservation {
   readonly accountId: AccountId;
-  readonly amountMicroVnd: bigint;
-  readonly lease: Lease;
+  #lease: Lease;
+  #amountMicroVnd: bigint;
   #state: "open" | "settled" | "released" = "open";
 
   constructor(lease: Lease, amountMicroVnd: bigint) {
     this.accountId = lease.accountId;
-    this.amountMicroVnd = amountMicroVnd;
-    this.lease = lease;
+    this.#amountMicroVnd = amountMicroVnd;
+    this.#lease = lease;
+  }
+
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  get amountMicroVnd(): bigint {
+    return this.#amountMicroVnd;
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** More is held on the same lease. */
+  grow(amountMicroVnd: bigint): void {
+    invariant(this.isOpen, "only an open reservation grows");
+    this.#amountMicroVnd += amountMicroVnd;
+  }
+
+  /** The old lease was lost, and all of it is held on another one. */
+  moveTo(lease: Lease, amountMicroVnd: bigint): void {
+    invariant(this.isOpen && !this.#lease.alive, "only what was lost is held anew");
+    this.#lease = lease;
+    this.#amountMicroVnd = amountMicroVnd;
   }
 
   end(state: "settled" | "released"): void {

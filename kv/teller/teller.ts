@@ -9,17 +9,18 @@ import { retireInstance } from "../reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
 import { Fence, StoppedError } from "./fence.ts";
+import { HoldQueue } from "./hold_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import { Patience } from "./patience.ts";
 import { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
 import { Held, RecentIds } from "./reservation.ts";
+import { Reserving } from "./reserving.ts";
 import { attachedRows, type Finished } from "./settlements.ts";
-import type { Waiter } from "./transfers.ts";
 import type {
   Attachment,
   Balance,
+  Extension,
   IndexProgress,
   ReceiptDraft,
   Reservation,
@@ -35,6 +36,8 @@ export interface TellerOptions {
   /** How long the instance counts as alive after its last commit. */
   readonly ttlMs: number;
   readonly mostUnindexed: number;
+  /** How long a call waits while others hold the money it needs. */
+  readonly holdWaitMs: number;
 }
 
 export class LiveTeller implements Teller {
@@ -42,7 +45,9 @@ export class LiveTeller implements Teller {
   readonly #options: TellerOptions;
   readonly #patience: Patience;
   readonly #pipeline: Pipeline;
+  readonly #holdQueue: HoldQueue;
   readonly #charging: Charging;
+  readonly #reserving: Reserving;
   readonly #housekeeping: Housekeeping;
   readonly #settledIds = new RecentIds();
   #unsettled = 0;
@@ -52,12 +57,17 @@ export class LiveTeller implements Teller {
     this.#kv = kv;
     this.#options = options;
     this.#patience = patience;
+    this.#holdQueue = new HoldQueue(options.timer);
     const deps = fenceDeps(kv, options, patience);
     this.#pipeline = new Pipeline(deps, patience, fence, {
       readmit: (finished) => this.#charging.begin(finished),
       settled: () => this.#housekeeping.soon(),
     });
-    this.#charging = new Charging(this.#pipeline, options.clock);
+    this.#charging = new Charging(this.#pipeline, this.#holdQueue, options.clock);
+    this.#reserving = new Reserving(this.#pipeline, this.#holdQueue, {
+      ...options,
+      admits: () => this.#admits(),
+    });
     this.#housekeeping = new Housekeeping(this.#pipeline, options);
     this.#housekeeping.start();
   }
@@ -87,19 +97,21 @@ export class LiveTeller implements Teller {
       this.#housekeeping.probe();
       return unavailable(amountMicroVnd);
     }
-    const { book, transfers, fence } = this.#pipeline;
-    const lease = book.lease(accountId);
-    const nowMs = this.#options.clock.nowMs();
-    const mine = nowMs < fence.expiresAtMs && !transfers.hasWaiters(accountId);
-    if (!mine || !book.hold(lease, amountMicroVnd)) {
-      return this.#reserveLater(accountId, amountMicroVnd);
+    return this.#reserving.reserve(accountId, amountMicroVnd);
+  }
+
+  extend(
+    reservation: Reservation,
+    amountMicroVnd: bigint,
+    waitMs: number,
+  ): Extension | Promise<Extension> {
+    invariant(reservation instanceof Held, "only reservations of this teller grow");
+    invariant(amountMicroVnd > 0n, "an extension is more than nothing");
+    if (!reservation.isOpen) return { outcome: "exhausted" };
+    if (this.#pipeline.failure !== undefined || this.#pipeline.isStoreSilent) {
+      return { outcome: "unavailable" };
     }
-    book.enter(lease, amountMicroVnd, nowMs);
-    if (isLow(lease)) {
-      transfers.drawAhead(lease);
-      this.#pipeline.kick();
-    }
-    return { ok: true, reservation: new Held(lease, amountMicroVnd) };
+    return this.#reserving.extend(reservation, amountMicroVnd, waitMs);
   }
 
   async settle(
@@ -143,7 +155,9 @@ export class LiveTeller implements Teller {
     const { book } = this.#pipeline;
     book.unhold(lease, amountMicroVnd);
     book.leave(lease);
-    book.touch(lease, this.#options.clock.nowMs());
+    const nowMs = this.#options.clock.nowMs();
+    book.touch(lease, nowMs);
+    this.#holdQueue.freed(book, lease, nowMs);
     this.#housekeeping.soon();
   }
 
@@ -166,6 +180,7 @@ export class LiveTeller implements Teller {
 
   close(): Promise<void> {
     this.#closing ??= this.#close();
+    this.#holdQueue.endAll();
     return this.#closing;
   }
 
@@ -198,49 +213,8 @@ export class LiveTeller implements Teller {
       this.#unsettled < limits.unsettledCalls &&
       this.#pipeline.index.length < this.#options.mostUnindexed;
   }
-
-  /** Waits for a draw, at most as long as a store call may take. */
-  #reserveLater(accountId: AccountId, amountMicroVnd: bigint): Promise<ReserveResult> {
-    return new Promise((resolve) => {
-      let waiter: Waiter | undefined;
-      let lease: Lease | undefined;
-      const end = (result: ReserveResult) => {
-        stopTimer();
-        if (!result.ok && lease) this.#pipeline.book.leave(lease);
-        resolve(result);
-      };
-      const stopTimer = this.#options.timer.start(() => {
-        if (waiter) waiter.cancelled = true;
-        end(unavailable(amountMicroVnd));
-      }, limits.kvCallMs);
-      const ask = () => {
-        const { book, transfers } = this.#pipeline;
-        const mine = lease = book.lease(accountId);
-        book.enter(mine, amountMicroVnd, this.#options.clock.nowMs());
-        waiter = {
-          amountMicroVnd,
-          partial: false,
-          cancelled: false,
-          done: (granted) => {
-            if (granted.outcome === "lost") ask();
-            else if (granted.outcome === "refused") end(granted.refusal);
-            else if (granted.outcome === "stopped") end(unavailable(amountMicroVnd));
-            else end({ ok: true, reservation: new Held(mine, amountMicroVnd) });
-          },
-        };
-        transfers.wait(mine, waiter);
-        this.#pipeline.kick();
-      };
-      ask();
-    });
-  }
 }
 
 function fenceDeps(kv: Deno.Kv, { clock, ttlMs }: TellerOptions, patience: Patience) {
   return { kv, clock, ttlMs, bounded: patience.bounded, backoff: patience.backoff };
-}
-
-function isLow(lease: Lease): boolean {
-  return freeMicroVnd(lease) < lease.typicalMicroVnd * limits.lowRoomFactor &&
-    lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
 }

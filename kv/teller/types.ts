@@ -5,8 +5,18 @@ import type { Receipt } from "../../core/receipt.ts";
 /** Money that is promised to one call. Settle or release it exactly once. */
 export interface Reservation {
   readonly accountId: AccountId;
+  /** Grows with {@linkcode Teller.extend}. */
   readonly amountMicroVnd: bigint;
 }
+
+/** What became of a wish to hold more for a call that runs. */
+export type Extension =
+  /** At most what was asked for, and more than nothing. */
+  | { readonly outcome: "granted"; readonly amountMicroVnd: bigint }
+  /** There is nothing more to be had, or the call has ended meanwhile. */
+  | { readonly outcome: "exhausted" }
+  /** The store does not answer: nobody knows. */
+  | { readonly outcome: "unavailable" };
 
 /** Why a call is not admitted. All figures were true in the store at that moment. */
 export interface Refusal {
@@ -78,12 +88,24 @@ export interface Teller {
 
   /**
    * Promises money to a call before it is sent upstream. Synchronous while the lease has room, which is nearly always;
-   * otherwise it draws from the wallet and never refuses without having read the wallet just then.
+   * otherwise it draws from the wallet and never refuses without having read the wallet just then. Where only the holds
+   * of other calls stand in the way it waits a while for them.
    */
   reserve(
     accountId: AccountId,
     amountMicroVnd: bigint,
   ): ReserveResult | Promise<ReserveResult>;
+
+  /**
+   * Promises more to a call that runs: all of `amountMicroVnd`, or what there still is. Synchronous while the lease has
+   * room. Waits for what other calls hold for at most `waitMs`. At most one extension of a reservation at a time; the
+   * call may be settled or released meanwhile.
+   */
+  extend(
+    reservation: Reservation,
+    amountMicroVnd: bigint,
+    waitMs: number,
+  ): Extension | Promise<Extension>;
 
   /**
    * Debits a finished call and writes its receipt; resolves when both are durable. The charge is the price, or what is

@@ -31,6 +31,14 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("release" as const), which: index }) },
   {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("extend" as const),
+      which: index,
+      amount: fc.integer({ min: 1, max: 400 }),
+    }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({
       do: fc.constant("credit" as const),

@@ -7,7 +7,12 @@ import type { Receipt } from "../../../core/receipt.ts";
 import { credit } from "../../../kv/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/reaper.ts";
 import { readReceipt } from "../../../kv/receipts.ts";
-import { openTeller, type Reservation, type Teller } from "../../../kv/teller/mod.ts";
+import {
+  type Extension,
+  openTeller,
+  type Reservation,
+  type Teller,
+} from "../../../kv/teller/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
@@ -25,6 +30,7 @@ export type Happening =
   }
   | { readonly do: "settle"; readonly which: number; readonly percent: number }
   | { readonly do: "release"; readonly which: number }
+  | { readonly do: "extend"; readonly which: number; readonly amount: number }
   | { readonly do: "credit"; readonly account: number; readonly amount: number }
   | { readonly do: "index" | "heartbeat" | "crash"; readonly teller: number }
   | { readonly do: "open" | "reap" }
@@ -139,6 +145,8 @@ export class ChaosWorld {
         if (open) open.process.teller?.release(open.reservation);
         return;
       }
+      case "extend":
+        return this.#extend(happening.which, BigInt(happening.amount));
       case "credit": {
         const accountId = this.#accounts[happening.account % this.#accounts.length];
         const kv = this.#turnstile.client("operator");
@@ -189,11 +197,30 @@ export class ChaosWorld {
     else keep(result);
   }
 
-  #take(which: number): Open[] {
+  #running(which: number): Open | undefined {
     const ready = this.#open.filter(({ process }) => process.alive);
-    const open = ready[which % Math.max(1, ready.length)];
-    if (!open) return [];
-    return this.#open.splice(this.#open.indexOf(open), 1);
+    return ready[which % Math.max(1, ready.length)];
+  }
+
+  #take(which: number): Open[] {
+    const open = this.#running(which);
+    return open === undefined ? [] : this.#open.splice(this.#open.indexOf(open), 1);
+  }
+
+  /** A call that runs wants more; it may be settled while it waits. */
+  #extend(which: number, amount: bigint): void {
+    const open = this.#running(which);
+    if (!open?.process.teller) return;
+    const beforeMicroVnd = open.reservation.amountMicroVnd;
+    const check = (extension: Extension | undefined) => {
+      if (extension?.outcome !== "granted") return;
+      assert(extension.amountMicroVnd > 0n && extension.amountMicroVnd <= amount);
+      assert(open.reservation.amountMicroVnd >= beforeMicroVnd + extension.amountMicroVnd);
+    };
+    const result = open.process.teller.extend(open.reservation, amount, 5_000);
+    if ("then" in result) {
+      this.#track(this.#track(result, open.process).then(check));
+    } else check(result);
   }
 
   #settle(which: number, percent: bigint): void {

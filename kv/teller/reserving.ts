@@ -1,0 +1,200 @@
+/** Promises money to calls that begin, and more of it to calls that run: from the lease, else from the wallet. */
+import { invariant } from "../../core/assert.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Timer } from "../../core/deadlines.ts";
+import type { AccountId } from "../../core/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { HoldQueue } from "./hold_queue.ts";
+import { freeMicroVnd, type Lease } from "./lease_book.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { unavailable } from "./refusals.ts";
+import { Held } from "./reservation.ts";
+import type { Granted, Waiter } from "./transfers.ts";
+import type { Extension, Refusal, ReserveResult } from "./types.ts";
+
+export interface ReservingOptions {
+  readonly clock: Clock;
+  readonly timer: Timer;
+  /** How long a call waits while others hold the money it needs. */
+  readonly holdWaitMs: number;
+  /** `false` when nothing new may be begun. */
+  readonly admits: () => boolean;
+}
+
+/** An amount that is held on a lease, which counts one user more. */
+interface HeldAmount {
+  readonly ok: true;
+  readonly lease: Lease;
+  readonly amountMicroVnd: bigint;
+}
+
+export class Reserving {
+  readonly #pipeline: Pipeline;
+  readonly #queue: HoldQueue;
+  readonly #options: ReservingOptions;
+
+  constructor(pipeline: Pipeline, queue: HoldQueue, options: ReservingOptions) {
+    this.#pipeline = pipeline;
+    this.#queue = queue;
+    this.#options = options;
+  }
+
+  /** Synchronous while the lease has room. */
+  reserve(accountId: AccountId, amountMicroVnd: bigint): ReserveResult | Promise<ReserveResult> {
+    const { book, transfers } = this.#pipeline;
+    const lease = book.lease(accountId);
+    if (!this.#mayHoldAtOnce(accountId) || !book.hold(lease, amountMicroVnd)) {
+      return this.#reserveLater(accountId, amountMicroVnd);
+    }
+    book.enter(lease, amountMicroVnd, this.#options.clock.nowMs());
+    if (isLow(lease)) {
+      transfers.drawAhead(lease);
+      this.#pipeline.kick();
+    }
+    return { ok: true, reservation: new Held(lease, amountMicroVnd) };
+  }
+
+  /** Holds up to `amountMicroVnd` more for a call that runs; waits for others' holds for at most `waitMs`. */
+  extend(held: Held, amountMicroVnd: bigint, waitMs: number): Extension | Promise<Extension> {
+    const { book } = this.#pipeline;
+    if (
+      held.lease.alive && this.#mayHoldAtOnce(held.accountId) &&
+      book.hold(held.lease, amountMicroVnd)
+    ) {
+      held.grow(amountMicroVnd);
+      return { outcome: "granted", amountMicroVnd };
+    }
+    return this.#extendLater(held, amountMicroVnd, waitMs);
+  }
+
+  /** The instance is sure of its leases, and nobody waits for this wallet: later calls must not overtake. */
+  #mayHoldAtOnce(accountId: AccountId): boolean {
+    const { transfers, fence } = this.#pipeline;
+    return this.#options.clock.nowMs() < fence.expiresAtMs && !transfers.hasWaiters(accountId);
+  }
+
+  async #reserveLater(accountId: AccountId, amountMicroVnd: bigint): Promise<ReserveResult> {
+    const { clock, holdWaitMs } = this.#options;
+    const untilMs = clock.monotonicMs() + holdWaitMs;
+    for (;;) {
+      const asked = await this.#ask(accountId, amountMicroVnd, false);
+      const got = asked.ok || asked.reason !== "on_hold"
+        ? asked
+        : await this.#waitForHolds(accountId, amountMicroVnd, untilMs, asked);
+      if (got === "ask") continue;
+      return got.ok ? { ok: true, reservation: new Held(got.lease, amountMicroVnd) } : got;
+    }
+  }
+
+  /** After a refusal that only stands while others hold money. */
+  async #waitForHolds(
+    accountId: AccountId,
+    amountMicroVnd: bigint,
+    untilMs: number,
+    refused: Refusal,
+  ): Promise<HeldAmount | Refusal | "ask"> {
+    const { clock, admits } = this.#options;
+    const leftMs = untilMs - clock.monotonicMs();
+    if (leftMs <= 0) return refused;
+    const waited = await this.#queue.wait(accountId, amountMicroVnd, leftMs);
+    if (waited === "full") return refused;
+    if (waited === "ask") return admits() ? "ask" : unavailable(amountMicroVnd);
+    // Lost between the grant and this turn: what the lease held is void.
+    return waited.alive ? { ok: true, lease: waited, amountMicroVnd } : "ask";
+  }
+
+  async #extendLater(held: Held, amountMicroVnd: bigint, waitMs: number): Promise<Extension> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + waitMs;
+    for (;;) {
+      // A lease that was lost took what the call held with it: all of it is asked for again.
+      const lostMicroVnd = held.lease.alive ? 0n : held.amountMicroVnd;
+      const isWhole = lostMicroVnd > 0n;
+      const asked = await this.#ask(held.accountId, amountMicroVnd + lostMicroVnd, !isWhole);
+      if (!asked.ok && asked.reason === "unavailable") return { outcome: "unavailable" };
+      if (asked.ok && asked.amountMicroVnd === 0n) this.#pipeline.book.leave(asked.lease);
+      const got = asked.ok && asked.amountMicroVnd > 0n
+        ? asked
+        : await this.#waitToExtend(held, amountMicroVnd + lostMicroVnd, untilMs);
+      if (got === "over") return { outcome: "exhausted" };
+      const extension = got === "ask" ? undefined : this.#extended(held, got, lostMicroVnd);
+      if (extension !== undefined) return extension;
+    }
+  }
+
+  async #waitToExtend(
+    held: Held,
+    amountMicroVnd: bigint,
+    untilMs: number,
+  ): Promise<HeldAmount | "ask" | "over"> {
+    const { book } = this.#pipeline;
+    const lease = book.find(held.accountId);
+    const ownMicroVnd = held.lease === lease ? held.amountMicroVnd : 0n;
+    const othersHold = lease !== undefined && lease.heldMicroVnd > ownMicroVnd;
+    if (!othersHold || !held.isOpen) return "over";
+    const refused = unavailable(amountMicroVnd);
+    const got = await this.#waitForHolds(held.accountId, amountMicroVnd, untilMs, refused);
+    return got === "ask" || got.ok ? got : "over";
+  }
+
+  /** The call may have ended, or its lease been lost, while it waited: what it got goes back then. */
+  #extended(held: Held, got: HeldAmount, lostMicroVnd: bigint): Extension | undefined {
+    const { book } = this.#pipeline;
+    const { lease, amountMicroVnd } = got;
+    if (!lease.alive) return undefined;
+    if (held.isOpen && held.lease === lease) {
+      book.leave(lease);
+      held.grow(amountMicroVnd);
+      return { outcome: "granted", amountMicroVnd };
+    }
+    if (held.isOpen && lostMicroVnd > 0n) {
+      held.moveTo(lease, amountMicroVnd);
+      return { outcome: "granted", amountMicroVnd: amountMicroVnd - lostMicroVnd };
+    }
+    book.unhold(lease, amountMicroVnd);
+    book.leave(lease);
+    this.#queue.freed(book, lease, this.#options.clock.nowMs());
+    return held.isOpen ? undefined : { outcome: "exhausted" };
+  }
+
+  /** Asks the wallet, at most as long as a store call may take. What is granted is held, on a lease with a user more. */
+  #ask(
+    accountId: AccountId,
+    amountMicroVnd: bigint,
+    partial: boolean,
+  ): Promise<HeldAmount | Refusal> {
+    return new Promise((resolve) => {
+      let waiter: Waiter | undefined;
+      let lease: Lease | undefined;
+      const end = (result: HeldAmount | Refusal) => {
+        stopTimer();
+        if (!result.ok && lease) this.#pipeline.book.leave(lease);
+        resolve(result);
+      };
+      const stopTimer = this.#options.timer.start(() => {
+        if (waiter) waiter.cancelled = true;
+        end(unavailable(amountMicroVnd));
+      }, limits.kvCallMs);
+      const ask = () => {
+        const { book, transfers } = this.#pipeline;
+        const mine = lease = book.lease(accountId);
+        book.enter(mine, partial ? 0n : amountMicroVnd, this.#options.clock.nowMs());
+        const done = (granted: Granted) => {
+          if (granted.outcome === "lost") ask();
+          else if (granted.outcome === "refused") end(granted.refusal);
+          else if (granted.outcome === "stopped") end(unavailable(amountMicroVnd));
+          else end({ ok: true, lease: mine, amountMicroVnd: granted.amountMicroVnd });
+        };
+        waiter = { amountMicroVnd, partial, cancelled: false, done };
+        transfers.wait(mine, waiter);
+        this.#pipeline.kick();
+      };
+      ask();
+    });
+  }
+}
+
+function isLow(lease: Lease): boolean {
+  return freeMicroVnd(lease) < lease.typicalMicroVnd * limits.lowRoomFactor &&
+    lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
+}
