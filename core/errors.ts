@@ -26,7 +26,7 @@ const errorTable = {
   invalid_api_key: { status: 401, type: "authentication_error", retry: false },
   insufficient_balance: { status: 402, type: "insufficient_balance", retry: false },
   /** The money is there, but calls in flight hold it: the same call works when they end. */
-  balance_on_hold: { status: 402, type: "insufficient_balance", retry: false },
+  balance_on_hold: { status: 429, type: "rate_limit_error", retry: true },
   /** A limit that the owner set on this key. */
   spending_limit_reached: { status: 402, type: "insufficient_balance", retry: false },
   permission_denied: { status: 403, type: "permission_error", retry: false },

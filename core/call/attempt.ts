@@ -51,7 +51,15 @@ export interface StartedStream {
   readonly preamble: Uint8Array;
   /** The upstream body already ended (a short answer in one piece). */
   readonly bodyEnded: boolean;
+  /** What came in one read with the first output and is not looked at yet. Valid until the next read of `body`. */
+  readonly unread?: Uint8Array;
 }
+
+/**
+ * Bytes of a read that a chat stream looks at in one go before its first output. A fast provider sends whole answers in
+ * one read; what is not paid for yet must wait for its money.
+ */
+export const firstSliceBytes = 2_048;
 
 /** A whole answer, not streamed, ready for the client. */
 export interface WholeAnswer {
@@ -201,7 +209,10 @@ export async function attemptStream(
   const response = await answered(handlers, time);
   if (!isEventStream(response)) throw await notAStream(response, handlers);
   onSign?.();
-  return await startStream(handlers.exchange, response, pipe, onSign);
+  return await startStream(handlers.exchange, response, pipe, {
+    sliceBytes: firstSliceBytes,
+    onSign,
+  });
 }
 
 /** Also without a type: what the bytes are shows when they are read. */
@@ -219,20 +230,26 @@ export async function startStream(
   exchange: UpstreamExchange,
   response: UpstreamResponse,
   pipe: StreamPipe,
-  onSign?: () => void,
+  { sliceBytes = Infinity, onSign }: {
+    /** Bytes of a read that are looked at in one go. */
+    readonly sliceBytes?: number;
+    readonly onSign?: (() => void) | undefined;
+  } = {},
 ): Promise<StartedStream> {
   const { reading } = pipe;
   const held: Uint8Array[] = [];
   let heldBytes = 0;
   let bodyEnded = false;
+  let unread: Uint8Array | undefined;
   while (!reading.sawOutput && reading.state === "open") {
-    const chunk = await response.body.read();
+    const chunk = unread ?? await response.body.read();
     if (chunk === null) {
       bodyEnded = true;
       break;
     }
     onSign?.();
-    const out = pipe.push(chunk);
+    unread = chunk.length > sliceBytes ? chunk.subarray(sliceBytes) : undefined;
+    const out = pipe.push(unread === undefined ? chunk : chunk.subarray(0, sliceBytes));
     if (out.length === 0) continue;
     held.push(out);
     heldBytes += out.length;
@@ -250,5 +267,6 @@ export async function startStream(
     pipe,
     preamble: joined(held),
     bodyEnded,
+    ...(unread === undefined ? {} : { unread }),
   };
 }

@@ -23,7 +23,7 @@ export interface ChatBounds {
   readonly hostedTools: readonly DearFeature[];
   /** What the prompt begins with. Only of a stream, which may break; a whole answer comes or does not. */
   readonly prefixes?: PromptPrefixes | undefined;
-  /** The most that the call can cost: what is reserved for it. */
+  /** The most that the call can cost; see `chat_hold.ts` for what is reserved. */
   readonly costMicroVnd: bigint;
 }
 

@@ -74,6 +74,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   readonly #mostBytes: number;
   /** The least of all bounds. */
   #boundBytes: number;
+  /** Of the last read: what would have passed a bound before that was asked. Valid until the next read. */
+  #unread: Uint8Array | undefined;
   /** Set by the first of all ends: the upstream's, a failure, a stop, the client's. There is no second one. */
   #ending: Promise<void> | undefined;
   readonly #onStop = (): void => {
@@ -89,6 +91,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#preamble = input.started.preamble;
     this.#boundBytes = leastBound(input.bounds);
     this.#mostBytes = input.mostBytes ?? Infinity;
+    this.#unread = input.started.unread;
     this.#keepAlive = input.deadlines.create(() => this.#sendKeepAlive());
     this.#idle = input.deadlines.create(() => {
       if (!this.#pulling) return;
@@ -124,15 +127,18 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
         if (this.#ending !== undefined) return;
       }
       while (!this.#isOver) {
-        this.#idle.arm(idleMs);
-        this.#nextChunk = started.body.read();
-        const chunk = await this.#nextChunk;
-        if (this.#ending !== undefined) return; // the client left while we waited
-        this.#nextChunk = undefined;
-        if (chunk === null) break;
-        this.#readBytes += chunk.length;
-        if (this.#readBytes > this.#mostBytes) throw tooLong();
-        const out = this.#pipe.push(chunk);
+        let chunk: Uint8Array | null | undefined = this.#unread;
+        if (chunk === undefined) {
+          this.#idle.arm(idleMs);
+          this.#nextChunk = started.body.read();
+          chunk = await this.#nextChunk;
+          if (this.#ending !== undefined) return; // the client left while we waited
+          this.#nextChunk = undefined;
+          if (chunk === null) break;
+          this.#readBytes += chunk.length;
+          if (this.#readBytes > this.#mostBytes) throw tooLong();
+        }
+        const out = this.#pipe.push(this.#slice(chunk));
         if (out.length > 0) controller.enqueue(out);
         if (this.#pipe.reading.outputBytes > this.#boundBytes && !this.#isOver) {
           const cut = await this.#askBounds();
@@ -149,6 +155,20 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     } finally {
       this.#pulling = false;
     }
+  }
+
+  /**
+   * As much of a read as can be looked at before a bound must be asked: a byte of output takes at least one of the
+   * stream. The rest waits, so no bound is passed by more than a small slice, or the one event that ends in it.
+   */
+  #slice(chunk: Uint8Array): Uint8Array {
+    const room = Math.max(this.#boundBytes - this.#pipe.reading.outputBytes, leastSliceBytes);
+    if (chunk.length <= room) {
+      this.#unread = undefined;
+      return chunk;
+    }
+    this.#unread = chunk.subarray(room);
+    return chunk.subarray(0, room);
   }
 
   /** Asks every bound that was passed. Slow or not: the upstream waits meanwhile, and its silence is no fault. */
@@ -303,6 +323,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     const patience = deadlines.create(() => started.exchange.cancel());
     patience.arm(limits.drainAfterEndMs);
     try {
+      if (this.#unread !== undefined) this.#pipe.push(this.#unread);
       for (let i = 0; i < limits.drainReads && this.#pipe.reading.state === "open"; i++) {
         const chunk = await (this.#nextChunk ?? started.body.read());
         this.#nextChunk = undefined;
@@ -330,6 +351,9 @@ function tooLong(): GatewayError {
     "The provider of this model sent more than an answer can be",
   );
 }
+
+/** Bytes that are worth a look at the events in them. */
+const leastSliceBytes = 256;
 
 function leastBound(bounds: readonly StreamBound[] | undefined): number {
   let least = Infinity;

@@ -4,7 +4,7 @@ import type { DearFeature } from "../dialects/dear/features.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../money/price.ts";
 import { catalogProblems } from "./problems.ts";
-import type { GatewayFile, ModelEntry, ProviderEntry } from "./schema.ts";
+import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";
 
 export type ModelKind = "chat" | "image" | "speech" | "video";
 export type RouteStyle = Style | "images" | "speech" | "videos";
@@ -56,6 +56,7 @@ export interface Catalog {
   readonly providers: Readonly<Record<string, ProviderEntry>>;
   readonly listRate: number;
   readonly defaultModel: Model;
+  readonly wallet: WalletRules;
   /** By id or alias, whatever the kind. */
   find(name: string): Model | undefined;
   /**
@@ -145,6 +146,7 @@ export function buildCatalog(
       providers: file.providers,
       listRate: file.listRate,
       defaultModel,
+      wallet: file.wallet,
       find: (name) => byName.get(name),
       resolve(name, kind) {
         const model = byName.get(name);

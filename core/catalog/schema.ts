@@ -161,15 +161,27 @@ export const modelSchema = z.strictObject({
     .describe("What a video model accepts; see docs/media.md."),
 });
 
+const walletSchema = z.strictObject({
+  outgrown: z.enum(["length", "error"]).default("length").describe(
+    "How a stream ends that the wallet cannot pay any further: `length` with the style's own stop for length " +
+      "(`max_tokens`, `length`, `max_output_tokens`), `error` with an error event.",
+  ),
+});
+
+/** What holds where the file says nothing. */
+export const defaultWalletRules: WalletRules = walletSchema.parse({});
+
 export const gatewayFileSchema = z.strictObject({
   $schema: z.string().optional(),
   listRate: z.int().positive().default(22_000)
     .describe("VND per unit of the published list figure."),
   defaultModel: name.describe("Chat model that answers for unknown names."),
+  wallet: walletSchema.prefault({}).describe("What accounts may spend; see docs/operations.md."),
   providers: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/), providerSchema),
   models: z.array(modelSchema).min(1).max(10_000),
 });
 
+export type WalletRules = Readonly<z.infer<typeof walletSchema>>;
 export type GatewayFile = z.infer<typeof gatewayFileSchema>;
 export type ProviderEntry = z.infer<typeof providerSchema>;
 export type HttpProviderEntry = z.infer<typeof httpProvider>;

@@ -9,7 +9,7 @@ import type { Lease, LeaseBook } from "./lease_book.ts";
 /** Calls of one account that may wait at once; beyond that a call is refused as if its wait was over. */
 const waitingCallsPerAccount = 1_000;
 /** Milliseconds between two looks at the store, for money that no call of this instance gives back. */
-const recheckMs = 1_000;
+export const recheckMs = 1_000;
 
 /** A lease that now holds the amount and counts a user more; `ask`: ask the store again; `full`: too many wait already. */
 export type HoldWait = Lease | "ask" | "full";

@@ -1,10 +1,9 @@
 /** Promises money to calls that begin, and more of it to calls that run: from the lease, else from the wallet. */
-import { invariant } from "../../core/assert.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Timer } from "../../core/deadlines.ts";
 import type { AccountId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
-import type { HoldQueue } from "./hold_queue.ts";
+import { type HoldQueue, recheckMs } from "./hold_queue.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
@@ -74,13 +73,12 @@ export class Reserving {
   }
 
   async #reserveLater(accountId: AccountId, amountMicroVnd: bigint): Promise<ReserveResult> {
-    const { clock, holdWaitMs } = this.#options;
-    const untilMs = clock.monotonicMs() + holdWaitMs;
-    for (;;) {
+    // Counted by the waits themselves: a clock that stands or jumps makes nobody wait for ever.
+    for (let leftMs = this.#options.holdWaitMs;; leftMs -= recheckMs) {
       const asked = await this.#ask(accountId, amountMicroVnd, false);
       const got = asked.ok || asked.reason !== "on_hold"
         ? asked
-        : await this.#waitForHolds(accountId, amountMicroVnd, untilMs, asked);
+        : await this.#waitForHolds(accountId, amountMicroVnd, leftMs, asked);
       if (got === "ask") continue;
       return got.ok ? { ok: true, reservation: new Held(got.lease, amountMicroVnd) } : got;
     }
@@ -90,11 +88,10 @@ export class Reserving {
   async #waitForHolds(
     accountId: AccountId,
     amountMicroVnd: bigint,
-    untilMs: number,
+    leftMs: number,
     refused: Refusal,
   ): Promise<HeldAmount | Refusal | "ask"> {
-    const { clock, admits } = this.#options;
-    const leftMs = untilMs - clock.monotonicMs();
+    const { admits } = this.#options;
     if (leftMs <= 0) return refused;
     const waited = await this.#queue.wait(accountId, amountMicroVnd, leftMs);
     if (waited === "full") return refused;
@@ -104,9 +101,7 @@ export class Reserving {
   }
 
   async #extendLater(held: Held, amountMicroVnd: bigint, waitMs: number): Promise<Extension> {
-    const { clock } = this.#options;
-    const untilMs = clock.monotonicMs() + waitMs;
-    for (;;) {
+    for (let leftMs = waitMs;; leftMs -= recheckMs) {
       // A lease that was lost took what the call held with it: all of it is asked for again.
       const lostMicroVnd = held.lease.alive ? 0n : held.amountMicroVnd;
       const isWhole = lostMicroVnd > 0n;
@@ -115,7 +110,7 @@ export class Reserving {
       if (asked.ok && asked.amountMicroVnd === 0n) this.#pipeline.book.leave(asked.lease);
       const got = asked.ok && asked.amountMicroVnd > 0n
         ? asked
-        : await this.#waitToExtend(held, amountMicroVnd + lostMicroVnd, untilMs);
+        : await this.#waitToExtend(held, amountMicroVnd + lostMicroVnd, leftMs);
       if (got === "over") return { outcome: "exhausted" };
       const extension = got === "ask" ? undefined : this.#extended(held, got, lostMicroVnd);
       if (extension !== undefined) return extension;
@@ -125,7 +120,7 @@ export class Reserving {
   async #waitToExtend(
     held: Held,
     amountMicroVnd: bigint,
-    untilMs: number,
+    leftMs: number,
   ): Promise<HeldAmount | "ask" | "over"> {
     const { book } = this.#pipeline;
     const lease = book.find(held.accountId);
@@ -133,7 +128,7 @@ export class Reserving {
     const othersHold = lease !== undefined && lease.heldMicroVnd > ownMicroVnd;
     if (!othersHold || !held.isOpen) return "over";
     const refused = unavailable(amountMicroVnd);
-    const got = await this.#waitForHolds(held.accountId, amountMicroVnd, untilMs, refused);
+    const got = await this.#waitForHolds(held.accountId, amountMicroVnd, leftMs, refused);
     return got === "ask" || got.ok ? got : "over";
   }
 

@@ -2,6 +2,7 @@
 import { AnswerRoom } from "../../core/answer_room.ts";
 import { BodyRoom } from "../../core/body_room.ts";
 import { SeenPrompts } from "../../core/call/seen_prompts.ts";
+import { OutputExpectations } from "../../core/call/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
@@ -110,6 +111,7 @@ export async function assemble(
     router,
     availability: new Availability(clock.nowMs()),
     seenPrompts: new SeenPrompts(),
+    expectations: new OutputExpectations(),
     calls,
     bodies,
     answers,

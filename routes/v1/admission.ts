@@ -94,36 +94,40 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Json
   );
 }
 
+/** Seconds after which a call that was in the way of others' holds may be sent again. */
+const holdRetrySeconds = 5;
+
 /** What a call asks of the wallet. */
 export interface Hold {
-  readonly worstCaseMicroVnd: bigint;
+  /** What must be free for it to begin. */
+  readonly amountMicroVnd: bigint;
   readonly startedAtMs: number;
   /** Why the request would not have gone out with all the money there is; asked only instead of a 402. */
   readonly wrongInItself: () => Promise<GatewayError | undefined>;
 }
 
 /**
- * Reserves the most that a call can cost.
+ * Reserves what a call must have to begin.
  *
- * @throws {GatewayError} 402 saying what is needed and what is there, or that only calls in flight stand in the way;
- * 503 when the ledger cannot be reached
+ * @throws {GatewayError} 402 saying what is needed and what is there; 429 when calls in flight still hold it after a
+ * wait; 503 when the ledger cannot be reached
  */
 export async function reserve(
   teller: KeyedTeller,
   principal: Principal,
-  { worstCaseMicroVnd, startedAtMs, wrongInItself }: Hold,
+  { amountMicroVnd, startedAtMs, wrongInItself }: Hold,
 ): Promise<Reservation> {
-  const outcome = teller.reserveFor(principal.key, worstCaseMicroVnd, startedAtMs);
+  const outcome = teller.reserveFor(principal.key, amountMicroVnd, startedAtMs);
   const result = outcome instanceof Promise ? await outcome : outcome;
   if (result.ok) return result.reservation;
-  const unpaid = unpaidError(result, worstCaseMicroVnd);
-  throw (unpaid.status === 402 ? await wrongInItself() : undefined) ?? unpaid;
+  const unpaid = unpaidError(result, amountMicroVnd);
+  throw (unpaid.code !== "maintenance" ? await wrongInItself() : undefined) ?? unpaid;
 }
 
 /** What the ledger's answer means to the client. */
 export function unpaidError(
   result: Refusal | LimitRefusal,
-  worstCaseMicroVnd: bigint,
+  amountMicroVnd: bigint,
 ): GatewayError {
   if (result.reason === "key_limit") {
     return new GatewayError(
@@ -133,9 +137,9 @@ export function unpaidError(
       } VND; ${
         formatVnd(result.spentMicroVnd)
       } VND are spent or held by calls in flight, and this call ` +
-        `may cost up to ${
-          formatVnd(worstCaseMicroVnd)
-        } VND. The owner of the key can change the limit`,
+        `needs ${
+          formatVnd(amountMicroVnd)
+        } VND to begin. The owner of the key can change the limit`,
     );
   }
   const needed = formatVnd(result.neededMicroVnd);
@@ -144,17 +148,18 @@ export function unpaidError(
     case "insufficient":
       return new GatewayError(
         "insufficient_balance",
-        `Insufficient balance: this call may cost up to ${needed} VND and ${available} VND are available. ` +
+        `Insufficient balance: this call needs ${needed} VND to begin and ${available} VND are available. ` +
           "Top up and continue with the same key",
       );
     case "on_hold":
       return new GatewayError(
         "balance_on_hold",
-        `Balance on hold: this call may cost up to ${needed} VND; ${available} VND are free and ` +
+        `Balance on hold: this call needs ${needed} VND to begin; ${available} VND are free and ` +
           `${
             formatVnd(result.onHoldMicroVnd)
           } VND are held by calls in flight. Try again when they end, ` +
-          "or ask for fewer output tokens",
+          "stream the answer, or ask for fewer output tokens",
+        { retryAfterSeconds: holdRetrySeconds },
       );
     case "unavailable":
       return new GatewayError(

@@ -6,6 +6,7 @@ import {
   type StartedStream,
   type WholeAnswer,
 } from "../../core/call/attempt.ts";
+import { chatHold } from "../../core/call/chat_hold.ts";
 import { chatBounds } from "../../core/call/chat_bounds.ts";
 import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
 import {
@@ -68,8 +69,12 @@ export async function serveChat(
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get("x-gateway-strict") === "true",
   };
+  const hold = chatHold(bounds, price, {
+    stream: request.stream,
+    expectedTokens: gateway.expectations.tokens(model, principal.key.id),
+  });
   const reservation = await reserve(gateway.teller, principal, {
-    worstCaseMicroVnd: bounds.costMicroVnd,
+    amountMicroVnd: hold.costMicroVnd,
     startedAtMs,
     wrongInItself: () => wrongInItself(gateway, call),
   });
@@ -98,7 +103,16 @@ export async function serveChat(
     };
     if (!request.stream) incoming.answer = gateway.answers.hold(principal.accountId);
     const { held, answer: room } = incoming;
-    const delivery = { gateway, call, settlement, control, held, room, dropped: new Set<string>() };
+    const delivery = {
+      gateway,
+      call,
+      settlement,
+      control,
+      hold,
+      held,
+      room,
+      dropped: new Set<string>(),
+    };
     return await answer(delivery, onSent);
   } catch (error) {
     settlement.abandon();

@@ -4,6 +4,7 @@ import type { HeldBody } from "../../core/body_room.ts";
 import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
+import type { ChatHold } from "../../core/call/chat_hold.ts";
 import type { ChatCall, ChatExchange } from "../../core/call/chat_exchange.ts";
 import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
@@ -34,6 +35,8 @@ export interface Delivery {
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
+  /** What was reserved when the call began. */
+  readonly hold: ChatHold;
   /** What is held of the request's body, which is sent again as long as routes are tried. */
   readonly held: HeldBody | undefined;
   /** Where a whole answer is counted; absent for a stream. */
@@ -81,7 +84,7 @@ function meteredInput(
   found: Found,
   started: StartedStream,
 ): MeteredStreamInput {
-  const { gateway, call, settlement, control } = delivery;
+  const { gateway, call, settlement, control, hold } = delivery;
   const { route, attempts } = found;
   return {
     started,
@@ -89,7 +92,7 @@ function meteredInput(
     idleMs: idleMs(gateway.config.catalog, route),
     deadlines: gateway.deadlines,
     control,
-    bounds: [settlement.outputLimit(route, attempts)],
+    bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(hold, route)],
     mostBytes: settlement.mostStreamBytes(route),
     settle: async (outcome) => {
       const { reading } = started.pipe;

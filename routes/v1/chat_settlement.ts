@@ -1,4 +1,5 @@
 /** The end of a chat call: priced by the outcome table, debited and written down exactly once. */
+import type { ChatHold } from "../../core/call/chat_hold.ts";
 import type { ChatBounds } from "../../core/call/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../core/call/chat_charge.ts";
 import type { ChatRequest } from "../../core/call/chat_request.ts";
@@ -21,6 +22,7 @@ import type { ReceiptDraft, Reservation } from "../../kv/teller/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";
 import type { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
+import { WalletBound } from "./wallet_bound.ts";
 
 export interface ChatSettlementInput {
   readonly requestId: RequestId;
@@ -170,6 +172,30 @@ export class ChatSettlement {
     return charge;
   }
 
+  /** Ends the call's stream where the wallet does not pay for more. */
+  walletBound(hold: ChatHold, route: Route): WalletBound {
+    const { reservation, price, bounds } = this.#input;
+    return new WalletBound({
+      teller: this.#gateway.teller,
+      reservation,
+      hold,
+      price,
+      mostTokens: bounds.outputTokens,
+      outgrown: this.#gateway.config.catalog.wallet.outgrown,
+      billed: (reading) =>
+        this.#price({ outcome: "cut", status: 200, reading, route, attempts: [] }).usage,
+    });
+  }
+
+  /** What the call produced, for what the next ones hold. */
+  #noteOutput({ reading, outcome }: CallEnd, { usage, estimated }: Charge): void {
+    const outputBytes = reading?.outputBytes ?? 0;
+    if (outcome !== "completed" && outputBytes === 0) return;
+    const outputTokens = estimated ? 0 : usage.output;
+    const { model, principal } = this.#input;
+    this.#gateway.expectations.note(model, principal.key.id, { outputTokens, outputBytes });
+  }
+
   /** Debits and writes the receipt; resolves when both are durable. */
   async settle(end: CallEnd): Promise<Receipt> {
     const { requestId, principal, model, mappedFrom, request, price } = this.#input;
@@ -177,6 +203,7 @@ export class ChatSettlement {
     this.#ended = true;
     this.#noteThroughput(end, charge);
     if (charge.implausible !== undefined) this.#noteFalseReport(end.route, charge.implausible);
+    this.#noteOutput(end, charge);
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft: Writable<ReceiptDraft> = {
       requestId,

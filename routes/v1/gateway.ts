@@ -3,6 +3,7 @@ import type { AnswerRoom } from "../../core/answer_room.ts";
 import type { BodyRoom } from "../../core/body_room.ts";
 import type { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { OutputExpectations } from "../../core/call/output_expectations.ts";
 import type { Config } from "../../core/config.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";
@@ -31,6 +32,8 @@ export interface Gateway {
   readonly availability: Availability;
   /** What providers reported lately for the prompts of streams. */
   readonly seenPrompts: SeenPrompts;
+  /** What calls produced of late, for what the next ones hold. */
+  readonly expectations: OutputExpectations;
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
   readonly bodies: BodyRoom;

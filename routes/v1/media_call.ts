@@ -65,7 +65,7 @@ export async function beginMediaCall<Value>(
 ): Promise<MediaCall<Value>> {
   const { incoming, principal, chosen, price } = input;
   const reservation = await reserve(gateway.teller, principal, {
-    worstCaseMicroVnd: input.worstCaseMicroVnd,
+    amountMicroVnd: input.worstCaseMicroVnd,
     startedAtMs: input.start.startedAtMs,
     wrongInItself: () => {
       const tools = withoutFetching(gateway.media.tools);

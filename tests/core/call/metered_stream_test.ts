@@ -9,6 +9,7 @@ import {
   type StreamCut,
 } from "../../../core/call/metered_stream.ts";
 import { Deadlines } from "../../../core/deadlines.ts";
+import type { StreamReading } from "../../../core/dialects/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/receipt.ts";
@@ -528,6 +529,7 @@ type BoundAnswer = StreamCut | undefined | Promise<StreamCut | undefined>;
 class TestBound implements StreamBound {
   outputBytes: number;
   asked = 0;
+  sawBytes = 0;
   readonly #answer: (bound: TestBound) => BoundAnswer;
 
   constructor(first: number, answer: (bound: TestBound) => BoundAnswer) {
@@ -535,8 +537,9 @@ class TestBound implements StreamBound {
     this.#answer = answer;
   }
 
-  passed(): BoundAnswer {
+  passed({ outputBytes }: StreamReading): BoundAnswer {
     this.asked++;
+    this.sawBytes = outputBytes;
     return this.#answer(this);
   }
 }
@@ -584,6 +587,21 @@ Deno.test("a bound that is raised lets the stream go on, and is not asked before
   const text = await textOf(world.stream);
   assertEquals(text, hello + rest + chatStream.stop + chatStream.usage(3, 2) + chatStream.done);
   assertEquals([bound.asked, world.outcomes], [1, ["completed"]]);
+});
+
+Deno.test("a bound is not passed by a whole read, only by the event that passes it", async () => {
+  const piece = chatStream.text("x".repeat(50));
+  for (const first of [hello + piece.repeat(500), hello]) {
+    const bound = new TestBound(1_000, () => cutAs("length"));
+    const world = await open(first, { bounds: [bound] });
+    world.exchange.send(piece.repeat(500));
+    const text = await textOf(world.stream);
+    assertEquals([bound.asked, world.outcomes], [1, ["cut"]]);
+    // The slices are of 256 bytes at least, in which there are three more events at most.
+    assert(bound.sawBytes > 1_000 && bound.sawBytes <= 1_150, `${bound.sawBytes}`);
+    assertEquals(text.split("xxx").length > 1, true);
+    assert(text.endsWith(chatStream.done), text.slice(-100));
+  }
 });
 
 Deno.test("a client that leaves while a bound is asked is settled once", async () => {

@@ -48,6 +48,8 @@ interface Process {
 interface Open {
   readonly process: Process;
   readonly reservation: Reservation;
+  /** At most one extension at a time. */
+  growing?: boolean;
 }
 
 interface Settled {
@@ -210,9 +212,11 @@ export class ChaosWorld {
   /** A call that runs wants more; it may be settled while it waits. */
   #extend(which: number, amount: bigint): void {
     const open = this.#running(which);
-    if (!open?.process.teller) return;
+    if (!open?.process.teller || open.growing) return;
+    open.growing = true;
     const beforeMicroVnd = open.reservation.amountMicroVnd;
     const check = (extension: Extension | undefined) => {
+      open.growing = false;
       if (extension?.outcome !== "granted") return;
       assert(extension.amountMicroVnd > 0n && extension.amountMicroVnd <= amount);
       assert(open.reservation.amountMicroVnd >= beforeMicroVnd + extension.amountMicroVnd);

@@ -38,7 +38,7 @@ Deno.test("the first output of a call is that of the try that was first, though 
       costMicroVnd: 0n,
     },
     reservation: await reserve(gateway.teller, principal, {
-      worstCaseMicroVnd: 0n,
+      amountMicroVnd: 0n,
       startedAtMs,
       wrongInItself: () => Promise.resolve(undefined),
     }),
