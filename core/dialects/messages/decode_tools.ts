@@ -11,6 +11,7 @@ import {
   requiredString,
 } from "../fields.ts";
 import { readHostedWish, readMcpServers } from "../hosted_tools.ts";
+import { type ClientTool, clientTool } from "./client_tools.ts";
 import { decodeCache } from "./decode_blocks.ts";
 
 /** The tools, and the MCP servers that stand beside them, where another vendor can be told of all of these. */
@@ -39,14 +40,13 @@ export function decodeTools(tools: readonly Json[], servers: readonly Json[]): T
 
 function decodeTool(tool: JsonObject, path: string): Tool {
   const type = optionalString(tool, "type", `${path}.type`) ?? "custom";
-  if (type !== "custom") return decodeHosted(type, tool, path);
+  const known = clientTool(type, tool);
+  if (type !== "custom" && known === undefined) return decodeHosted(type, tool, path);
+  refuseHiddenTool(tool, path);
+  if (known !== undefined) return asFunction(known, tool, path);
   const description = optionalString(tool, "description", `${path}.description`);
   const strict = optionalBoolean(tool, "strict", `${path}.strict`);
   const schema = optionalObject(tool, "input_schema", `${path}.input_schema`);
-  const callers = tool.allowed_callers;
-  if (Array.isArray(callers) && !callers.includes("direct")) {
-    refuse(`${path}.allowed_callers`, "the model cannot be kept from calling this tool itself");
-  }
   return {
     type: "function",
     path,
@@ -58,8 +58,21 @@ function decodeTool(tool: JsonObject, path: string): Tool {
   };
 }
 
+function refuseHiddenTool(tool: JsonObject, path: string): void {
+  const callers = tool.allowed_callers;
+  if (Array.isArray(callers) && !callers.includes("direct")) {
+    refuse(`${path}.allowed_callers`, "the model cannot be kept from calling this tool itself");
+  }
+}
+
+function asFunction(known: ClientTool, tool: JsonObject, path: string): Tool {
+  const { description, schema } = known;
+  const name = optionalString(tool, "name", `${path}.name`) ?? known.name;
+  return { type: "function", path, name, description, schema, ...decodeCache(tool, path) };
+}
+
 /** These have a schema that only the vendor knows, but the caller runs them. */
-const clientRun = /^(?:bash|text_editor|memory|computer|computer_toolset)_\d{8}$/;
+const clientRun = /^(?:memory|computer|computer_toolset)_\d{8}$/;
 
 function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool {
   const name = optionalString(tool, "name", `${path}.name`);

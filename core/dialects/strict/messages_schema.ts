@@ -123,6 +123,9 @@ export const messagesRequest = z.strictObject({
   cache_control: cacheControl,
   container: z.union([z.string(), z.looseObject({})]).nullable().optional(),
   inference_geo: z.string().nullable().optional(),
+  context_management: z.looseObject({
+    edits: z.array(z.looseObject({ type: z.string() })).optional(),
+  }).nullable().optional(),
 });
 
 export type MessagesRequest = z.infer<typeof messagesRequest>;

@@ -5,7 +5,7 @@
  * Rules that only some models have (fixed sampling, no prefill) are not here: they are route facts.
  */
 import type { z } from "zod";
-import type { Json } from "../../json.ts";
+import { isJsonObject, type Json } from "../../json.ts";
 import type { Style } from "../contract.ts";
 import { chatChecks } from "./chat_order.ts";
 import { chatRequest } from "./chat_schema.ts";
@@ -30,8 +30,22 @@ function validate<Schema extends z.ZodType>(
   return undefined;
 }
 
+/** Fields of the Messages style that the vendor knows only with a value of `anthropic-beta` that begins like this. */
+const betaFields: ReadonlyMap<string, string> = new Map([
+  ["context_management", "context-management-"],
+]);
+
+function lockedField(body: Json, betas: readonly string[]): string | undefined {
+  if (!isJsonObject(body)) return undefined;
+  for (const [field, beta] of betaFields) {
+    const isLocked = body[field] !== undefined && !betas.some((value) => value.startsWith(beta));
+    if (isLocked) return `${field}: Extra inputs are not permitted`;
+  }
+  return undefined;
+}
+
 /**
- * Judges a request as the real vendor of the style would. Returns its refusal, naming the field, or `undefined` when
+ * Judges a request as the real vendor of the style would. `betas` are the values of its `anthropic-beta`. Returns its refusal, naming the field, or `undefined` when
  * the request is fine.
  *
  * @example
@@ -44,10 +58,14 @@ function validate<Schema extends z.ZodType>(
  * if (!refusal?.includes("must be a response to a preceeding message")) throw new Error(refusal);
  * ```
  */
-export function validateRequest(style: Style, body: Json): string | undefined {
+export function validateRequest(
+  style: Style,
+  body: Json,
+  betas: readonly string[] = [],
+): string | undefined {
   switch (style) {
     case "messages":
-      return validate(messagesRequest, messagesChecks, "dots", body);
+      return validate(messagesRequest, messagesChecks, "dots", body) ?? lockedField(body, betas);
     case "chat":
       return validate(chatRequest, chatChecks, "brackets", body);
     case "responses":

@@ -20,7 +20,11 @@ export interface SandboxOptions {
    * Judges requests as the real vendor would: its refusal, or `undefined` when the request is fine. Without it the
    * sandbox refuses only what it cannot make sense of.
    */
-  readonly validate?: (style: Style, body: JsonObject) => string | undefined;
+  readonly validate?: (
+    style: Style,
+    body: JsonObject,
+    betas: readonly string[],
+  ) => string | undefined;
 }
 
 /** One endpoint: how it words errors, the style its requests are judged by (if any), and its answer. */
@@ -83,7 +87,7 @@ function replyTo(request: UpstreamRequest, options: SandboxOptions, media: Media
   if (body === undefined) {
     return vendorError(endpoint.vendor, 400, "The body must be a JSON object.");
   }
-  const refusal = endpoint.style && options.validate?.(endpoint.style, body);
+  const refusal = endpoint.style && options.validate?.(endpoint.style, body, betasOf(request));
   if (refusal !== undefined) return vendorError(endpoint.vendor, 400, refusal);
   try {
     return endpoint.answer(body, Math.floor(options.clock.nowMs() / 1_000));
@@ -91,6 +95,12 @@ function replyTo(request: UpstreamRequest, options: SandboxOptions, media: Media
     if (error instanceof SandboxRefusal) return vendorError(endpoint.vendor, 400, error.message);
     throw error;
   }
+}
+
+/** The values of `anthropic-beta`. */
+function betasOf({ headers }: UpstreamRequest): string[] {
+  return headers.filter(([name]) => name === "anthropic-beta")
+    .flatMap(([, value]) => value.split(",").map((beta) => beta.trim()));
 }
 
 function parse(body: ByteParts | null): JsonObject | undefined {

@@ -437,9 +437,45 @@ Deno.test("tools that only code may call, and tools with a hidden schema, are re
     { tools: [tool({ allowed_callers: ["code_execution_20250825"] })] },
     "tools.0.allowed_callers",
   );
-  for (const type of ["bash_20250124", "text_editor_20250728", "memory_20250818"]) {
+  for (const type of ["computer_20250124", "memory_20250818"]) {
     assertRefused({ tools: [{ type, name: "x" }] }, "tools.0");
   }
+});
+
+Deno.test("the shell and the editor are functions with their published arguments", () => {
+  const cases: [type: string, name: string, own: readonly string[], not: readonly string[]][] = [
+    ["bash_20250124", "bash", ["command", "restart"], []],
+    ["text_editor_20241022", "str_replace_editor", ["path", "new_str"], ["insert_text"]],
+    ["text_editor_20250728", "str_replace_based_edit_tool", ["path", "insert_text"], []],
+  ];
+  for (const [type, name, own, not] of cases) {
+    for (const style of ["chat", "responses"] as const) {
+      const tools = [{ type, name }];
+      const { body, dropped } = converted(
+        "messages",
+        style,
+        request({ tools, tool_choice: { type: "tool", name } }),
+      );
+      assertEquals(dropped, []);
+      const [written] = body.tools as JsonObject[];
+      const said = (style === "chat" ? written?.function : written) as JsonObject;
+      const { properties } = said.parameters as { properties: JsonObject };
+      assertEquals(said.name, name);
+      for (const member of own) assert(member in properties, `${type} ${member}`);
+      for (const member of not) assert(!(member in properties), `${type} ${member}`);
+      assertEquals(JSON.stringify(body.tool_choice).includes(`"${name}"`), true);
+    }
+  }
+  assertRefused(
+    {
+      tools: [{
+        type: "bash_20250124",
+        name: "bash",
+        allowed_callers: ["code_execution_20250825"],
+      }],
+    },
+    "tools.0.allowed_callers",
+  );
 });
 
 Deno.test("hosted tools are dropped by name, refused when forced", () => {

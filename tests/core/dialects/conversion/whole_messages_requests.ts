@@ -169,6 +169,7 @@ export const wholeMessagesRequests: readonly JsonObject[] = [
     service_tier: "standard_only",
     cache_control: mark,
     inference_geo: "us",
+    context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
   },
   {
     ...messagesBase,

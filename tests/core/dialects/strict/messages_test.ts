@@ -402,3 +402,17 @@ for (const [name, body, message] of refused) {
     assertStringIncludes(validateRequest("messages", body) ?? "accepted", message);
   });
 }
+
+Deno.test("Messages takes context_management with its beta, as Claude Code sends it, and only so", () => {
+  const body = {
+    model: "m",
+    max_tokens: 9,
+    messages: [{ role: "user", content: "Hi" }],
+    context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
+  };
+  const betas = ["claude-code-20250219", "context-management-2025-06-27"];
+  assertEquals(validateRequest("messages", body, betas), undefined);
+  const refusal = "context_management: Extra inputs are not permitted";
+  assertEquals(validateRequest("messages", body, betas.slice(0, 1)), refusal);
+  assertEquals(validateRequest("messages", body), refusal);
+});
