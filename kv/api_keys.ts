@@ -17,6 +17,8 @@ export interface ApiKeyOptions {
   readonly allowedIps?: readonly string[];
   readonly dailyLimitMicroVnd?: bigint;
   readonly monthlyLimitMicroVnd?: bigint;
+  /** The key reads no balance, and usage and receipts of its own calls only. Absent: it reads the whole account. */
+  readonly readsOnlyOwnCalls?: true;
 }
 
 export interface ApiKeyRecord extends ApiKeyOptions {

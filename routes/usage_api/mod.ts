@@ -52,6 +52,18 @@ function sumJson(usage: Usage): JsonObject {
   };
 }
 
+/**
+ * The key whose calls are asked for: any of the account, or of a key that may read no others itself.
+ *
+ * @throws {GatewayError} if such a key asks for another one
+ */
+function keyAskedFor(c: Context<Env>, { key }: Principal): string | undefined {
+  const asked = c.req.query("key");
+  if (key.readsOnlyOwnCalls !== true) return asked;
+  if (asked === undefined || asked === key.id) return key.id;
+  throw new GatewayError("permission_denied", "This key may read only its own calls");
+}
+
 /** What `group_by` may say; each names the field of a group. */
 const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
   day: (row) => row.day,
@@ -60,14 +72,15 @@ const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
 };
 
 function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
-  return async (c, { accountId }) => {
+  return async (c, principal) => {
+    const { accountId } = principal;
     const { searchParams } = new URL(c.req.url);
     const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
     if (cut) throw wrongParameter("from", `at most ${limits.usageDays} days at once`);
     const groupBy = c.req.query("group_by") ?? "day";
     const nameOf = Object.hasOwn(groupings, groupBy) ? groupings[groupBy] : undefined;
     if (nameOf === undefined) throw wrongParameter("group_by", "must be day, key or model");
-    const keyId = c.req.query("key");
+    const keyId = keyAskedFor(c, principal);
     const model = c.req.query("model");
     const rows = (await readUsage(kv, accountId, range)).filter((row) =>
       (keyId === undefined || row.keyId === keyId) && (model === undefined || row.model === model)
@@ -90,7 +103,8 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
 const firstDay = "2000-01-01";
 
 function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
-  return async (c, { accountId }) => {
+  return async (c, principal) => {
+    const { accountId } = principal;
     const { searchParams } = new URL(c.req.url);
     const limit = rowLimit(searchParams, { most: limits.receiptListRows, otherwise: 50 });
     const cursor = c.req.query("before");
@@ -102,7 +116,7 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
     const { receipts, next } = await takeReceipts(kv, {
       accountId,
       ...rangeMs(range),
-      keyId: c.req.query("key"),
+      keyId: keyAskedFor(c, principal),
       model: c.req.query("model"),
       before,
     }, limit);
@@ -117,11 +131,12 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
 }
 
 function receiptAnswer({ kv }: UsageApiDeps): Answer {
-  return async (c, { accountId }) => {
+  return async (c, { accountId, key: { id, readsOnlyOwnCalls } }) => {
     const requestId = parseId("request", c.req.param("id") ?? "");
     const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
-    // Somebody else's receipt does not exist.
-    if (receipt?.accountId !== accountId) {
+    const isHidden = readsOnlyOwnCalls === true && receipt?.keyId !== id;
+    // The receipt of somebody else does not exist for this key.
+    if (receipt?.accountId !== accountId || isHidden) {
       throw new GatewayError("not_found", "There is no such receipt");
     }
     const key = await getApiKey(kv, accountId, receipt.keyId);
@@ -131,7 +146,10 @@ function receiptAnswer({ kv }: UsageApiDeps): Answer {
 }
 
 function balanceAnswer({ teller }: UsageApiDeps): Answer {
-  return async (_, { accountId }) => {
+  return async (_, { accountId, key }) => {
+    if (key.readsOnlyOwnCalls === true) {
+      throw new GatewayError("permission_denied", "This key may not read the balance");
+    }
     const balance = await teller.balance(accountId);
     return {
       object: "balance",

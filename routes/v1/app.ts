@@ -34,11 +34,13 @@ interface Endpoint {
 const chat = (style: Style): Serve => (gateway, incoming) => serveChat(gateway, style, incoming);
 
 async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Response> {
-  await admitRequest(gateway, incoming);
+  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
   const { headers, url } = incoming.request;
   checkVersion(headers);
-  const style = listStyle(headers);
-  return Response.json(modelList(gateway.config.catalog, style, new URL(url).searchParams), {
+  const { models, listRate } = gateway.config.catalog;
+  const allowed = models.filter(({ id }) => allowedModels?.has(id) !== false);
+  const { searchParams } = new URL(url);
+  return Response.json(modelList({ models: allowed, listRate }, listStyle(headers), searchParams), {
     headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
   });
 }
@@ -48,11 +50,13 @@ async function serveModel(
   incoming: Incoming,
   context: Context,
 ): Promise<Response> {
-  await admitRequest(gateway, incoming);
+  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
   checkVersion(incoming.request.headers);
   const { catalog } = gateway.config;
   const model = catalog.find(context.req.param("id") ?? "");
-  if (model === undefined) throw new GatewayError("model_not_found", "There is no such model");
+  if (model === undefined || allowedModels?.has(model.id) === false) {
+    throw new GatewayError("model_not_found", "There is no such model");
+  }
   return Response.json(modelObject(model, catalog.listRate, listStyle(incoming.request.headers)), {
     headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
   });

@@ -133,14 +133,17 @@ function placeOf(listed: readonly ListedName[], query: URLSearchParams, param: s
 }
 
 /**
- * The whole list, aliases included. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`.
+ * The list of `models`, aliases included. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`.
  * The Chat shape has no pages; a `limit` there cuts the list.
  *
  * @throws {GatewayError} if one of the parameters of the Messages shape is given and wrong
  */
-export function modelList(catalog: Catalog, style: ListStyle, query: URLSearchParams): JsonObject {
-  const { listRate } = catalog;
-  const listed = listedNames(catalog.models);
+export function modelList(
+  { models, listRate }: Pick<Catalog, "models" | "listRate">,
+  style: ListStyle,
+  query: URLSearchParams,
+): JsonObject {
+  const listed = listedNames(models);
   if (style === "chat") {
     const most = /^[1-9]\d{0,5}$/.exec(query.get("limit") ?? "")?.[0];
     const data = most === undefined ? listed : listed.slice(0, Number(most));

@@ -8,6 +8,7 @@ import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/keys/s
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
 import { createApiKey } from "../../kv/api_key_changes.ts";
+import type { ApiKeyOptions } from "../../kv/api_keys.ts";
 import { credit } from "../../kv/ledger.ts";
 import { createApp } from "../../routes/app.ts";
 import { assemble, type Assembled } from "../../routes/server/assemble.ts";
@@ -21,7 +22,10 @@ export interface TestGateway extends AsyncDisposable {
   /** Serves one request, as if it came over a socket. */
   fetch(request: Request): Promise<Response>;
   /** An account with a key and, if asked for, money. */
-  customer(vnd?: number): Promise<{ accountId: AccountId; key: string }>;
+  customer(
+    vnd?: number,
+    limits?: Omit<ApiKeyOptions, "name">,
+  ): Promise<{ accountId: AccountId; key: string }>;
 }
 
 export interface TestGatewayOptions {
@@ -64,11 +68,12 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
     async fetch(request) {
       return await app.fetch(request, { clientAddress: "127.0.0.1" });
     },
-    async customer(vnd = 0) {
+    async customer(vnd = 0, limits = {}) {
       const account = await createAccount(kv, { nowMs: clock.nowMs() });
       const made = await createApiKey(kv, masterKeys, account.id, {
         name: "test",
         nowMs: clock.nowMs(),
+        ...limits,
       });
       if (!made.ok) throw new Error(made.reason);
       if (vnd > 0) {

@@ -1,6 +1,6 @@
 /** The fields of a key: for a new one and for the settings of one that exists. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
-import { TextField } from "../components/mod.ts";
+import { SelectField, TextField } from "../components/mod.ts";
 import { formerModels, type KeyFormErrors, type KeyFormValues } from "./key_form.ts";
 import type { KeyTexts } from "./texts.ts";
 
@@ -16,7 +16,7 @@ interface KeyFieldsProps {
 
 export function KeyFields({ values, errors, catalog, models, texts: t, today }: KeyFieldsProps) {
   const limitsOpen = [...Object.entries(values), ...Object.entries(errors)].some(
-    ([name, value]) => name !== "name" && value.length > 0,
+    ([name, value]) => name !== "name" && value.length > 0 && value !== "account",
   );
   return (
     <>
@@ -49,6 +49,17 @@ export function KeyFields({ values, errors, catalog, models, texts: t, today }: 
           ticked={values.models}
           error={errors.models}
           texts={t}
+        />
+        <SelectField
+          name="reading"
+          label={t.reading}
+          value={values.reading}
+          hint={t.readingHint}
+          options={[
+            ...(values.reading === "" ? [{ value: "", label: t.readings.byLimits }] : []),
+            { value: "account", label: t.readings.account },
+            { value: "own", label: t.readings.own },
+          ]}
         />
       </details>
     </>

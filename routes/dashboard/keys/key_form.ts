@@ -16,7 +16,12 @@ export interface KeyFormValues {
   readonly monthlyLimit: string;
   readonly ips: string;
   readonly models: readonly string[];
+  /** What the key may read; empty: by its limits. */
+  readonly reading: "" | KeyReading;
 }
+
+/** What a key may read: the whole account, or its own calls only. */
+export type KeyReading = "account" | "own";
 
 export type KeyFormErrors = Partial<Record<keyof KeyFormValues, string>>;
 
@@ -31,6 +36,7 @@ export const emptyKeyForm: KeyFormValues = {
   monthlyLimit: "",
   ips: "",
   models: [],
+  reading: "",
 };
 
 const mostNameChars = 60;
@@ -47,6 +53,10 @@ function endOfDayMs(day: string): number {
   return vietnamDayStartMs(shiftDay(day, 1));
 }
 
+function readingOf(text: string): KeyFormValues["reading"] {
+  return text === "account" || text === "own" ? text : "";
+}
+
 /** The fields that say what a key may do. */
 export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   return {
@@ -56,6 +66,7 @@ export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
     monthlyLimit: wholeVnd(record.monthlyLimitMicroVnd),
     ips: record.allowedIps?.join("\n") ?? "",
     models: record.allowedModels ?? [],
+    reading: record.readsOnlyOwnCalls === true ? "own" : "account",
   };
 }
 
@@ -107,6 +118,7 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
     monthlyLimit: form.text("monthlyLimit"),
     ips: form.text("ips"),
     models: ticked.filter((id) => known.has(id) || catalog.find(id)?.id === id),
+    reading: readingOf(form.text("reading")),
   };
   const ranges = values.ips.split(/[\s,;]+/).filter((text) => text !== "");
   const badRange = ranges.find((text) => !isAddressRange(text));
@@ -125,13 +137,19 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
     ...(ticked.length > 0 && values.models.length === 0 && { models: t.modelsGone }),
   };
   if (Object.keys(errors).length > 0) return { ok: false, values, errors };
-  const options: ApiKeyOptions = {
-    name: values.name,
+  const limits: Omit<ApiKeyOptions, "name"> = {
     ...(day !== undefined && { expiresAtMs: endOfDayMs(day) }),
     ...(values.models.length > 0 && { allowedModels: values.models }),
     ...(ranges.length > 0 && { allowedIps: ranges }),
     ...(daily !== undefined && { dailyLimitMicroVnd: daily }),
     ...(monthly !== undefined && { monthlyLimitMicroVnd: monthly }),
+  };
+  const isLimited = Object.keys(limits).length > 0;
+  const readsOnlyOwnCalls = values.reading === "own" || (values.reading === "" && isLimited);
+  const options: ApiKeyOptions = {
+    name: values.name,
+    ...limits,
+    ...(readsOnlyOwnCalls && { readsOnlyOwnCalls }),
   };
   return { ok: true, options };
 }

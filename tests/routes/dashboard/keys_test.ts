@@ -296,3 +296,26 @@ Deno.test("amounts are read as either language writes them, and never wrongly", 
     }
   }));
 });
+
+Deno.test("a new key with limits reads only its own calls, one without the whole account, unless chosen", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  const made = async (fields: Record<string, string | string[]>) => {
+    await makeKey(browser, fields);
+    const keys = await listApiKeys(world.kv, account.id);
+    return keys.find(({ name }) => name === fields["name"])!;
+  };
+  assertEquals((await made({ name: "a" })).readsOnlyOwnCalls, undefined);
+  assertEquals((await made({ name: "b", reading: "own" })).readsOnlyOwnCalls, true);
+  const models = ["premium-1"];
+  assertEquals(
+    (await made({ name: "c", models, reading: "account" })).readsOnlyOwnCalls,
+    undefined,
+  );
+  const limited = await made({ name: "d", models });
+  assertEquals(limited.readsOnlyOwnCalls, true);
+  const page = await browser.get(`/keys/${limited.id}`);
+  await browser.submit(page, `/keys/${limited.id}`, { name: "e" });
+  const kept = (await listApiKeys(world.kv, account.id)).find(({ name }) => name === "e");
+  assertEquals(kept?.readsOnlyOwnCalls, true, "saving other fields leaves it as it is");
+});

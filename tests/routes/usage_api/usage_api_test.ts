@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { AccountId } from "../../../core/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_key_changes.ts";
@@ -33,6 +34,16 @@ async function openWorld() {
       });
       if (!made.ok) throw new Error(made.reason);
       return { accountId: account.id, keyId: made.record.id, secret: made.secret };
+    },
+    /** A further key of the account, which reads only its own calls. */
+    async limitedKey({ accountId }: { accountId: AccountId }) {
+      const made = await createApiKey(kv, masterKeys, accountId, {
+        name: "given away",
+        nowMs: time.nowMs(),
+        readsOnlyOwnCalls: true,
+      });
+      if (!made.ok) throw new Error(made.reason);
+      return { accountId, keyId: made.record.id, secret: made.secret };
     },
     async get(path: string, secret?: string) {
       const headers = secret === undefined ? undefined : { "x-api-key": secret };
@@ -191,4 +202,28 @@ Deno.test("wrong parameters are named", async () => {
   assertEquals(post.headers.get("allow"), "GET");
   assertStringIncludes(post.headers.get("x-request-id")!, "req_");
   await post.body?.cancel();
+});
+
+Deno.test("a key that reads only its own calls sees no balance and nothing of other keys", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const limited = await world.limitedKey(customer);
+  const nowMs = world.time.nowMs();
+  const others = await call(world.teller, customer, nowMs);
+  const own = await call(world.teller, limited, nowMs);
+  const refused = await world.get("/v1/balance", limited.secret);
+  assertEquals([refused.status, refused.body.error.type], [403, "permission_error"]);
+  assert(!JSON.stringify(refused.body).includes("1000"));
+  assertEquals((await world.get("/v1/usage", limited.secret)).body.total.calls, 1);
+  const list = await world.get("/v1/receipts", limited.secret);
+  assertEquals(list.body.data.map((row: { request_id: string }) => row.request_id), [own]);
+  assertEquals((await world.get(`/v1/receipts/${own}`, limited.secret)).status, 200);
+  assertEquals((await world.get(`/v1/receipts/${others}`, limited.secret)).status, 404);
+  for (const path of ["/v1/usage", "/v1/receipts"]) {
+    const other = await world.get(`${path}?key=${customer.keyId}`, limited.secret);
+    assertEquals(other.status, 403, path);
+    assertEquals((await world.get(`${path}?key=${limited.keyId}`, limited.secret)).status, 200);
+  }
+  assertEquals((await world.get("/v1/usage", customer.secret)).body.total.calls, 2);
+  assertEquals((await world.get(`/v1/receipts/${own}`, customer.secret)).status, 200);
 });

@@ -100,3 +100,19 @@ Deno.test("a WebSocket is refused with 426, on every path and without a key", as
     assertEquals((await response.json()).error.code, "websocket_unsupported");
   }
 });
+
+Deno.test("a key that may use some models sees only those, in the list and alone", async () => {
+  await using test = await openTestGateway();
+  const { key } = await test.customer(1_000, { allowedModels: ["general-01"] });
+  const get = async (path: string) => {
+    const request = new Request(`http://gateway.example${path}`, { headers: { "x-api-key": key } });
+    const response = await test.fetch(request);
+    return { status: response.status, body: await response.json() };
+  };
+  const { body } = await get("/v1/models");
+  const named = body.data.map((row: { id: string; alias_of?: string }) => row.alias_of ?? row.id);
+  assertEquals(new Set(named), new Set(["general-01"]));
+  assertEquals((await get("/v1/models/general-01")).status, 200);
+  const other = await get("/v1/models/premium-1");
+  assertEquals([other.status, other.body.error.code], [404, "model_not_found"]);
+});
