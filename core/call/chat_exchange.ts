@@ -17,7 +17,7 @@ import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./chat_request.ts";
 import { fieldsLeftOut, hostedToolsAskedFor, type StyledRequest } from "./dear_features.ts";
-import { withoutForeignReasoning } from "./foreign_reasoning.ts";
+import { wishesLost, withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { withFields } from "./changed_body.ts";
 import type { JsonBody } from "./json_body.ts";
 import { withoutStore } from "./stored_answers.ts";
@@ -106,6 +106,8 @@ function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
 }
 
 interface NativeChanges {
+  /** What the history of the call demands: see {@linkcode withoutForeignReasoning}. */
+  readonly replaced: JsonObject;
   readonly injectUsage: boolean;
   readonly leftOut: readonly string[];
   /** What keeps the answer from being stored. */
@@ -116,12 +118,9 @@ interface NativeChanges {
 function nativeBody(
   call: ChatCall,
   route: Route,
-  { injectUsage, leftOut, unstored }: NativeChanges,
+  { replaced, injectUsage, leftOut, unstored }: NativeChanges,
 ): ByteParts {
-  const changes: JsonObject = {
-    ...withoutForeignReasoning(call.request.style, call.body),
-    ...unstored,
-  };
+  const changes: JsonObject = { ...replaced, ...unstored };
   for (const field of leftOut) changes[field] = null;
   if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
   if (injectUsage) {
@@ -162,11 +161,13 @@ function startNative(
   const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
   const betas = betasFor(call, route, style);
   const unstored = withoutStore(style, call.body.value, route.facts);
-  const dropped = [...leftOut, ...unstored.dropped, ...betas.dropped];
+  const replaced = withoutForeignReasoning(style, call.body);
+  const dropped = [...leftOut, ...unstored.dropped, ...betas.dropped, ...wishesLost(replaced)];
   refuseDropping(call, dropped);
   const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
     route.facts["include_usage"] !== false;
   const body = nativeBody(call, route, {
+    replaced,
     injectUsage: injectedUsage,
     leftOut,
     unstored: unstored.changes,

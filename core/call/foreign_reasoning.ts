@@ -1,6 +1,11 @@
 /** Keeps reasoning and sources that we wrote for a client away from vendors that never signed them. */
 import type { Style } from "../dialects/contract.ts";
-import { sealPrefix, withoutForeignBlocks, withoutSealedReasoning } from "../dialects/mod.ts";
+import {
+  sealPrefix,
+  thinkingOffInMixedLoop,
+  withoutForeignBlocks,
+  withoutSealedReasoning,
+} from "../dialects/mod.ts";
 import type { JsonObject } from "../json.ts";
 import type { JsonBody } from "./json_body.ts";
 
@@ -18,8 +23,9 @@ function holdsSeal(bytes: Uint8Array): boolean {
 }
 
 /**
- * The field to replace when a native body carries reasoning or sources from a model of another style (the client switched
- * models in mid-conversation): the vendor would refuse a proof it did not make. Empty for nearly every call.
+ * The fields to replace when a native body carries reasoning or sources from a model of another style (the client
+ * switched models in mid-conversation, or a call moved to another route): the vendor would refuse a proof it did not
+ * make, and a budget for thinking in a tool loop that lacks it. Empty for nearly every call.
  *
  * @example
  * ```ts
@@ -30,11 +36,21 @@ function holdsSeal(bytes: Uint8Array): boolean {
  * ```
  */
 export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObject {
-  if (style === "chat" || !holdsSeal(body.bytes)) return {};
+  if (style === "chat") return {};
+  const repair = style === "messages" ? thinkingOffInMixedLoop(body.value) ?? {} : {};
+  if (!holdsSeal(body.bytes)) return repair;
   if (style === "messages") {
-    const stripped = withoutForeignBlocks(body.value);
-    return stripped === undefined ? {} : { messages: stripped["messages"] };
+    const stripped = withoutForeignBlocks({ ...body.value, ...repair });
+    return stripped === undefined ? repair : { ...repair, messages: stripped["messages"] };
   }
   const stripped = withoutSealedReasoning(body.value);
   return stripped === undefined ? {} : { input: stripped["input"] };
+}
+
+/** Wishes among the fields that {@linkcode withoutForeignReasoning} replaces; what it takes from the history is none. */
+const wishes = ["thinking", "context_management"] as const;
+
+/** The names of the wishes that were not carried, for the client. */
+export function wishesLost(replaced: JsonObject): string[] {
+  return wishes.filter((name) => replaced[name] !== undefined);
 }

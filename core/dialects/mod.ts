@@ -7,5 +7,6 @@ export { decodeProviderError, type ProviderErrorOptions } from "./errors.ts";
 export { type ResolvedFacts, resolveFacts, routeFactsSchema } from "./facts.ts";
 export { createNativePipe, type NativePipeContext } from "./native_pipe.ts";
 export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";
+export { thinkingOffInMixedLoop } from "./messages/tool_loop.ts";
 export { sealPrefix } from "./reasoning_seal.ts";
 export { withoutSealedReasoning } from "./responses/reasoning_item.ts";

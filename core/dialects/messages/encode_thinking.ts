@@ -4,6 +4,7 @@ import type { Conversation } from "../conversation/mod.ts";
 import { budgetOf, effortOf, leastBudgetTokens, nearestEffort, noteReasoning } from "../effort.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import type { Notes } from "../notes.ts";
+import { withoutLoopThinking } from "./tool_loop.ts";
 
 /** The vendor's word for thinking that is not shown. */
 const hidden = "omitted";
@@ -48,7 +49,10 @@ export function encodeThinking(
   );
   // The vendor refuses thinking beside a forced tool, budgets that are too small to think in, and a tool loop whose
   // running turn does not begin with the thinking that led to it.
-  if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(body.messages)) {
+  const { messages } = body;
+  if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(messages)) {
+    // Nor does it take thinking in the running turn of a request that does not think.
+    if (Array.isArray(messages)) body.messages = [...withoutLoopThinking(messages)];
     noteReasoning(wish, notes);
     return false;
   }

@@ -1,0 +1,127 @@
+/**
+ * Keeps a Messages request legal whose running tool loop was answered by routes of several styles.
+ *
+ * With a thinking budget the vendor demands that the assistant turn before the last tool results begins with the
+ * thinking that led to it. A turn that another style answered has none that the vendor signed. The vendor's own way out
+ * is to switch thinking off until the loop ends; then no turn of the loop may hold thinking.
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking)
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { sealPrefix } from "../reasoning_seal.ts";
+
+/** Ids of calls as the vendor writes them, on all its platforms. */
+const vendorCallPrefix = "toolu_";
+
+/** The first message of the tool loop at the end of a history; its length where it ends otherwise. */
+function loopStart(messages: readonly Json[]): number {
+  if (!holdsResults(messages.at(-1))) return messages.length;
+  const lastAsked = messages.findLastIndex((message) =>
+    isJsonObject(message) && message["role"] === "user" && !holdsResults(message)
+  );
+  return lastAsked + 1;
+}
+
+function holdsResults(message: Json | undefined): boolean {
+  return isUser(message) && blocksOf(message).some((block) => block["type"] === "tool_result");
+}
+
+function isUser(message: Json | undefined): boolean {
+  return isJsonObject(message) && message["role"] === "user";
+}
+
+function blocksOf(message: Json | undefined): JsonObject[] {
+  const content = isJsonObject(message) ? message["content"] : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+function isThinking(block: JsonObject): boolean {
+  return block["type"] === "thinking" || block["type"] === "redacted_thinking";
+}
+
+function isSealed({ type, signature }: JsonObject): boolean {
+  return type === "thinking" && typeof signature === "string" && signature.startsWith(sealPrefix);
+}
+
+function leadsWithOwnThinking(blocks: readonly JsonObject[]): boolean {
+  const first = blocks.find((block) => !isSealed(block));
+  return first !== undefined && isThinking(first);
+}
+
+function hasForeignCall(blocks: readonly JsonObject[]): boolean {
+  return blocks.some(({ type, id }) =>
+    type === "tool_use" && typeof id === "string" && !id.startsWith(vendorCallPrefix)
+  );
+}
+
+/**
+ * Whether a native request asks for a thinking budget in a tool loop whose last turn came from another style. A turn
+ * without thinking that the vendor wrote itself is legal, so there must be a sign of the other style: reasoning that we
+ * sealed, or ids of calls that this vendor does not write.
+ */
+function isMixedLoop(messages: readonly Json[], start: number): boolean {
+  const turns = messages.slice(start).filter((message) => !isUser(message)).map(blocksOf);
+  const last = turns.at(-1);
+  if (last === undefined || leadsWithOwnThinking(last)) return false;
+  const ownIdsDiffer = turns.some((blocks) =>
+    leadsWithOwnThinking(blocks) && hasForeignCall(blocks)
+  );
+  if (ownIdsDiffer) return turns.some((blocks) => blocks.some(isSealed));
+  return turns.some((blocks) => hasForeignCall(blocks) || blocks.some(isSealed));
+}
+
+/** The history without any thinking in the tool loop at its end; the same list where there is none. */
+export function withoutLoopThinking(messages: readonly Json[]): readonly Json[] {
+  const start = loopStart(messages);
+  if (!messages.some((message, at) => at >= start && blocksOf(message).some(isThinking))) {
+    return messages;
+  }
+  return messages.map((message, at) => {
+    if (at < start || !isJsonObject(message)) return message;
+    const { content } = message;
+    if (!Array.isArray(content)) return message;
+    return {
+      ...message,
+      content: content.filter((block) => !isJsonObject(block) || !isThinking(block)),
+    };
+  });
+}
+
+/** Context edits that the vendor takes only beside thinking. */
+const thinkingEdits = "clear_thinking_";
+
+/**
+ * The fields to replace in a native body whose tool loop mixes styles: thinking is switched off until the loop ends.
+ * `undefined` where the request is legal as it is.
+ *
+ * @example
+ * ```ts
+ * import { thinkingOffInMixedLoop } from "./tool_loop.ts";
+ * const changes = thinkingOffInMixedLoop({
+ *   thinking: { type: "enabled", budget_tokens: 2048 },
+ *   messages: [
+ *     { role: "user", content: "Read it" },
+ *     { role: "assistant", content: [{ type: "tool_use", id: "call_1", name: "read", input: {} }] },
+ *     { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: "text" }] },
+ *   ],
+ * });
+ * if (JSON.stringify(changes?.["thinking"]) !== '{"type":"disabled"}') throw new Error("still thinks");
+ * ```
+ */
+export function thinkingOffInMixedLoop(body: JsonObject): JsonObject | undefined {
+  const { thinking, messages, context_management: management } = body;
+  if (!isJsonObject(thinking) || thinking["type"] !== "enabled") return undefined;
+  if (!Array.isArray(messages) || !isMixedLoop(messages, loopStart(messages))) return undefined;
+  const changes: JsonObject = { thinking: { type: "disabled" } };
+  const kept = withoutLoopThinking(messages);
+  if (kept !== messages) changes["messages"] = [...kept];
+  const edits = isJsonObject(management) ? management["edits"] : undefined;
+  if (isJsonObject(management) && Array.isArray(edits)) {
+    const rest = edits.filter((edit) =>
+      !isJsonObject(edit) || !String(edit["type"]).startsWith(thinkingEdits)
+    );
+    if (rest.length < edits.length) {
+      changes["context_management"] = rest.length === 0 ? null : { ...management, edits: rest };
+    }
+  }
+  return changes;
+}
