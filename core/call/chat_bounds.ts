@@ -54,7 +54,7 @@ export function chatBounds(
       ? roughInputTokens(value)
       : estimateOutputTokens(bytes.length),
     hostedTools,
-    prefixes: request.stream && price.unit === "token"
+    prefixes: (request.stream && price.unit === "token") || model.routes.length > 1
       ? promptPrefixes(model.id, request.style, value)
       : undefined,
     costMicroVnd: worstCaseCost(price, { inputTokens: input.tokens, outputTokens }),

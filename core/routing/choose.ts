@@ -1,5 +1,6 @@
 /** The order in which the routes of a model are tried (design section 5). Pure. */
 import type { Route, RouteStyle } from "../catalog/catalog.ts";
+import type { FormerRoute } from "./router.ts";
 
 /** A route that may be tried, with what is known of its speed. */
 export interface Choice {
@@ -68,4 +69,24 @@ export function orderRoutes(choices: readonly Choice[], options: ChooseOptions):
   return [...groups.keys()].sort((a, b) => a - b)
     .flatMap((rank) => orderWithin(groups.get(rank) ?? [], random))
     .map(({ route }) => route);
+}
+
+/**
+ * Puts the route that holds the proofs and the cache of a conversation first. Between turns only within its priority,
+ * so that a conversation returns to the operator's preference; within a turn in any case.
+ *
+ * @param mayLead whether a route is well, and not one that is being probed
+ */
+export function formerFirst(
+  ordered: readonly Route[],
+  { routeId, midTurn }: FormerRoute,
+  mayLead: (route: Route) => boolean,
+): readonly Route[] {
+  const [first] = ordered;
+  const former = ordered.find(({ id }) => id === routeId);
+  if (first === undefined || former === undefined || former === first) return ordered;
+  if (!mayLead(former)) return ordered;
+  // A better priority that is only being probed is not there to return to.
+  if (!midTurn && first.priority < former.priority && mayLead(first)) return ordered;
+  return [former, ...ordered.filter((route) => route !== former)];
 }

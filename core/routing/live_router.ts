@@ -3,12 +3,12 @@ import { invariant } from "../assert.ts";
 import { type Hedge, isRouteFault } from "../call/attempt_loop.ts";
 import type { RouteAccess } from "../call/chat_exchange.ts";
 import type { AttemptResult } from "../call/racer.ts";
-import type { Catalog, Model, Route, RouteStyle } from "../catalog/catalog.ts";
+import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Transport } from "../upstream/transport.ts";
-import { type Choice, orderRoutes } from "./choose.ts";
+import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
 import { Credentials } from "./credentials.ts";
 import { FalseReports } from "./false_reports.ts";
 import { LatencyHistogram } from "./latency_histogram.ts";
@@ -20,6 +20,7 @@ import {
   type RouteEvent,
   type Router,
   type RouteReport,
+  type RouteWish,
 } from "./router.ts";
 
 export interface LiveRouterOptions {
@@ -76,10 +77,7 @@ export class LiveRouter implements Router {
     return histogram;
   }
 
-  candidates(
-    model: Model,
-    wanted: { readonly style: RouteStyle; readonly operation: Operation },
-  ): readonly Route[] {
+  candidates(model: Model, wanted: RouteWish): readonly Route[] {
     const nowMs = this.#options.clock.monotonicMs();
     const open: Choice[] = [];
     const stuck: Choice[] = [];
@@ -107,7 +105,12 @@ export class LiveRouter implements Router {
     }
     const { region, random } = this.#options;
     const order = { style: wanted.style, region, random };
-    return [...orderRoutes(open, order), ...orderRoutes(stuck, order)];
+    const ordered = [...orderRoutes(open, order), ...orderRoutes(stuck, order)];
+    if (wanted.former === undefined || ordered.length < 2) return ordered;
+    const mayLead = (route: Route) =>
+      open.some((choice) => choice.route === route) &&
+      this.#healthOf(route, wanted.operation).availability(nowMs) === "yes";
+    return formerFirst(ordered, wanted.former, mayLead);
   }
 
   begin(route: Route, operation: Operation): RouteAccess {

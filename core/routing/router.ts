@@ -34,12 +34,22 @@ export interface ModelStatus {
   readonly p95FirstOutputMs: number | undefined;
 }
 
+/** The route that holds the proofs and the cache of a conversation. */
+export interface FormerRoute {
+  readonly routeId: string;
+  /** The call continues a turn that this route began: it stays there even if a route of better priority works again. */
+  readonly midTurn: boolean;
+}
+
+export interface RouteWish {
+  readonly style: RouteStyle;
+  readonly operation: Operation;
+  readonly former?: FormerRoute | undefined;
+}
+
 export interface Router {
   /** Routes worth trying for a call, best first. Empty when every route is out. */
-  candidates(
-    model: Model,
-    wanted: { readonly style: RouteStyle; readonly operation: Operation },
-  ): readonly Route[];
+  candidates(model: Model, wanted: RouteWish): readonly Route[];
   /**
    * Begins a try: how to reach the route right now, with a credential that is not resting. Each begin is followed by
    * one {@linkcode Router.report}.

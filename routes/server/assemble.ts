@@ -8,6 +8,7 @@ import type { Config } from "../../core/config.ts";
 import { Deadlines } from "../../core/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { Availability } from "../../core/routing/availability.ts";
+import { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { openControl } from "../../kv/control.ts";
 import { openKeyDirectory } from "../../kv/key_directory.ts";
@@ -112,6 +113,7 @@ export async function assemble(
     availability: new Availability(clock.nowMs()),
     seenPrompts: new SeenPrompts(),
     expectations: new OutputExpectations(),
+    routeAffinity: new RouteAffinity(),
     calls,
     bodies,
     answers,

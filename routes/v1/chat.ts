@@ -17,6 +17,7 @@ import {
 import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
+import { continuesTurn } from "../../core/call/turn_continuation.ts";
 import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
@@ -160,7 +161,11 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const { request, model } = call;
   const { router, config: { catalog } } = gateway;
   const operation = request.stream ? "chat_stream" : "chat";
-  const candidates = router.candidates(model, { style: request.style, operation });
+  const routeId = settlement.formerRoute();
+  const former = routeId === undefined
+    ? undefined
+    : { routeId, midTurn: continuesTurn(request.style, call.body.value) };
+  const candidates = router.candidates(model, { style: request.style, operation, former });
   const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
     start: (route, onSentAgain) => {
@@ -188,6 +193,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     onBug: settlement.onBug,
   });
   if (loop.ok) {
+    settlement.noteRoute(loop.route);
     gateway.availability.note(model.id, true, gateway.clock.nowMs());
     return loop;
   }

@@ -110,6 +110,22 @@ export class ChatSettlement {
     return this.#input.mappedFrom;
   }
 
+  /** The route that answered this conversation last, if one is remembered. */
+  formerRoute(): string | undefined {
+    const { principal, model, bounds: { prefixes } } = this.#input;
+    if (prefixes === undefined || model.routes.length < 2) return undefined;
+    const { routeAffinity, clock } = this.#gateway;
+    return routeAffinity.find(principal.key.id, prefixes, clock.monotonicMs());
+  }
+
+  /** Remembers the route that answers this conversation now. */
+  noteRoute(route: Route): void {
+    const { principal, model, bounds: { prefixes } } = this.#input;
+    if (prefixes === undefined || model.routes.length < 2) return;
+    const { routeAffinity, clock } = this.#gateway;
+    routeAffinity.note(principal.key.id, prefixes, route.id, clock.monotonicMs());
+  }
+
   /** Somebody wants to know when each part of the call happened. */
   get #isTraced(): boolean {
     return this.#input.origin !== undefined;

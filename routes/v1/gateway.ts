@@ -2,6 +2,7 @@
 import type { AnswerRoom } from "../../core/answer_room.ts";
 import type { BodyRoom } from "../../core/body_room.ts";
 import type { SeenPrompts } from "../../core/call/seen_prompts.ts";
+import type { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { OutputExpectations } from "../../core/call/output_expectations.ts";
 import type { Config } from "../../core/config.ts";
@@ -34,6 +35,8 @@ export interface Gateway {
   readonly seenPrompts: SeenPrompts;
   /** What calls produced of late, for what the next ones hold. */
   readonly expectations: OutputExpectations;
+  /** Which route answered a conversation last. */
+  readonly routeAffinity: RouteAffinity;
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
   readonly bodies: BodyRoom;

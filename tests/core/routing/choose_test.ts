@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Route } from "../../../core/catalog/catalog.ts";
-import { type Choice, orderRoutes } from "../../../core/routing/choose.ts";
+import { type Choice, formerFirst, orderRoutes } from "../../../core/routing/choose.ts";
 
 function choice(id: string, changes: Partial<Route> & { firstOutputMs?: number } = {}): Choice {
   const { firstOutputMs, ...route } = changes;
@@ -97,4 +97,20 @@ Deno.test("weights decide the share of traffic among routes of equal speed", () 
     if (orderRoutes(list, { ...options, random })[0]?.id === "heavy") heavy++;
   }
   assert(heavy > 700, String(heavy));
+});
+
+Deno.test("the route of a conversation leads: within a turn in any case, between turns within its priority", () => {
+  const routes = [
+    choice("a", { priority: 0 }),
+    choice("b", { priority: 0 }),
+    choice("c", { priority: 1 }),
+  ].map(({ route }) => route);
+  const order = (routeId: string, midTurn: boolean, out: readonly string[] = []) =>
+    formerFirst(routes, { routeId, midTurn }, ({ id }) => !out.includes(id)).map(({ id }) => id);
+  assertEquals(order("b", false), ["b", "a", "c"]);
+  assertEquals(order("c", false), ["a", "b", "c"]);
+  assertEquals(order("c", true), ["c", "a", "b"]);
+  assertEquals(order("c", true, ["c"]), ["a", "b", "c"], "not while it is probed or hangs");
+  assertEquals(order("c", false, ["a"]), ["c", "a", "b"], "nor is there a better one to return to");
+  assertEquals(order("gone", true), ["a", "b", "c"]);
 });

@@ -1,0 +1,69 @@
+/**
+ * Which route answered a conversation last. The proofs of its reasoning and its cached prompt lie there, so the next
+ * turn does best on the same one.
+ */
+import type { PromptPrefixes } from "../call/prompt_prefixes.ts";
+
+interface Entry {
+  readonly routeId: string;
+  readonly atMs: number;
+}
+
+/** Prompts that are remembered, one entry for each: about 2 MB. */
+const mostEntries = 20_000;
+/** As long as the longest cache of a vendor lives for its ordinary price. */
+const rememberedMs = 60 * 60_000;
+
+/**
+ * Routes by API key and prompt. Bounded: the longest unused leaves first.
+ *
+ * Only a prompt that continues one which was answered has a route here: the same first message sent twice is spread over
+ * the routes as usual.
+ *
+ * @example
+ * ```ts
+ * import { promptPrefixes } from "../call/prompt_prefixes.ts";
+ * import { RouteAffinity } from "./route_affinity.ts";
+ * const affinity = new RouteAffinity();
+ * const hello = { role: "user", content: "Hello" };
+ * const first = promptPrefixes("m", "chat", { messages: [hello] });
+ * affinity.note("key_1", first, "provider/m", 0);
+ * const next = promptPrefixes("m", "chat", { messages: [hello, { role: "assistant", content: "Hi" }, hello] });
+ * if (affinity.find("key_1", next, 1_000) !== "provider/m") throw new Error("forgotten");
+ * if (affinity.find("key_1", first, 1_000) !== undefined) throw new Error("a first message has no route");
+ * ```
+ */
+export class RouteAffinity {
+  /** In the order of their last note. */
+  readonly #entries = new Map<string, Entry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Remembers the route that began to answer a prompt. */
+  note(keyId: string, prompt: PromptPrefixes, routeId: string, nowMs: number): void {
+    if (prompt.whole === undefined) return;
+    const id = idOf(keyId, prompt.whole.hash);
+    this.#entries.delete(id);
+    this.#entries.set(id, { routeId, atMs: nowMs });
+    if (this.#entries.size <= mostEntries) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  /** The id of the route that answered the longest known beginning of this prompt. */
+  find(keyId: string, prompt: PromptPrefixes, nowMs: number): string | undefined {
+    const { messages } = prompt;
+    for (let i = messages.length - 2; i >= 0; i--) {
+      const mark = messages[i];
+      const entry = mark && this.#entries.get(idOf(keyId, mark.hash));
+      if (entry !== undefined && nowMs - entry.atMs <= rememberedMs) return entry.routeId;
+    }
+    return undefined;
+  }
+}
+
+function idOf(keyId: string, hash: number): string {
+  return `${keyId} ${hash}`;
+}
