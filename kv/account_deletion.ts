@@ -9,6 +9,7 @@ import {
   accountKey,
   accountPasswordKey,
   invoiceProfileKey,
+  invoiceSettingsKey,
   lowBalanceWatchKey,
 } from "./keys.ts";
 
@@ -36,6 +37,7 @@ export async function forgetPerson(
       .set(entry.key, rest)
       .delete(accountPasswordKey(accountId))
       .delete(invoiceProfileKey(accountId))
+      .delete(invoiceSettingsKey(accountId))
       .delete(lowBalanceWatchKey(accountId));
     if (account.email !== undefined) atomic.delete(accountByEmailKey(account.email));
     for (const { issuer, subject } of account.identities ?? []) {

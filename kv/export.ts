@@ -57,6 +57,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   invoice_file: whole,
   invoice_of_order: whole,
   invoice_profile: whole,
+  invoice_settings: whole,
   known_place: "secret",
   lease: whole,
   ledger: whole,

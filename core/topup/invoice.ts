@@ -21,6 +21,9 @@ export interface InvoiceBuyer {
   readonly phone?: string;
 }
 
+/** The buyer as set in the account: whatever of it the customer has filled in. */
+export type InvoiceSettings = Partial<InvoiceBuyer>;
+
 /** How much of an order's money an invoice is about: an order that is paid again may have several. */
 export interface InvoicePart {
   readonly code: OrderCode;
@@ -144,10 +147,40 @@ function tidy(text: string): string {
   return text.normalize("NFC").replace(/[\s\p{Cc}]+/gu, " ").trim();
 }
 
+export type SettingsResult =
+  | { readonly ok: true; readonly settings: InvoiceSettings }
+  | { readonly ok: false; readonly problems: readonly BuyerProblem[] };
+
+/** Checks a form of settings: like that of a request, but nothing is required. */
+export function readSettingsForm(form: BuyerForm): SettingsResult {
+  const { buyer, problems } = checkBuyer(form);
+  const wrong = problems.filter(({ what }) => what !== "required");
+  if (wrong.length > 0) return { ok: false, problems: wrong };
+  const { type, legalName, address, email, ...given } = buyer;
+  const isNamed = legalName !== "" || given.taxCode !== undefined;
+  const settings = {
+    ...given,
+    // What kind of buyer it is says something only about one that is named.
+    ...(isNamed && { type }),
+    ...(legalName !== "" && { legalName }),
+    ...(address !== "" && { address }),
+    ...(email !== "" && { email }),
+  };
+  return { ok: true, settings };
+}
+
 /**
  * Checks a filled-in form. Name and address are required as soon as there is a tax code: providers refuse without.
  */
 export function readBuyerForm(form: BuyerForm): BuyerResult {
+  const { buyer, problems } = checkBuyer(form);
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, buyer };
+}
+
+/** The buyer of a form and everything that is wrong with it; a field that is wrong is not to be used. */
+function checkBuyer(
+  form: BuyerForm,
+): { readonly buyer: InvoiceBuyer; readonly problems: readonly BuyerProblem[] } {
   const type = form.type === "person" ? "person" : "company";
   const legalName = tidy(form.legalName);
   const address = tidy(form.address);
@@ -171,9 +204,8 @@ export function readBuyerForm(form: BuyerForm): BuyerResult {
     problems.push({ field: "email", what: "form" });
   }
   if (phone !== "" && !/^\+?\d{8,15}$/.test(phone)) problems.push({ field: "phone", what: "form" });
-  if (problems.length > 0) return { ok: false, problems };
   return {
-    ok: true,
+    problems,
     buyer: {
       type,
       ...(taxCode === undefined ? {} : { taxCode: taxCode.code }),

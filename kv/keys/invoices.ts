@@ -39,3 +39,7 @@ export function invoiceFileChunkKey(invoiceId: InvoiceId, name: string, part: nu
 export function invoiceProfileKey(accountId: AccountId): StoreKey {
   return ["invoice_profile", accountId];
 }
+
+export function invoiceSettingsKey(accountId: AccountId): StoreKey {
+  return ["invoice_settings", accountId];
+}

@@ -33,6 +33,7 @@ export const rowKinds = [
   "invoice_file",
   "invoice_of_order",
   "invoice_profile",
+  "invoice_settings",
   "known_place",
   "lease",
   "ledger",

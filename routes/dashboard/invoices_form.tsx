@@ -1,5 +1,5 @@
 /** The form of an invoice request, with what is wrong beside each field. */
-import type { BuyerForm, BuyerProblem, InvoiceBuyer } from "../../core/topup/invoice.ts";
+import type { BuyerForm, BuyerProblem, InvoiceSettings } from "../../core/topup/invoice.ts";
 import type { TopupOrder } from "../../kv/topups.ts";
 import {
   Card,
@@ -14,16 +14,16 @@ import type { Locale } from "./i18n.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
 import type { Visitor } from "./visitor.ts";
 
-/** A form before anything was typed: the buyer of the last request, or just the e-mail address of the account. */
-export function blankForm(profile: InvoiceBuyer | undefined, email: string | undefined): BuyerForm {
+/** A form before anything was typed: the usual buyer, and at least the e-mail address of the account. */
+export function blankForm(usual: InvoiceSettings, email: string | undefined): BuyerForm {
   return {
-    type: profile?.type ?? "company",
-    taxCode: profile?.taxCode ?? "",
-    legalName: profile?.legalName ?? "",
-    address: profile?.address ?? "",
-    email: profile?.email ?? email ?? "",
-    phone: profile?.phone ?? "",
-    confirmed: profile?.taxCodeConfirmed === true,
+    type: usual.type ?? "company",
+    taxCode: usual.taxCode ?? "",
+    legalName: usual.legalName ?? "",
+    address: usual.address ?? "",
+    email: usual.email ?? email ?? "",
+    phone: usual.phone ?? "",
+    confirmed: usual.taxCodeConfirmed === true,
   };
 }
 
@@ -52,10 +52,12 @@ function wordsFor(problem: BuyerProblem, locale: Locale): string {
   }
 }
 
-interface BuyerProps {
+export interface BuyerProps {
   readonly form: BuyerForm;
   readonly problems: readonly BuyerProblem[];
   readonly locale: Locale;
+  /** Nothing has to be filled in: these are settings, no request. */
+  readonly optional?: boolean;
 }
 
 function errorAt(field: BuyerProblem["field"], { problems, locale }: BuyerProps) {
@@ -76,13 +78,22 @@ export function InvoiceForm({ visitor, order, note, ...buyer }: {
     <Card>
       <PostForm visitor={visitor} action="/invoices">
         <input type="hidden" name="order" value={order.code} />
-        <TaxpayerFields {...buyer} locale={locale} />
-        <ContactFields {...buyer} locale={locale} />
+        <BuyerFields {...buyer} locale={locale} />
         <TextField name="note" label={t.note} value={note} maxlength={500} rows={2} />
         <p class="muted">{t.frozen}</p>
         <SubmitButton>{t.send}</SubmitButton>
       </PostForm>
     </Card>
+  );
+}
+
+/** Everything about a buyer. */
+export function BuyerFields(props: BuyerProps) {
+  return (
+    <>
+      <TaxpayerFields {...props} />
+      <ContactFields {...props} />
+    </>
   );
 }
 
@@ -120,7 +131,7 @@ function TaxpayerFields(props: BuyerProps) {
         hint={t.legalNameHint}
         value={form.legalName}
         autocomplete="organization"
-        required
+        required={props.optional !== true}
         maxlength={400}
         error={errorAt("legalName", props)}
       />
@@ -139,7 +150,7 @@ function ContactFields(props: BuyerProps) {
         label={t.address}
         value={form.address}
         autocomplete="street-address"
-        required
+        required={props.optional !== true}
         maxlength={400}
         error={errorAt("address", props)}
       />
@@ -150,7 +161,7 @@ function ContactFields(props: BuyerProps) {
           type="email"
           value={form.email}
           autocomplete="email"
-          required
+          required={props.optional !== true}
           maxlength={254}
           error={errorAt("email", props)}
         />

@@ -11,12 +11,8 @@ import { parseOrderCode } from "../../core/topup/order_code.ts";
 import type { TopupSettings } from "../../core/topup/settings.ts";
 import { vatRateAt } from "../../core/topup/vat.ts";
 import { openInvoicePart } from "../../kv/invoiced_orders.ts";
-import {
-  getInvoice,
-  getInvoiceProfile,
-  listAccountInvoices,
-  requestInvoice,
-} from "../../kv/invoices.ts";
+import { usualBuyer } from "../../kv/invoice_settings.ts";
+import { getInvoice, listAccountInvoices, requestInvoice } from "../../kv/invoices.ts";
 import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../kv/topups.ts";
 import { AskSupport, Card, Notice } from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";
@@ -108,8 +104,8 @@ async function newPage(c: PageContext, deps: InvoiceDeps) {
   const order = await ownPaidOrder(c, deps, c.req.query("order") ?? "");
   if (order === undefined || deps.topup.vatRates.length === 0) return await notFoundPage(c);
   const { account } = c.get("signedIn");
-  const profile = await getInvoiceProfile(deps.kv, account.id);
-  return await formPage(c, deps, order, { form: blankForm(profile, account.email) });
+  const usual = await usualBuyer(deps.kv, account.id);
+  return await formPage(c, deps, order, { form: blankForm(usual, account.email) });
 }
 
 async function formPage(

@@ -2,7 +2,9 @@
 import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/money/display.ts";
+import type { BuyerForm, BuyerProblem } from "../../../core/topup/invoice.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
+import { getInvoiceSettings } from "../../../kv/invoice_settings.ts";
 import { listSessions } from "../../../kv/sessions.ts";
 import {
   AskSupport,
@@ -18,9 +20,11 @@ import {
   Time,
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
+import { blankForm } from "../invoices_form.tsx";
 import { renderPage } from "../layout.tsx";
 import { signInTexts } from "../sign_in/texts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../visitor.ts";
+import { InvoiceDetailsCard } from "./invoice_details.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** What happened just before the page is shown. */
@@ -34,6 +38,8 @@ export interface AccountPageState {
     readonly confirmation?: string;
     readonly deletionPassword?: string;
   };
+  /** The invoice details as they were sent, and what is wrong with them. */
+  readonly invoice?: { readonly form: BuyerForm; readonly problems: readonly BuyerProblem[] };
 }
 
 interface PartProps {
@@ -51,15 +57,17 @@ export async function accountPage(
   const signedIn = c.get("signedIn");
   const t = accountTexts[visitor.locale];
   const { account } = signedIn;
-  const [hash, sessions, balance] = await Promise.all([
+  const [hash, sessions, balance, invoiceSettings] = await Promise.all([
     getPasswordHash(deps.kv, account.id),
     listSessions(deps.kv, account.id, deps.clock.nowMs()),
     deps.teller.balance(account.id),
+    getInvoiceSettings(deps.kv, account.id),
   ]);
+  const failed = state.errors !== undefined || state.invoice !== undefined;
   const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
   return await renderPage(
     c,
-    { title: t.title, section: "account", status: state.errors === undefined ? 200 : 422 },
+    { title: t.title, section: "account", status: failed ? 422 : 200 },
     <>
       {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
       <Card>
@@ -78,6 +86,13 @@ export async function accountPage(
         <PasswordCard {...part} hasPassword={hash !== undefined} />
         {hash !== undefined && <EmailCard {...part} />}
       </div>
+      {deps.offers.invoices && (
+        <InvoiceDetailsCard
+          visitor={visitor}
+          form={state.invoice?.form ?? blankForm(invoiceSettings, undefined)}
+          problems={state.invoice?.problems ?? []}
+        />
+      )}
       <DeletionCard
         {...part}
         balanceMicroVnd={balance.totalMicroVnd}

@@ -1,16 +1,21 @@
 /** `/account`. */
 import { type Context, Hono } from "hono";
+import { GatewayError } from "../../../core/errors.ts";
+import { readSettingsForm } from "../../../core/topup/invoice.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { forgetPerson } from "../../../kv/account_deletion.ts";
 import { revokeApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
+import { setInvoiceSettings } from "../../../kv/invoice_settings.ts";
 import { forgetPlaces } from "../../../kv/known_places.ts";
 import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
 import { Card } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";
 import type { DashboardDeps } from "../deps.ts";
+import { notFoundPage } from "../error_pages.tsx";
 import { readForm } from "../form_data.ts";
 import { requireAccount } from "../identify.ts";
+import { postedBuyer } from "../invoices_form.tsx";
 import { renderPage } from "../layout.tsx";
 import type { DashboardEnv } from "../visitor.ts";
 import { accountPage } from "./account_page.tsx";
@@ -22,12 +27,25 @@ const announcements = {
   password: "passwordChanged",
   link: "linkSent",
   email: "emailChanged",
+  invoice: "invoiceSaved",
 } as const;
 
 function showAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const t = accountTexts[c.get("visitor").locale];
   const done = Object.entries(announcements).find(([name]) => name === c.req.query("done"));
   return accountPage(c, deps, done === undefined ? {} : { notice: t[done[1]] });
+}
+
+async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  if (!deps.offers.invoices) return await notFoundPage(c);
+  const form = postedBuyer(await readForm(c));
+  const read = readSettingsForm(form);
+  if (!read.ok) return await accountPage(c, deps, { invoice: { form, problems: read.problems } });
+  const { account } = c.get("signedIn");
+  if (!await setInvoiceSettings(deps.kv, account.id, read.settings)) {
+    throw new GatewayError("overloaded", "The account has just changed");
+  }
+  return c.redirect("/account?done=invoice", 303);
 }
 
 /** The person goes, the numbers stay. In this order, so that a crash in between leaves nothing that still opens. */
@@ -83,6 +101,7 @@ export function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
       await closeSessionsOf(deps.kv, account.id, session.id);
       return c.redirect("/account", 303);
     })
+    .post("/account/invoice", (c) => saveInvoiceDetails(c, deps))
     .post("/account/delete", (c) => deleteAccount(c, deps))
     .get("/goodbye", goodbyePage);
 }

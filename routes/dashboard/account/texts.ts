@@ -45,6 +45,12 @@ export const accountTexts = defineTexts({
     signOutLabel: (device: string) => `Sign out ${device}`,
     signOutOthers: "Sign out all others",
 
+    invoice: "Invoice details",
+    invoiceText:
+      "Who your VAT invoices are made out to, and where they are mailed. They fill the form of each request; you can change them there.",
+    invoiceButton: "Save the invoice details",
+    invoiceSaved: "Your invoice details are saved.",
+
     deletion: "Delete the account",
     deletionText:
       "Your e-mail address, password, sessions and settings are removed, and all keys stop working at once. The money ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
@@ -101,6 +107,12 @@ export const accountTexts = defineTexts({
     signOutOne: "Đăng xuất",
     signOutLabel: (device) => `Đăng xuất ${device}`,
     signOutOthers: "Đăng xuất mọi trình duyệt khác",
+
+    invoice: "Thông tin hoá đơn",
+    invoiceText:
+      "Người mua trên hoá đơn GTGT và địa chỉ nhận hoá đơn. Thông tin này được điền sẵn vào mỗi yêu cầu; bạn vẫn sửa được ở đó.",
+    invoiceButton: "Lưu thông tin hoá đơn",
+    invoiceSaved: "Đã lưu thông tin hoá đơn.",
 
     deletion: "Xoá tài khoản",
     deletionText:

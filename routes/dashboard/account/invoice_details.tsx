@@ -1,0 +1,24 @@
+/** Tax code, name, address and mail for invoices, as set in the account. */
+import type { BuyerForm, BuyerProblem } from "../../../core/topup/invoice.ts";
+import { Card, PostForm, SubmitButton } from "../components/mod.ts";
+import { BuyerFields } from "../invoices_form.tsx";
+import type { Visitor } from "../visitor.ts";
+import { accountTexts } from "./texts.ts";
+
+export function InvoiceDetailsCard({ visitor, form, problems }: {
+  visitor: Visitor;
+  form: BuyerForm;
+  problems: readonly BuyerProblem[];
+}) {
+  const { locale } = visitor;
+  const t = accountTexts[locale];
+  return (
+    <Card title={t.invoice} id="invoice-details">
+      <p class="muted">{t.invoiceText}</p>
+      <PostForm visitor={visitor} action="/account/invoice">
+        <BuyerFields form={form} problems={problems} locale={locale} optional />
+        <SubmitButton tone="plain">{t.invoiceButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
