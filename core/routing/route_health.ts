@@ -53,6 +53,8 @@ export class RouteHealth {
   /** When the breaker last opened or let a probe through: older tries know nothing of what came after. */
   #changedAtMs = 0;
   #pauseWasAsked = false;
+  /** Until then an answer proves nothing: it is what the answer says of itself that is false. */
+  #distrustedUntilMs = -Infinity;
   /** When a try last ended by the route's own doing, or began on a route at rest. */
   #lastSignMs = 0;
   #lastBeginMs = -Infinity;
@@ -194,7 +196,7 @@ export class RouteHealth {
       // Of many calls in flight some succeed on a route that fails half of them: only the probe closes the breaker.
       if (!stale) {
         this.#consecutiveFailures = 0;
-        if (this.#state !== "closed") this.#close();
+        if (this.#state !== "closed" && nowMs >= this.#distrustedUntilMs) this.#close();
       }
     } else {
       this.#consecutiveFailures++;
@@ -218,6 +220,7 @@ export class RouteHealth {
     this.#reason = reason;
     this.#openings = Math.max(this.#openings, mostDoublings);
     this.#open(nowMs, undefined, random);
+    this.#distrustedUntilMs = this.#nextProbeMs;
     return this.#state === before ? undefined : this.#state;
   }
 
