@@ -40,6 +40,11 @@ export interface EndedChat {
   readonly correction?: EstimateCorrection | undefined;
 }
 
+/**
+ * Input is false beyond this many times what is believed: names and frames of tools that a conversion or a provider
+ * writes out make more tokens of a byte than one, but not so many.
+ */
+const falsePrompts = 16;
 /** Output that is no text we saw may be more than its model's file says, but not than this many of its contexts. */
 const falseContexts = 4;
 
@@ -90,7 +95,7 @@ export function chargeForEndedChat(
     failedUnanswered: reading?.state === "error" && reading.sawAnswer !== true,
     ceilingMicroVnd: chargeCeiling(quoted.costMicroVnd, runsTools),
     proven: {
-      inputTokens: input.isText && !runsTools ? input.believableTokens : undefined,
+      inputTokens: input.isText && !runsTools ? input.believableTokens * falsePrompts : undefined,
       outputTokens: Math.max(bounds.possibleOutput, model.contextWindow * falseContexts),
       outputBytes: runsTools ? Infinity : mostOutputBytes(wantedOutputTokens),
     },

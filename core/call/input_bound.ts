@@ -23,18 +23,12 @@ function pictureUrl({ image_url: held }: JsonObject): string {
   return typeof url === "string" ? url : "";
 }
 
-function countBound(value: Json | undefined): number {
-  if (typeof value === "string") return value.length * 3; // a UTF-16 unit has at most 3 bytes of UTF-8
-  if (Array.isArray(value)) {
-    let bound = 0;
-    for (const item of value) bound += countBound(item);
-    return bound;
-  }
-  if (!isJsonObject(value)) return JSON.isRawJSON(value) ? value.rawJSON.length : 4;
-  if (isPicture(value)) return tokensPerImage;
-  let bound = 0;
-  for (const [name, item] of Object.entries(value)) bound += name.length + countBound(item);
-  return bound;
+/** Characters of all strings in a value. */
+function stringChars(value: Json | undefined): number {
+  if (typeof value === "string") return value.length;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + stringChars(item), 0);
+  if (!isJsonObject(value)) return 0;
+  return Object.values(value).reduce<number>((sum, item) => sum + stringChars(item), 0);
 }
 
 /** A request, in what bounds its tokens. */
@@ -49,6 +43,8 @@ export interface Prompt {
 /** Contents that the bytes of a request only name. */
 interface Unseen {
   images: number;
+  /** Their base64, or their addresses; each character is a byte of the body at least. */
+  imageChars: number;
   /** Files within the request: their bytes do not say how many pages they have. */
   documents: number;
   /** Tokens of what the provider looks up: `Infinity` where nothing but its context bounds them. */
@@ -114,6 +110,7 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
   const type = value["type"];
   if (isPicture(value)) {
     unseen.images++;
+    unseen.imageChars += stringChars(value);
     return;
   }
   if (isReference(value)) unseen.tokens = Infinity;
@@ -126,6 +123,7 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
 function unseenOf({ body, hostedTools }: Prompt): Unseen {
   const unseen = {
     images: 0,
+    imageChars: 0,
     documents: 0,
     tokens: hostedTools * tokensPerHostedTool,
     vendorTools: 0,
@@ -163,7 +161,8 @@ export interface InputBound {
  * `tokensPerImage`, what the provider fetches itself counts as much as the context holds, and nothing is larger than
  * that. What is not held here could be had for nothing by many calls at once on a small balance.
  *
- * Short bodies are bounded by their length; in long ones base64 is left out, since pictures would reserve a fortune.
+ * Short bodies are bounded by their length; in long ones the base64 of pictures is left out, which would reserve a
+ * fortune.
  *
  * @example
  * ```ts
@@ -178,16 +177,13 @@ export function inputTokensBound(prompt: Prompt): number {
 
 /** The same, with what a report of the provider may be at most. */
 export function inputBound(prompt: Prompt): InputBound {
-  const { body, bodyBytes, contextWindow } = prompt;
+  const { bodyBytes, contextWindow } = prompt;
   const unseen = unseenOf(prompt);
-  const byLength = bodyBytes + unseen.images * tokensPerImage;
-  const bound = bodyBytes > limits.exactBoundBodyBytes
-    ? Math.min(byLength, countBound(body))
-    : byLength;
-  const sent = bound + unseen.tokens;
-  // A file may have a page for each of its bytes, a picture more tiles than most vendors make.
-  const isText = unseen.images === 0 && unseen.documents === 0 && Number.isFinite(sent);
   const { images, documents, vendorTools } = unseen;
+  const pictures = bodyBytes > limits.exactBoundBodyBytes ? unseen.imageChars : 0;
+  const sent = bodyBytes - pictures + images * tokensPerImage + unseen.tokens;
+  // A file may have a page for each of its bytes, a picture more tiles than most vendors make.
+  const isText = images === 0 && documents === 0 && Number.isFinite(sent);
   const hidden = sent * hiddenPromptFactor;
   return {
     tokens: Math.min(sent, contextWindow),

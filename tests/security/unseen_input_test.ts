@@ -5,7 +5,7 @@ import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
 
 const context = 1_000_000;
 const bound = (body: JsonObject, style: Style = "chat") =>
@@ -91,6 +91,34 @@ Deno.test("what is in the body itself counts by its length", () => {
     says({ type: "document", source: { type: "text", media_type: "text/plain", data: "abc" } }),
   ];
   for (const body of bodies) assertEquals(bound(body), JSON.stringify(body).length);
+});
+
+Deno.test("a long body counts by its bytes, brackets and all, but for the base64 of its pictures", () => {
+  const nested: Json = JSON.parse(`${"[".repeat(40)}${"]".repeat(40)}`);
+  const brackets = {
+    ...says({ type: "text", text: "hi" }),
+    tools: [{
+      type: "function",
+      function: { name: "f", parameters: { enum: Array<Json>(300).fill(nested) } },
+    }],
+  };
+  assert(JSON.stringify(brackets).length > 16 * 1024);
+  assertEquals(bound(brackets), Math.min(JSON.stringify(brackets).length, context));
+  const picture = (data: string): JsonObject => ({
+    type: "image",
+    source: { type: "base64", media_type: "image/png", data },
+  });
+  const long = { type: "text", text: "word ".repeat(5_000) };
+  const content = [long, picture("A".repeat(500_000))];
+  const counted = bound({ messages: [{ role: "user", content }] });
+  assert(counted > 25_000 + 6_000 && counted < 25_000 + 6_000 + 200, `${counted}`);
+  const inArguments = says({
+    type: "tool_use",
+    id: "1",
+    name: "f",
+    input: picture("A".repeat(50_000)),
+  });
+  assert(bound(inArguments) > 50_000, "what stands in arguments is text");
 });
 
 Deno.test("state that lies at the provider is refused, it is no customer's own", () => {

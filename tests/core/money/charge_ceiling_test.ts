@@ -221,6 +221,11 @@ Deno.test("nothing that a caller sends makes a truthful route look false", () =>
       outputBytes: 12_800,
       usage: usageOf({ output: 100 }),
     }],
+    [
+      "tools that are a few bytes each, and more when they are written out",
+      ask("hi", 100, { tools: Array(2_000).fill({ name: "a", input_schema: {} }) }),
+      { usage: usageOf({ input: 190_000, output: 90 }) },
+    ],
     ["hidden reasoning outside of the bound", ask("Think", 1), {
       outputBytes: 4,
       usage: usageOf({ output: 60_000, reasoning: 0 }),
