@@ -4,7 +4,7 @@ import type { AccountId } from "../core/ids.ts";
 import { hashApiKey, isWellFormedApiKey } from "../core/keys/api_key.ts";
 import { limits } from "../core/limits.ts";
 import { getAccount } from "./accounts.ts";
-import { type ApiKeyRecord, findApiKeyByHash, isUsableSecret } from "./api_keys.ts";
+import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "./control.ts";
 
 /** Who is calling. */
@@ -22,6 +22,14 @@ export interface KeyDirectory {
    * Answers without a promise while the cache is warm.
    */
   lookup(secret: string): Principal | undefined | Promise<Principal | undefined>;
+  /** Whether a caller that was let in may still call, by the clock alone. */
+  isUsableNow(principal: Principal): boolean;
+  /**
+   * The caller as the store has it now; `undefined` if it may not call any more.
+   *
+   * @throws if the store does not answer
+   */
+  reread(principal: Principal): Promise<Principal | undefined>;
 }
 
 /**
@@ -64,6 +72,16 @@ export function openKeyDirectory(kv: Deno.Kv, control: Control, clock: Clock): K
   }
 
   return {
+    isUsableNow: (principal) => usable(principal) !== undefined,
+    async reread(principal) {
+      const { accountId, key: { id } } = principal;
+      const [key, account] = await Promise.all([
+        getApiKey(kv, accountId, id),
+        getAccount(kv, accountId),
+      ]);
+      if (key === undefined || account === undefined) return undefined;
+      return account.blockedAtMs === undefined ? usable({ ...principal, key }) : undefined;
+    },
     lookup(secret) {
       const epoch = control.freshKeysEpoch();
       if (epoch !== undefined) {

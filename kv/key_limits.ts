@@ -296,7 +296,8 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
     get healthy() {
       return teller.healthy;
     },
-    reserve: (accountId, amountMicroVnd) => teller.reserve(accountId, amountMicroVnd),
+    reserve: (accountId, amountMicroVnd, waitMs) =>
+      teller.reserve(accountId, amountMicroVnd, waitMs),
     reserveFor: (key, amountMicroVnd, startedAtMs) =>
       isLimited(key)
         ? reserveLimited(key, amountMicroVnd, startedAtMs)

@@ -1,8 +1,8 @@
-/** Stops a call from outside: the client left, its 15 minutes are over, the process ends. */
+/** Stops a call from outside: the client left, its 15 minutes are over, its key was revoked, the process ends. */
 import { GatewayError } from "../errors.ts";
 
 /** Why a call must end now, whatever it is doing. */
-export type StopReason = "client_gone" | "call_timeout" | "shutdown";
+export type StopReason = "client_gone" | "call_timeout" | "shutdown" | "access_ended";
 
 export class CallControl {
   #stopped: StopReason | undefined;
@@ -37,6 +37,11 @@ export function stopError(reason: StopReason): GatewayError {
       return new GatewayError("request_timeout", "The client closed the connection");
     case "call_timeout":
       return new GatewayError("upstream_timeout", "The call took longer than 15 minutes");
+    case "access_ended":
+      return new GatewayError(
+        "invalid_api_key",
+        "The API key was revoked or has expired, or its account was blocked: the answer ends here",
+      );
     case "shutdown":
       return new GatewayError("maintenance", "The gateway is restarting; try again");
   }

@@ -230,7 +230,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     const hasLeft = stopped === "client_gone" || this.#isUnread;
     if (!(hasLeft && this.#isWhole)) started.exchange.cancel();
     const error = stopped === undefined ? this.#errorOf(failure) : stopError(stopped);
-    await this.#end(hasLeft ? "client_gone" : "broken", () => this.#lastWords(error));
+    const outcome = hasLeft ? "client_gone" : stopped === "access_ended" ? "cut" : "broken";
+    await this.#end(outcome, () => this.#lastWords(error));
   }
 
   /** The time is up and nobody waits for bytes: the client stopped reading, which must not be cheaper than to leave. */

@@ -22,7 +22,7 @@ export interface ImageCharge {
  * Prices the end of an image call.
  *
  * Finished images are charged. A client that leaves while an image is in the making pays for that one too: its preview
- * was delivered and its provider charges for it. When the provider breaks off, an unfinished image is free.
+ * was delivered and its provider charges for it; so does one whose key is revoked meanwhile. When the provider breaks off, an unfinished image is free.
  * A price per request is charged once if at least one image counts.
  *
  * @example
@@ -36,7 +36,7 @@ export interface ImageCharge {
 export function chargeForImages(end: ImageEnd): ImageCharge {
   const count = end.outcome === "failed" || end.outcome === "empty"
     ? 0
-    : end.outcome === "client_gone"
+    : end.outcome === "client_gone" || end.outcome === "cut"
     ? end.begun
     : end.finished;
   const images = Math.min(count, end.asked);

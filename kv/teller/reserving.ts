@@ -14,8 +14,6 @@ import type { Extension, Refusal, ReserveResult } from "./types.ts";
 export interface ReservingOptions {
   readonly clock: Clock;
   readonly timer: Timer;
-  /** How long a call waits while others hold the money it needs. */
-  readonly holdWaitMs: number;
   /** `false` when nothing new may be begun. */
   readonly admits: () => boolean;
 }
@@ -38,12 +36,16 @@ export class Reserving {
     this.#options = options;
   }
 
-  /** Synchronous while the lease has room. */
-  reserve(accountId: AccountId, amountMicroVnd: bigint): ReserveResult | Promise<ReserveResult> {
+  /** Synchronous while the lease has room; waits for others' holds for at most `waitMs`. */
+  reserve(
+    accountId: AccountId,
+    amountMicroVnd: bigint,
+    waitMs: number,
+  ): ReserveResult | Promise<ReserveResult> {
     const { book, transfers } = this.#pipeline;
     const lease = book.lease(accountId);
     if (!this.#mayHoldAtOnce(accountId) || !book.hold(lease, amountMicroVnd)) {
-      return this.#reserveLater(accountId, amountMicroVnd);
+      return this.#reserveLater(accountId, amountMicroVnd, waitMs);
     }
     book.enter(lease, amountMicroVnd, this.#options.clock.nowMs());
     if (isLow(lease)) {
@@ -72,9 +74,13 @@ export class Reserving {
     return this.#options.clock.nowMs() < fence.expiresAtMs && !transfers.hasWaiters(accountId);
   }
 
-  async #reserveLater(accountId: AccountId, amountMicroVnd: bigint): Promise<ReserveResult> {
+  async #reserveLater(
+    accountId: AccountId,
+    amountMicroVnd: bigint,
+    waitMs: number,
+  ): Promise<ReserveResult> {
     // Counted by the waits themselves: a clock that stands or jumps makes nobody wait for ever.
-    for (let leftMs = this.#options.holdWaitMs;; leftMs -= recheckMs) {
+    for (let leftMs = waitMs;; leftMs -= recheckMs) {
       const asked = await this.#ask(accountId, amountMicroVnd, false);
       const got = asked.ok || asked.reason !== "on_hold"
         ? asked

@@ -91,13 +91,14 @@ export class LiveTeller implements Teller {
   reserve(
     accountId: AccountId,
     amountMicroVnd: bigint,
+    waitMs = this.#options.holdWaitMs,
   ): ReserveResult | Promise<ReserveResult> {
     invariant(amountMicroVnd >= 0n, "a reservation is not negative");
     if (!this.#admits()) {
       this.#housekeeping.probe();
       return unavailable(amountMicroVnd);
     }
-    return this.#reserving.reserve(accountId, amountMicroVnd);
+    return this.#reserving.reserve(accountId, amountMicroVnd, waitMs);
   }
 
   extend(

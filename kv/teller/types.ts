@@ -89,11 +89,12 @@ export interface Teller {
   /**
    * Promises money to a call before it is sent upstream. Synchronous while the lease has room, which is nearly always;
    * otherwise it draws from the wallet and never refuses without having read the wallet just then. Where only the holds
-   * of other calls stand in the way it waits a while for them.
+   * of other calls stand in the way it waits a while for them, at most `waitMs` if that is given.
    */
   reserve(
     accountId: AccountId,
     amountMicroVnd: bigint,
+    waitMs?: number,
   ): ReserveResult | Promise<ReserveResult>;
 
   /**

@@ -5,7 +5,8 @@ import { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import { OutputExpectations } from "../../core/call/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
-import { Deadlines } from "../../core/deadlines.ts";
+import { Deadlines, systemTimer } from "../../core/deadlines.ts";
+import { unforeseen } from "../../core/error_line.ts";
 import { limits } from "../../core/limits.ts";
 import { Availability } from "../../core/routing/availability.ts";
 import { RouteAffinity } from "../../core/routing/route_affinity.ts";
@@ -17,6 +18,7 @@ import { reapExpiredInstances } from "../../kv/reaper.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
+import { AccessWatch } from "../v1/access_watch.ts";
 import { createCallLog } from "../v1/call_log.ts";
 import { CallOrders } from "../v1/call_order.ts";
 import { CallsInFlight } from "../v1/calls_in_flight.ts";
@@ -123,11 +125,20 @@ export async function assemble(
     observer,
     media: openMediaServices(deadlines),
   };
+  const accessWatch = new AccessWatch({
+    control,
+    directory: gateway.directory,
+    calls,
+    timer: systemTimer,
+    onFailure: (error) =>
+      log.event("warn", "keys of running streams were not read", unforeseen(error)),
+  });
   return {
     gateway,
     async close(hurry) {
       await drain(calls, config.drainMs, hurry);
       await teller.close();
+      accessWatch.close();
       control.close();
       transports.close();
       gateway.media.close();

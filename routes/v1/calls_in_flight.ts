@@ -2,6 +2,7 @@
 import { CallControl } from "../../core/call/call_control.ts";
 import type { Deadline, Deadlines } from "../../core/deadlines.ts";
 import { limits } from "../../core/limits.ts";
+import type { Principal } from "../../kv/key_directory.ts";
 
 /**
  * A call that runs: its control, its time-out, the watch over its client and its place in the list. What lives as long
@@ -11,13 +12,16 @@ export class RunningCall extends CallControl {
   readonly deadline: Deadline;
   /** Where it stands in the list; {@linkcode ended} afterwards. */
   at: number;
+  /** Whose stream it is; absent for calls that are not streamed. */
+  caller: Principal | undefined;
   readonly #calls: CallsInFlight;
   #watched: AbortSignal | undefined;
   readonly #onGone = (): void => this.stop("client_gone");
 
   /** Internal: use {@linkcode CallsInFlight.begin}. */
-  constructor(calls: CallsInFlight, deadlines: Deadlines, at: number) {
+  constructor(calls: CallsInFlight, deadlines: Deadlines, at: number, caller?: Principal) {
     super();
+    this.caller = caller;
     this.#calls = calls;
     this.deadline = deadlines.create(() => this.stop("call_timeout"));
     this.at = at;
@@ -61,9 +65,13 @@ export class CallsInFlight {
     return this.#running.length;
   }
 
-  /** Begins a call: it is stopped after 15 minutes at the latest (spec section 8). */
-  begin(): RunningCall {
-    const call = new RunningCall(this, this.#deadlines, this.#running.length);
+  /**
+   * Begins a call: it is stopped after 15 minutes at the latest.
+   *
+   * @param caller of a stream, which ends when the caller may not call any more
+   */
+  begin(caller?: Principal): RunningCall {
+    const call = new RunningCall(this, this.#deadlines, this.#running.length, caller);
     call.deadline.arm(limits.callMs);
     this.#running.push(call);
     return call;
@@ -80,6 +88,18 @@ export class CallsInFlight {
     }
     call.at = ended;
     if (this.#running.length === 0) this.#onIdle?.();
+  }
+
+  /** The streams that run, by who called; of one caller there may be several objects. */
+  streamsByCaller(): Map<Principal, RunningCall[]> {
+    const streams = new Map<Principal, RunningCall[]>();
+    for (const call of this.#running) {
+      if (call.caller === undefined) continue;
+      const known = streams.get(call.caller);
+      if (known === undefined) streams.set(call.caller, [call]);
+      else known.push(call);
+    }
+    return streams;
   }
 
   /** Resolves when no call runs. */

@@ -79,7 +79,7 @@ export async function serveChat(
     startedAtMs,
     wrongInItself: () => wrongInItself(gateway, call),
   });
-  const control = gateway.calls.begin();
+  const control = gateway.calls.begin(request.stream ? principal : undefined);
   const settlement = new ChatSettlement(gateway, {
     requestId: incoming.requestId,
     principal,

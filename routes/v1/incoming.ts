@@ -109,7 +109,7 @@ function requireMoney({ teller }: Gateway, { accountId }: Principal): Promise<vo
     if (result.reason === "unavailable") throw unpaidError(result, anyMicroVnd);
     if (result.reason === "insufficient") throw noMoney();
   };
-  const reserved = teller.reserve(accountId, anyMicroVnd);
+  const reserved = teller.reserve(accountId, anyMicroVnd, 0);
   return reserved instanceof Promise ? reserved.then(judge) : void judge(reserved);
 }
 

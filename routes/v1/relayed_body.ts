@@ -14,7 +14,7 @@ export interface RelayedBodyInput {
   readonly onEnd: (outcome: RelayedOutcome) => Promise<void>;
 }
 
-export type RelayedOutcome = "completed" | "broken" | "client_gone";
+export type RelayedOutcome = "completed" | "broken" | "client_gone" | "cut";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
@@ -31,7 +31,7 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
     if (this.#pulling) return;
     const stopped = this.#input.control.stopped ?? "shutdown";
     // To stop reading until the time is up must not be cheaper than to leave.
-    const outcome = stopped === "call_timeout" ? "client_gone" : "broken";
+    const outcome = stopped === "call_timeout" ? "client_gone" : undefined;
     this.#break(stopError(stopped), outcome).catch(() => {});
   };
 
@@ -81,7 +81,7 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
   /** Binary data has no other way to say that it is not whole than to break the connection. */
   async #break(
     error: GatewayError,
-    outcome: "broken" | "client_gone" = "broken",
+    outcome: RelayedOutcome = this.#input.control.stopped === "access_ended" ? "cut" : "broken",
   ): Promise<void> {
     if (this.#ended) return;
     this.#input.exchange.cancel();

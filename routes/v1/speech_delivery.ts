@@ -22,8 +22,8 @@ export type FoundSpeech = Extract<
 type Events = Extract<SpeechResult, { readonly kind: "events" }>;
 type Audio = Extract<SpeechResult, { readonly kind: "audio" }>;
 
-/** Half a file is no speech; a client that leaves pays, since the provider made it all. */
-const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "client_gone"]);
+/** Half a file is no speech; a client that leaves or loses its key pays, since the provider made it all. */
+const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "client_gone", "cut"]);
 
 /** How to settle; keeps nothing of the request, since it lives as long as the answer. */
 function settlerOf(

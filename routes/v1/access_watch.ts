@@ -1,0 +1,76 @@
+/** Ends running streams whose key or account may not call any more: revoked, expired, blocked or deleted meanwhile. */
+import type { Timer } from "../../core/deadlines.ts";
+import type { Control } from "../../kv/control.ts";
+import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
+import type { CallsInFlight, RunningCall } from "./calls_in_flight.ts";
+
+/** Milliseconds between two looks. With the poll of the epoch before it, a stream ends well within two seconds. */
+const lookMs = 500;
+/** Keys that are read again at once. */
+const readsAtOnce = 16;
+
+export interface AccessWatchDeps {
+  readonly control: Pick<Control, "freshKeysEpoch">;
+  readonly directory: Pick<KeyDirectory, "isUsableNow" | "reread">;
+  readonly calls: CallsInFlight;
+  readonly timer: Timer;
+  /** A look has failed: the store did not answer. The next one looks again. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class AccessWatch {
+  readonly #deps: AccessWatchDeps;
+  /** The epoch of keys at the last look that was complete. */
+  #epoch: string | undefined;
+  #stopTimer: (() => void) | undefined;
+  #closed = false;
+
+  constructor(deps: AccessWatchDeps) {
+    this.#deps = deps;
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stopTimer?.();
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    this.#stopTimer = this.#deps.timer.start(() => {
+      this.#look().catch(this.#deps.onFailure).finally(() => this.#schedule());
+    }, lookMs);
+  }
+
+  async #look(): Promise<void> {
+    const { control, calls, directory } = this.#deps;
+    const epoch = control.freshKeysEpoch();
+    const streams = calls.streamsByCaller();
+    if (epoch !== undefined && epoch !== this.#epoch) {
+      await this.#reread(streams);
+      this.#epoch = epoch;
+      return;
+    }
+    for (const [caller, running] of streams) {
+      if (!directory.isUsableNow(caller)) end(running);
+    }
+  }
+
+  /** Some key or account has changed. */
+  async #reread(streams: ReadonlyMap<Principal, readonly RunningCall[]>): Promise<void> {
+    const callers = [...streams];
+    for (let at = 0; at < callers.length; at += readsAtOnce) {
+      await Promise.all(
+        callers.slice(at, at + readsAtOnce).map(async ([caller, running]) => {
+          const now = await this.#deps.directory.reread(caller);
+          if (now === undefined) end(running);
+          else for (const call of running) call.caller = now;
+        }),
+      );
+    }
+  }
+}
+
+function end(running: readonly RunningCall[]): void {
+  for (const call of running) call.stop("access_ended");
+}
