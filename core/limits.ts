@@ -467,9 +467,9 @@ export const limits = {
   resolvedAddresses: 8,
   /** Redirects followed for a client's URL: picture hosts use one or two. */
   remoteMediaRedirects: 3,
-  /** Time for one picture behind a client's URL, redirects included; the client waits for it. */
+  /** Time for one file behind a client's URL, redirects included; the client waits for it. */
   remoteMediaMs: 20_000,
-  /** Size of one picture behind a client's URL: no larger than what the client could have sent itself. */
+  /** Size of one file behind a client's URL: no larger than what the client could have sent itself. */
   remoteMediaBytes: 20 * 1024 * 1024,
   /** Orders on one invoice: two checks each, and an atomic may have ten. */
   ordersPerInvoice: 5,

@@ -8,6 +8,7 @@ import type { AnswerReading, PipeContext, Style } from "../dialects/contract.ts"
 import { convertAnswer, convertRequest } from "../dialects/convert.ts";
 import { createConvertingPipe } from "../dialects/converting_pipe.ts";
 import { sortBetas, type SortedBetas } from "../dialects/dear/betas.ts";
+import type { FetchedDocuments } from "../dialects/document_urls.ts";
 import { decodeProviderError, type ProviderErrorOptions } from "../dialects/errors.ts";
 import { createNativePipe } from "../dialects/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
@@ -33,6 +34,8 @@ export interface ChatCall {
   readonly clientHeader: (name: string) => string | undefined;
   /** `x-gateway-strict: true`: refuse instead of dropping. */
   readonly strict: boolean;
+  /** Documents that were fetched for the route. */
+  readonly documents?: FetchedDocuments;
 }
 
 /** The provider's side of a route. */
@@ -210,6 +213,7 @@ function startConverted(
     upstreamModel: route.upstreamModel,
     maxOutputTokens: model.maxOutputTokens,
     allow: route.allow,
+    ...(call.documents === undefined ? {} : { documents: call.documents }),
   });
   if (!converted.ok) throw converted.error;
   const { body, memory } = converted.request;

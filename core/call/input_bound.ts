@@ -154,6 +154,8 @@ export interface InputBound {
   readonly believableTokens: number;
   /** Nothing but the text of the request bounds it: a report beyond `believableTokens` is false. */
   readonly isText: boolean;
+  /** It names documents or other things that are not in it. */
+  readonly namesUnseen: boolean;
 }
 
 /**
@@ -190,5 +192,6 @@ export function inputBound(prompt: Prompt): InputBound {
     believableTokens: sent + (documents > 0 ? hidden : Math.min(hidden, hiddenPromptTokens)) +
       vendorTools * tokensPerVendorTool + images * believableTokensPerImage,
     isText,
+    namesUnseen: unseen.tokens === Infinity,
   };
 }

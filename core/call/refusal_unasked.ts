@@ -3,6 +3,7 @@ import type { Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { GatewayError } from "../errors.ts";
 import type { Transport } from "../upstream/transport.ts";
+import { anyDocument } from "./remote_documents.ts";
 import { type ChatCall, startChatExchange } from "./chat_exchange.ts";
 
 /**
@@ -56,7 +57,7 @@ export function chatRefusalUnasked(
   return refusalUnasked(routes, (route) => {
     const provider = providerOf(route);
     if (provider === undefined) return;
-    startChatExchange(call, route, {
+    startChatExchange({ ...call, documents: anyDocument }, route, {
       provider,
       secret: undefined,
       transport: nowhere,

@@ -6,6 +6,7 @@ import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
 import type { DearFeature } from "./dear/features.ts";
+import type { FetchedDocuments } from "./document_urls.ts";
 import type { RouteFacts } from "./facts.ts";
 import type { ThinkTags } from "./think_tags.ts";
 
@@ -154,6 +155,8 @@ export interface ConversionOptions {
   readonly facts: RouteFacts;
   /** The provider's name of the model. */
   readonly upstreamModel: string;
+  /** Documents that were fetched for this route, since it takes only their data. */
+  readonly documents?: FetchedDocuments;
   /** Cap on output tokens of the model: used where the target style must name one. */
   readonly maxOutputTokens: number;
   /** What the route allows beyond tokens: hosted tools of other kinds are not carried to it. Absent: everything. */

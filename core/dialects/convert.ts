@@ -15,6 +15,7 @@ import type {
   Style,
 } from "./contract.ts";
 import { dialectOf } from "./dialects.ts";
+import { withFetchedDocuments } from "./document_urls.ts";
 import { resolveFacts } from "./facts.ts";
 import { Notes } from "./notes.ts";
 import { echoOf } from "./responses/request_echo.ts";
@@ -47,7 +48,9 @@ export function convertRequest(
   invariant(from !== to, "a request of the route's own style passes unconverted");
   try {
     const decoded = dialectOf(from).decodeRequest(body);
-    const arranged = arrange(decoded);
+    const { documents } = options;
+    const whole = documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
+    const arranged = arrange(whole);
     const facts = resolveFacts(to, options.facts);
     const prepared = prepareTools(arranged, facts);
     const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);

@@ -123,9 +123,6 @@ export function readProviderError(body: Json | undefined, status?: number): Gate
     : new GatewayError("upstream_unreachable", fields.message || generic);
 }
 
-/** The codes of ours that say less than the provider's own. */
-const coarse: ReadonlySet<ErrorCode> = new Set(["invalid_request", "content_policy_violation"]);
-
 /** Longest code of a provider that is passed on. */
 const codeChars = 64;
 
@@ -137,7 +134,7 @@ export function providerCode(
   code: ErrorCode,
   { code: word }: ErrorFields,
 ): { readonly providerCode?: string } {
-  if (!coarse.has(code) || word.length > codeChars) return {};
+  if (code !== "invalid_request" || word.length > codeChars) return {};
   return /^[a-z][a-z0-9_]*$/.test(word) ? { providerCode: word } : {};
 }
 

@@ -1,8 +1,8 @@
 /**
- * Fetches a picture that a client names by URL, when a route needs its bytes.
+ * Fetches a picture or a document that a client names by URL, when a route needs its bytes.
  *
  * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little time, and
- * the first bytes must be those of a picture. No cookie, credential or header of the client is sent.
+ * the first bytes must be those of what is asked for. No cookie, credential or header of the client is sent.
  */
 import { joined } from "../byte_parts.ts";
 import type { ByteRoom } from "../byte_budget.ts";
@@ -23,11 +23,21 @@ export interface GuardedFetchOptions {
   /** Named in errors. */
   readonly field: string;
   readonly accepts: ReadonlySet<string>;
+  /** Default: a picture. */
+  readonly kind?: RemoteKind;
   readonly maxBytes?: number;
   readonly totalMs?: number;
   /** Counts what is read, and may refuse it. */
   readonly room?: ByteRoom;
 }
+
+export type RemoteKind = "picture" | "document";
+
+/** What a server is asked for, and how a refusal speaks of it. */
+const kinds: Readonly<Record<RemoteKind, { readonly accept: string; readonly word: string }>> = {
+  picture: { accept: "image/*", word: "an image" },
+  document: { accept: "application/pdf", word: "a PDF document" },
+};
 
 export interface RemoteMedia {
   readonly mediaType: MediaType;
@@ -51,6 +61,7 @@ export async function fetchRemoteMedia(
   text: string,
   options: GuardedFetchOptions,
 ): Promise<RemoteMedia> {
+  const { kind = "picture" } = options;
   let current: UpstreamExchange | undefined;
   let late = false;
   const deadline = world.deadlines.create(() => {
@@ -64,7 +75,7 @@ export async function fetchRemoteMedia(
       current = world.transport.open({
         method: "GET",
         url: url.href,
-        headers: [["accept", "image/*"], ["accept-encoding", "identity"]],
+        headers: [["accept", kinds[kind].accept], ["accept-encoding", "identity"]],
         body: null,
       });
       if (late) current.cancel();
@@ -98,7 +109,7 @@ async function readMedia(
   response: UpstreamResponse,
   options: GuardedFetchOptions,
 ): Promise<RemoteMedia> {
-  const { field, accepts, maxBytes = limits.remoteMediaBytes } = options;
+  const { field, maxBytes = limits.remoteMediaBytes } = options;
   if (response.status !== 200) throw refusal(field, "the URL could not be fetched");
   const encoding = response.header("content-encoding") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
@@ -117,17 +128,20 @@ async function readMedia(
     chunks.push(view.slice());
     // As soon as the type can be told, so that nothing else is downloaded in full.
     if (mediaType === undefined && length >= sniffBytes) {
-      mediaType = acceptedType(joined(chunks), accepts, field);
+      mediaType = acceptedType(joined(chunks), options);
     }
   }
   const bytes = joined(chunks);
-  return { mediaType: mediaType ?? acceptedType(bytes, accepts, field), bytes };
+  return { mediaType: mediaType ?? acceptedType(bytes, options), bytes };
 }
 
-function acceptedType(bytes: Uint8Array, accepts: ReadonlySet<string>, field: string): MediaType {
+function acceptedType(
+  bytes: Uint8Array,
+  { accepts, field, kind = "picture" }: GuardedFetchOptions,
+): MediaType {
   const mediaType = sniffMediaType(bytes);
   if (mediaType === undefined || !accepts.has(mediaType)) {
-    throw refusal(field, "the URL is not an image that is supported here");
+    throw refusal(field, `the URL is not ${kinds[kind].word} that is supported here`);
   }
   return mediaType;
 }

@@ -1,7 +1,7 @@
 /** Media types by their first bytes. What a client or a server says of a file is never believed. */
 
 export type ImageMediaType = "image/png" | "image/jpeg" | "image/webp" | "image/gif";
-export type MediaType = ImageMediaType | "video/mp4";
+export type MediaType = ImageMediaType | "video/mp4" | "application/pdf";
 
 /** The image types that references may have (spec section 4). */
 export const imageMediaTypes: ReadonlySet<string> = new Set<ImageMediaType>([
@@ -10,6 +10,9 @@ export const imageMediaTypes: ReadonlySet<string> = new Set<ImageMediaType>([
   "image/webp",
   "image/gif",
 ]);
+
+/** The documents that chat models take. */
+export const documentMediaTypes: ReadonlySet<string> = new Set<MediaType>(["application/pdf"]);
 
 /** Bytes that {@linkcode sniffMediaType} needs to see at most. */
 export const sniffBytes = 12;
@@ -20,6 +23,7 @@ const extensions: Record<MediaType, string> = {
   "image/webp": "webp",
   "image/gif": "gif",
   "video/mp4": "mp4",
+  "application/pdf": "pdf",
 };
 
 /** The usual file extension, without the dot. */
@@ -38,7 +42,8 @@ function hasAscii(bytes: Uint8Array, at: number, text: string): boolean {
 /**
  * The media type of a file, from its first {@linkcode sniffBytes} bytes; `undefined` for anything we do not take.
  *
- * Signatures: PNG (ISO/IEC 15948), JPEG (ITU T.81), GIF89a, RIFF/WEBP, ISO base media `ftyp` (ISO/IEC 14496-12).
+ * Signatures: PNG (ISO/IEC 15948), JPEG (ITU T.81), GIF89a, RIFF/WEBP, ISO base media `ftyp` (ISO/IEC 14496-12), PDF
+ * (ISO 32000).
  *
  * @example
  * ```ts
@@ -53,6 +58,7 @@ export function sniffMediaType(bytes: Uint8Array): MediaType | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return "image/jpeg";
   if (hasAscii(bytes, 0, "GIF87a") || hasAscii(bytes, 0, "GIF89a")) return "image/gif";
   if (hasAscii(bytes, 0, "RIFF") && hasAscii(bytes, 8, "WEBP")) return "image/webp";
+  if (hasAscii(bytes, 0, "%PDF-")) return "application/pdf";
   if (hasAscii(bytes, 4, "ftyp")) return "video/mp4";
   return undefined;
 }

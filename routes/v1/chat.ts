@@ -18,6 +18,7 @@ import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
 import { continuesTurn } from "../../core/call/turn_continuation.ts";
+import { RemoteDocuments } from "../../core/call/remote_documents.ts";
 import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
@@ -104,16 +105,16 @@ export async function serveChat(
     };
     if (!request.stream) incoming.answer = gateway.answers.hold(principal.accountId);
     const { held, answer: room } = incoming;
-    const delivery = {
-      gateway,
-      call,
-      settlement,
-      control,
-      hold,
-      held,
-      room,
-      dropped: new Set<string>(),
-    };
+    const documents = bounds.input.namesUnseen
+      ? new RemoteDocuments(
+        request,
+        body.value,
+        gateway.media.fetchDocument,
+        gateway.bodies.hold(principal.accountId),
+      )
+      : undefined;
+    const dropped = new Set<string>();
+    const delivery = { gateway, call, settlement, control, hold, held, documents, room, dropped };
     return await answer(delivery, onSent);
   } catch (error) {
     settlement.abandon();
@@ -170,9 +171,13 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     candidates,
     start: (route, onSentAgain) => {
       const access = { ...router.begin(route, operation), onSentAgain };
-      const begun = startChatExchange(call, route, access);
-      for (const field of begun.dropped) delivery.dropped.add(field);
-      return begun;
+      const begin = (given: ChatCall) => {
+        const begun = startChatExchange(given, route, access);
+        for (const field of begun.dropped) delivery.dropped.add(field);
+        return begun;
+      };
+      const fetching = delivery.documents?.for(route);
+      return fetching?.then((documents) => begin({ ...call, documents })) ?? begin(call);
     },
     firstOutput: (begun, onSign) =>
       request.stream ? attemptStream(begun, gateway, onSign) : attemptAnswer(begun, gateway, {
@@ -192,6 +197,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     },
     onBug: settlement.onBug,
   });
+  delivery.documents?.release();
   if (loop.ok) {
     settlement.noteRoute(loop.route);
     gateway.availability.note(model.id, true, gateway.clock.nowMs());

@@ -7,6 +7,7 @@ import type { CallControl } from "../../core/call/call_control.ts";
 import type { ChatHold } from "../../core/call/chat_hold.ts";
 import type { ChatCall, ChatExchange } from "../../core/call/chat_exchange.ts";
 import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
+import type { RemoteDocuments } from "../../core/call/remote_documents.ts";
 import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { createNativePipe } from "../../core/dialects/native_pipe.ts";
@@ -39,6 +40,8 @@ export interface Delivery {
   readonly hold: ChatHold;
   /** What is held of the request's body, which is sent again as long as routes are tried. */
   readonly held: HeldBody | undefined;
+  /** Documents that the request only names; absent where it names nothing. */
+  readonly documents: RemoteDocuments | undefined;
   /** Where a whole answer is counted; absent for a stream. */
   readonly room: HeldAnswer | undefined;
   /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */

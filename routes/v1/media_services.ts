@@ -1,7 +1,8 @@
 /** What media calls need besides the rest of the gateway. */
+import type { FetchDocument } from "../../core/call/remote_documents.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
 import { fetchRemoteMedia, type GuardedFetchWorld } from "../../core/media/guarded_fetch.ts";
-import { imageMediaTypes } from "../../core/media/sniff.ts";
+import { documentMediaTypes, imageMediaTypes } from "../../core/media/sniff.ts";
 import type { UpstreamBodyTools } from "../../core/media/upstream_body.ts";
 import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
 import type { Connect } from "../../core/upstream/connection.ts";
@@ -12,6 +13,8 @@ export interface MediaServices {
   /** Reaches public addresses only: for what clients name by URL, and for files that providers keep elsewhere. */
   readonly remote: GuardedFetchWorld;
   readonly tools: UpstreamBodyTools;
+  /** Fetches a document of a chat request. */
+  readonly fetchDocument: FetchDocument;
   /** Wakes outbox workers when a row was written. */
   readonly wakeUp: WakeUp;
   close(): void;
@@ -35,6 +38,8 @@ export function openMediaServices(
         }),
       newBoundary: () => crypto.randomUUID().replaceAll("-", ""),
     },
+    fetchDocument: (url, bounds) =>
+      fetchRemoteMedia(remote, url, { ...bounds, kind: "document", accepts: documentMediaTypes }),
     wakeUp: createWakeUp(),
     close: () => transport.close(),
   };

@@ -33,7 +33,7 @@ Deno.test("the first output of a call is that of the try that was first, though 
       estimatedInputTokens: 2,
       outputTokens: 10,
       wantedOutputTokens: 10,
-      input: { tokens: 2, believableTokens: 8, isText: true },
+      input: { tokens: 2, believableTokens: 8, isText: true, namesUnseen: false },
       hostedTools: [],
       costMicroVnd: 0n,
     },

@@ -391,7 +391,8 @@ Deno.test("the provider's own code of an error reaches clients that read codes",
     [
       "invalid_image_url",
       "unsupported_parameter",
-      "content_filter",
+      // A code of our own, which clients know by name.
+      "content_policy_violation",
       "invalid_request",
       "invalid_request",
       "invalid_request",

@@ -1,0 +1,98 @@
+/** Fetches the documents that a chat request names by URL, for routes that take only their data. */
+import type { ByteRoom } from "../byte_budget.ts";
+import type { Route } from "../catalog/catalog.ts";
+import {
+  type DocumentUrl,
+  documentUrls,
+  type FetchedDocument,
+  type FetchedDocuments,
+  takesDocumentData,
+} from "../dialects/document_urls.ts";
+import { GatewayError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { limits } from "../limits.ts";
+import type { RemoteMedia } from "../media/guarded_fetch.ts";
+import type { ChatRequest } from "./chat_request.ts";
+
+/** Documents that are fetched for one call: each is a connection, and all of them are fetched at once. */
+const documentsPerCall = 8;
+
+/** Bytes of all documents of one call: as many as the client could have sent itself. */
+const documentBytes = limits.remoteMediaBytes;
+
+/** Fetches a PDF, or throws a {@linkcode GatewayError} that names `field`. */
+export type FetchDocument = (
+  url: string,
+  bounds: { readonly field: string; readonly maxBytes: number; readonly room: ByteRoom },
+) => Promise<RemoteMedia>;
+
+/** Stands for every document: for finding out what else is wrong with a request, without fetching. */
+export const anyDocument: FetchedDocuments = {
+  get: () => ({ mediaType: "application/pdf", base64: "" }),
+};
+
+/**
+ * The documents of one call. A failure is remembered, so that no second route fetches in vain; what was fetched is not
+ * kept, since it goes into the request of its route.
+ */
+export class RemoteDocuments {
+  readonly #request: ChatRequest;
+  readonly #body: JsonObject;
+  readonly #fetch: FetchDocument;
+  readonly #room: ByteRoom;
+  #urls: readonly DocumentUrl[] | undefined;
+  #failure: GatewayError | undefined;
+
+  /** @param room counts what is fetched, until {@linkcode release} */
+  constructor(request: ChatRequest, body: JsonObject, fetch: FetchDocument, room: ByteRoom) {
+    this.#request = request;
+    this.#body = body;
+    this.#fetch = fetch;
+    this.#room = room;
+  }
+
+  /** What a route needs; `undefined` where there is nothing to fetch for it. */
+  for({ style, facts }: Route): Promise<FetchedDocuments> | undefined {
+    if (style === this.#request.style) return undefined;
+    if (style !== "chat" && style !== "messages") return undefined;
+    if (!takesDocumentData(style, facts)) return undefined;
+    const urls = this.#urls ??= documentUrls(this.#request.style, this.#body);
+    return urls.length === 0 ? undefined : this.#fetchAll(urls);
+  }
+
+  /** The requests that hold the documents are sent, or will not be. */
+  release(): void {
+    this.#room.release();
+  }
+
+  async #fetchAll(urls: readonly DocumentUrl[]): Promise<FetchedDocuments> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const beyond = urls[documentsPerCall];
+    if (beyond !== undefined) throw tooMany(beyond);
+    const maxBytes = Math.floor(documentBytes / urls.length);
+    try {
+      const fetched = await Promise.all(urls.map(async ({ url, path }) => {
+        const { mediaType, bytes } = await this.#fetch(url, {
+          field: path,
+          maxBytes,
+          room: this.#room,
+        });
+        const base64 = bytes.toBase64();
+        this.#room.take(base64.length);
+        const document: FetchedDocument = { mediaType, base64 };
+        return [url, document] as const;
+      }));
+      return new Map(fetched);
+    } catch (error) {
+      // A lack of room may be over for the next route.
+      if (error instanceof GatewayError && error.status === 400) this.#failure = error;
+      throw error;
+    }
+  }
+}
+
+function tooMany({ path }: DocumentUrl): GatewayError {
+  const message =
+    `${path}: this model takes documents as data; at most ${documentsPerCall} are fetched`;
+  return new GatewayError("invalid_request", message, { param: path });
+}
