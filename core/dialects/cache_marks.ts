@@ -16,6 +16,11 @@ export class CacheMarkCounter {
   readonly #notes: Notes;
   #taken = 0;
 
+  /** How many marks have gone out. */
+  get taken(): number {
+    return this.#taken;
+  }
+
   constructor(notes: Notes) {
     this.#notes = notes;
   }

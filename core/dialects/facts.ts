@@ -78,6 +78,8 @@ export const routeFactsSchema = z.strictObject({
   prefill: z.enum(["no", "plain", "prefix", "continue_final_message"]),
   /** Cache marks on blocks: none, `cache_control`, or OpenAI's `prompt_cache_breakpoint` (GPT-5.6+). */
   cache_marks: z.enum(["none", "cache_control", "breakpoint"]),
+  /** Messages: marks are placed for clients whose style has none, or who set none. */
+  auto_cache: z.boolean(),
   /** Chat: the form in which the route wants earlier reasoning back. */
   reasoning_replay: z.enum(["none", "reasoning_content", "reasoning", "details", "extra_content"]),
   /**
@@ -138,6 +140,7 @@ const common = {
   mid_system: false,
   prefill: "plain",
   cache_marks: "none",
+  auto_cache: true,
   reasoning_replay: "none",
   think_tags: "none",
   tool_call_content: "null",

@@ -52,6 +52,11 @@ export class BlockWriter {
     }
   }
 
+  /** Whether the client's own marks went out. */
+  get hasMarks(): boolean {
+    return this.#marks.taken > 0;
+  }
+
   /** The cache mark of a block or tool, as something to spread; named when there are too many. */
   mark(part: Markable): JsonObject {
     const mark = this.#marks.take(part, this.#facts.cache_marks !== "none");

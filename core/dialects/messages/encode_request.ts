@@ -11,6 +11,7 @@ import { type ResolvedFacts, resolveFacts } from "../facts.ts";
 import { messagesFormatSchema } from "../json_schema.ts";
 import { Notes } from "../notes.ts";
 import { formatInWords } from "../output_format.ts";
+import { placeCacheMarks } from "./auto_cache.ts";
 import { BlockWriter } from "./encode_blocks.ts";
 import { encodeMessagesSampling, encodeThinking } from "./encode_thinking.ts";
 import { encodeMessagesTools } from "./encode_tools.ts";
@@ -51,6 +52,10 @@ export function encodeMessagesRequest(
   writeLogprobs(conversation, facts, () => {});
   carryExtras(conversation, facts, body, notes);
   if (conversation.stream) body.stream = true;
+  const wantsMarks = facts.auto_cache && facts.cache_marks !== "none";
+  if (wantsMarks && !writer.hasMarks && conversation.automaticCache === undefined) {
+    placeCacheMarks(body);
+  }
   return {
     body,
     notes: notes.list(),
