@@ -9,7 +9,7 @@ import { loadMasterKeys } from "../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
 import { readAdminCommand } from "./command.ts";
 import { type AdminRequest, adminUsage } from "./command_forms.ts";
-import { adminSocketPath, callAdminSocket } from "./socket.ts";
+import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
 
 const encoder = new TextEncoder();
 
@@ -60,9 +60,9 @@ async function runAtServer(
   command: AdminRequest,
   world: CommandWorld,
 ): Promise<number> {
-  let response: Response;
+  let opened: AdminCall;
   try {
-    response = await callAdminSocket(socketPath, command.path, initOf(command));
+    opened = await callAdminSocket(socketPath, command.path, initOf(command));
   } catch {
     world.error(
       `Another process has the store open and does not answer at ${socketPath}: ` +
@@ -70,7 +70,8 @@ async function runAtServer(
     );
     return 1;
   }
-  return await tell(command, response, world);
+  using call = opened;
+  return await tell(command, call.response, world);
 }
 
 /** Runs the command in this process, which is alone on the store. */

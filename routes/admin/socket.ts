@@ -31,19 +31,25 @@ export async function serveAdminSocket(
   };
 }
 
+/** A call of the admin app; disposing of it closes its connection, so read the answer first. */
+export interface AdminCall extends Disposable {
+  readonly response: Response;
+}
+
 /**
  * Calls the admin app of a running server.
  *
- * @throws if nobody answers there
+ * @throws if no server answers there
  */
 export async function callAdminSocket(
   path: string,
   pathAndQuery: string,
   init: RequestInit,
-): Promise<Response> {
+): Promise<AdminCall> {
   const client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
   try {
-    return await fetch(`http://admin.invalid${pathAndQuery}`, { ...init, client });
+    const response = await fetch(`http://admin.invalid${pathAndQuery}`, { ...init, client });
+    return { response, [Symbol.dispose]: () => client.close() };
   } catch (error) {
     client.close();
     throw error;

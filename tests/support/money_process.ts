@@ -221,15 +221,15 @@ export async function askAdmin<Answer>(
   path: string,
   body?: unknown,
 ): Promise<Answer> {
-  const response = await callAdminSocket(`${gateway.storePath}.admin.sock`, path, {
+  using call = await callAdminSocket(`${gateway.storePath}.admin.sock`, path, {
     method,
     ...(body !== undefined && {
       body: JSON.stringify(body),
       headers: { "content-type": "application/json" },
     }),
   });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+  const answer = await call.response.json();
+  if (!call.response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
   return answer;
 }
 

@@ -5,9 +5,6 @@ import { adminSocketPath, serveAdminSocket } from "../../../routes/admin/socket.
 import { runCommand } from "../../support/admin_command.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
 
-// A command is a process of its own, with which its HTTP client ends.
-const options = { sanitizeResources: false };
-
 /** Runs a command against a server that answers as told, and returns what it wrote to its error output. */
 async function errorsOf(args: readonly string[], answer: () => Response): Promise<string> {
   const folder = await Deno.makeTempDir();
@@ -45,7 +42,6 @@ const howToRepeat = /^Money may have moved\. Repeat the command with --operation
 
 Deno.test(
   "a server that ends in the middle of its answer is one line and exit code 1",
-  options,
   async () => {
     assertMatch(await errorsOf(["verify"], cutAnswer), /^The answer broke off[^\n]+\n$/);
   },
@@ -53,7 +49,6 @@ Deno.test(
 
 Deno.test(
   "whoever has no answer to a credit is told how to repeat it without crediting twice",
-  options,
   async () => {
     const failed = () => Response.json({ error: { message: "store" } }, { status: 500 });
     for (const answer of [cutAnswer, failed]) {

@@ -9,9 +9,6 @@ import { runCommand } from "../../support/admin_command.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
-// A command is a process of its own, with which its HTTP client ends.
-const options = { sanitizeResources: false, sanitizeOps: false };
-
 const night = 9 * 3_600_000;
 /** Far above what an empty store needs, far below what a night would be rested for. */
 const promptMs = 20_000;
@@ -62,7 +59,6 @@ async function within<T>(what: string, task: Promise<T>): Promise<T> {
 
 Deno.test(
   "after an idle night verify and export answer at once, and so does a stop",
-  options,
   async () => {
     await using server = await served();
     await server.idle(night);
@@ -117,7 +113,7 @@ for (const [what, end] of Object.entries(ends)) {
   });
 }
 
-Deno.test("a mistyped store is said to be none, and none is made", options, async () => {
+Deno.test("a mistyped store is said to be none, and none is made", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/mistyped/gateway.sqlite3`;
