@@ -81,9 +81,13 @@ export function literalBytes(json: string): number {
 
 /** How many UTF-16 units the text of a literal has. */
 export function literalLength(json: string): number {
-  if (!json.includes("\\")) return json.length - 2;
-  const text: string = JSON.parse(json);
-  return text.length;
+  let units = json.length - 2;
+  for (let at = json.indexOf("\\"); at !== -1; at = json.indexOf("\\", at)) {
+    const escaped = json.charCodeAt(at + 1) === 0x75 /* u */ ? 6 : 2;
+    units -= escaped - 1;
+    at += escaped;
+  }
+  return units;
 }
 
 /**

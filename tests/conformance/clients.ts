@@ -96,7 +96,15 @@ export function essence(style: Style, answer: JsonObject): JsonObject {
         cache_read_input_tokens,
         output_tokens,
       };
-      return { id, model, content, stop_reason, stop_sequence, stop_details, usage: counts };
+      return {
+        id,
+        model,
+        content: joinTexts(list(content)),
+        stop_reason,
+        stop_sequence,
+        stop_details,
+        usage: counts,
+      };
     }
     case "chat": {
       const { id, model, created, usage, choices } = answer;
@@ -105,6 +113,24 @@ export function essence(style: Style, answer: JsonObject): JsonObject {
     case "responses":
       return { ...answer, output: list(answer["output"]).map(compactArguments) };
   }
+}
+
+/**
+ * Neighbouring texts as one: in a stream a source may come when its text has gone by, and then its block is a longer one.
+ */
+function joinTexts(content: readonly JsonObject[]): JsonObject[] {
+  const joined: JsonObject[] = [];
+  for (const block of content) {
+    const before = joined.at(-1);
+    if (block["type"] !== "text" || before?.["type"] !== "text") {
+      joined.push({ ...block });
+      continue;
+    }
+    const citations = [...list(before["citations"]), ...list(block["citations"])];
+    before["text"] = `${before["text"]}${block["text"]}`;
+    if (citations.length > 0) before["citations"] = citations;
+  }
+  return joined;
 }
 
 /** Vendors space streamed arguments as they like; what they mean is the same. */

@@ -210,7 +210,10 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #text(kind: TextKind, json: string): void {
     const block = this.#blockOf(kind);
-    if (kind === "text") this.#sources.text(json);
+    if (kind === "text") {
+      this.#sources.cite(block, this.#emit);
+      this.#sources.text(json);
+    }
     const logprobs = this.#logprobs;
     if (kind !== "text" || logprobs === undefined) return this.#emit({ type: kind, block, json });
     this.#logprobs = undefined;

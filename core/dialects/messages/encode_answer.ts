@@ -13,6 +13,7 @@ import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tool_arguments.ts";
 import { wordId } from "../tool_ids.ts";
 import { writeCitation } from "./citations.ts";
+import { divideAtSources } from "./cited_text.ts";
 import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
@@ -33,6 +34,7 @@ export function encodeMessagesAnswer(answer: Answer, context: PipeContext): Json
     model: context.clientModel,
     content: answer.blocks.flatMap((block): JsonObject[] => {
       if (block.type === "hosted_call") return encodeHostedCall(block);
+      if (block.type === "text") return encodeTexts(block);
       const encoded = encodeBlock(block, ids);
       return encoded === undefined ? [] : [encoded];
     }),
@@ -53,13 +55,10 @@ function encodeHostedCall({ id, call }: HostedCallBlock): JsonObject[] {
 }
 
 function encodeBlock(
-  block: Exclude<AnswerBlock, HostedCallBlock>,
+  block: Exclude<AnswerBlock, HostedCallBlock | AnswerText>,
   ids: CallIds,
 ): JsonObject | undefined {
   switch (block.type) {
-    case "text":
-      // The vendor refuses empty texts when the client sends them back.
-      return block.text === "" ? undefined : encodeText(block);
     case "reasoning":
       return encodeReasoning(block);
     case "tool_call":
@@ -74,9 +73,14 @@ function encodeBlock(
   }
 }
 
-function encodeText({ text, citations }: AnswerText): JsonObject {
-  if (citations === undefined || citations.length === 0) return { type: "text", text };
-  return { type: "text", text, citations: citations.map(writeCitation) };
+function encodeTexts(block: AnswerText): JsonObject[] {
+  // The vendor refuses empty texts when the client sends them back.
+  if (block.text === "") return [];
+  return divideAtSources(block).map(({ text, citations }): JsonObject =>
+    citations === undefined
+      ? { type: "text", text }
+      : { type: "text", text, citations: citations.map(writeCitation) }
+  );
 }
 
 function encodeReasoning(block: ReasoningBlock): JsonObject | undefined {

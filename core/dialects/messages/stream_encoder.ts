@@ -16,6 +16,7 @@ import type { StreamEncoder } from "../dialect.ts";
 import { BlockSequencer } from "../sequencer.ts";
 import { wordId } from "../tool_ids.ts";
 import { writeCitation } from "./citations.ts";
+import { CitedText } from "./cited_text.ts";
 import { thinkingSignature } from "./encode_answer.ts";
 import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
@@ -37,8 +38,11 @@ export class MessagesStreamEncoder implements StreamEncoder {
   /** Of an open `tool_use`. */
   #input = new ToolInputStream();
   #signed = false;
-  /** Sources that came before the text of their block. */
-  #early: Citation[] = [];
+  readonly #cited = new CitedText({
+    text: (json) => this.#text(json),
+    cite: (citation) => this.#cite(citation),
+    divide: () => this.#close(),
+  });
   /** Which hosted tools ran, for the usage. */
   readonly #hosted: HostedCall["tool"][] = [];
   #refusal = "";
@@ -118,7 +122,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
         }
         return this.#text(event.json);
       case "text":
-        return this.#text(event.json);
+        return this.#cited.text(event.json);
       case "reasoning":
         return this.#thinking(event.json);
       case "reasoning_proof":
@@ -130,9 +134,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case "block_end":
         return this.#blockEnd();
       case "citation":
-        if (this.#open === "text") this.#cite(event.citation);
-        else this.#early.push(event.citation);
-        return;
+        return this.#cited.cite(event.citation);
       case "hosted_call":
         return this.#hostedCall(event.id, event.call);
       default:
@@ -173,9 +175,6 @@ export class MessagesStreamEncoder implements StreamEncoder {
       this.#begin("text", { type: "text", text: "" }, '{"type":"text_delta","text":');
     }
     this.#delta(json);
-    if (this.#early.length === 0) return;
-    for (const citation of this.#early) this.#cite(citation);
-    this.#early = [];
   }
 
   #cite(citation: Citation): void {
@@ -238,7 +237,11 @@ export class MessagesStreamEncoder implements StreamEncoder {
   }
 
   #blockEnd(): void {
-    this.#early = [];
+    this.#cited.end();
+    this.#close();
+  }
+
+  #close(): void {
     if (this.#open === undefined) return;
     if (this.#open === "thinking" && !this.#signed) this.#sign(undefined);
     if (this.#open === "tool_use") this.#inputPiece(this.#input.end());

@@ -1,5 +1,6 @@
 /** Web sources keep their place, their title and their address through every conversion, whole and streamed. */
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
 
 import type { Style } from "../../../../core/dialects/contract.ts";
@@ -176,6 +177,85 @@ for (const [place, events] of Object.entries(responsesStreams)) {
     assertEquals(streamSources("responses", "messages", frames), [cited(rain), cited(sun)]);
   });
 }
+
+/** What a Messages client reads: each block's text, and the addresses of its sources. */
+function blocksOf(answer: JsonObject): [Json | undefined, (Json | undefined)[]][] {
+  return list(answer["content"]).map((block) => [
+    block["text"],
+    list(block["citations"]).map((one) => one["url"]),
+  ]);
+}
+
+function streamedBlocks(from: Style, transcript: string) {
+  const bytes = new TextEncoder().encode(streamed(from, "messages", transcript).text);
+  const outcome = readStream("messages", bytes);
+  assert(outcome.kind === "answer", JSON.stringify(outcome));
+  return blocksOf(outcome.answer);
+}
+
+Deno.test("a Messages client finds each source on the block that ends where its place does", () => {
+  const divided = [["Rain in Huế. ", [rain.url]], ["Sun in Vinh.", [sun.url]]];
+  const body = chatBody({ annotations: [annotation(rain), annotation(sun)] });
+  assertEquals<unknown>(
+    blocksOf(readWhole("messages", convertedAnswer("chat", "messages", body))),
+    divided,
+  );
+  const frames = (events: JsonObject[]) =>
+    responsesFrames([...begun, ...events, ...done([item(rain), item(sun)])]);
+  const streams = [
+    streamedBlocks("chat", chatFrames(chatStreams["before"] ?? [])),
+    streamedBlocks("chat", chatFrames(chatStreams["within"] ?? [])),
+    streamedBlocks("responses", frames([told(0, rain), told(1, sun), said(text)])),
+    streamedBlocks(
+      "responses",
+      frames([
+        said(text.slice(0, 12)),
+        told(0, rain),
+        ...[...text.slice(12)].map(said),
+        told(1, sun),
+      ]),
+    ),
+  ];
+  for (const blocks of streams) assertEquals<unknown>(blocks, divided);
+  // Told when all of the text has gone by: a stream cannot take it back.
+  const late = streamedBlocks("chat", chatFrames(chatStreams["behind"] ?? []));
+  assertEquals<unknown>(late, [[text, [rain.url, sun.url]]]);
+});
+
+Deno.test("blocks are divided so that none is blank and no character is cut", () => {
+  const words = fc.array(fc.constantFrom("a", " ", "\n", "Huế", "\u{1f600}", ". "), {
+    maxLength: 12,
+  });
+  const places = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 5 });
+  const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
+  fc.assert(fc.property(words, places, sizes, (words, places, sizes) => {
+    const text = words.join("");
+    const annotations = places.map(([start, length], i) =>
+      annotation({ url: `https://${i}.example`, title: "T", at: [start, start + length] })
+    );
+    const body = chatBody({ content: text, annotations });
+    const whole = blocksOf(readWhole("messages", convertedAnswer("chat", "messages", body)));
+    assertEquals(whole.map(([part]) => part).join(""), text);
+    for (const [part] of whole) {
+      assert(text.trim() === "" || String(part).trim() !== "", JSON.stringify(whole));
+      assert(String(part).isWellFormed(), JSON.stringify(whole));
+    }
+    if (text.trim() !== "") {
+      assertEquals(whole.flatMap(([, urls]) => urls).length, annotations.length);
+    }
+    // Sources that come first let a stream be divided in the same places, whatever its pieces.
+    const pieces: Json[] = [chunk({ annotations })];
+    for (let at = 0; at < text.length;) {
+      const size = sizes[pieces.length % sizes.length] ?? 1;
+      pieces.push(chunk({ content: text.slice(at, at + size) }));
+      at += size;
+    }
+    if (text === "") return;
+    const blocks = streamedBlocks("chat", chatFrames([...pieces, chunk({}, "stop")]));
+    const inOrder = ([part, urls]: [Json | undefined, (Json | undefined)[]]) => [part, urls.sort()];
+    assertEquals(blocks.map(inOrder), whole.map(inOrder));
+  }));
+});
 
 Deno.test("a place is moved by the text before its block, and stays with its own text", () => {
   const block = (words: string, source: Source) => ({
