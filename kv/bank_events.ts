@@ -17,6 +17,7 @@ import {
   unmatchedBankEventKey,
   unmatchedBankEventsPrefix,
 } from "./keys.ts";
+import type { Operator } from "./operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** Names a notice. */
@@ -41,6 +42,10 @@ export type ReviewReason =
   | "payer_number_of_ours"
   /** Money has been moved by hand under the id that its credit would have. */
   | "credited_by_hand"
+  /** A file that an operator imported says so, and the money would be theirs … */
+  | "import_own_account"
+  /** … or more than they may move alone. */
+  | "import_over_limit"
   /** An operator put it back into the queue. */
   | "returned";
 
@@ -95,6 +100,8 @@ export interface BankEventRow {
   readonly raw: string;
   readonly receivedAtMs: number;
   readonly state: BankEventState;
+  /** Who uploaded the file that the notice is a row of: it proves nothing by itself. */
+  readonly importedBy?: Operator;
 }
 
 /** `known`: journalled before. `contradicts`: the same id with another amount, account or time; kept for staff. */
@@ -121,6 +128,7 @@ export async function journalBankEvent(
   event: BankEvent,
   raw: string,
   nowMs: number,
+  importedBy?: Operator,
 ): Promise<JournalResult> {
   const key = bankEventKey(event.source, event.id);
   const row: BankEventRow = {
@@ -128,6 +136,7 @@ export async function journalBankEvent(
     raw: raw.slice(0, limits.bankNoticeKeptChars),
     receivedAtMs: nowMs,
     state: { kind: "received" },
+    ...(importedBy !== undefined && { importedBy }),
   };
   const written = await kv.atomic()
     .check({ key, versionstamp: null })

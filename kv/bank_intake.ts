@@ -13,6 +13,7 @@ import {
   listUnmatched,
 } from "./bank_events.ts";
 import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
+import type { Operator } from "./operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** What a sweep did. */
@@ -22,16 +23,23 @@ export interface SweepResult {
   readonly failed: number;
 }
 
+/** Where a notice that no provider sent comes from. */
+export interface NoticeOrigin {
+  readonly formerId?: string | undefined;
+  readonly importedBy?: Operator;
+}
+
 /** The intake of one process. */
 export interface BankIntake {
   /**
    * Writes a notice down and matches it.
    *
-   * @param formerId an id under which older versions may have written down the same notice: it is known then
+   * @param from.formerId an id under which older versions may have written down the same notice: it is known then
+   * @param from.importedBy the operator whose file the notice is a row of
    * @returns as soon as it is safe to tell the provider "taken": matching that fails is left to the sweep
    * @throws whatever the store throws while the notice is being written down: answer with 5xx
    */
-  take(event: BankEvent, raw: string, formerId?: string): Promise<JournalResult>;
+  take(event: BankEvent, raw: string, from?: NoticeOrigin): Promise<JournalResult>;
   /** Keeps a genuine notice that could not be read. Throws like {@linkcode BankIntake.take}. */
   keepUnreadable(source: BankSource, reason: string, raw: string): Promise<void>;
   /** Matches what is written down but has no end state: after a crash, or a store that was away. */
@@ -70,12 +78,13 @@ export function createBankIntake(
   }
 
   return {
-    async take(event, raw, formerId) {
+    async take(event, raw, { formerId, importedBy } = {}) {
       const { source } = event;
       const isFormer = formerId !== undefined &&
         (await getBankEvent(kv, { source, id: formerId })).value !== null;
       const ref = { source, id: isFormer ? formerId : event.id };
-      const result = await journalBankEvent(kv, { ...event, id: ref.id }, raw, nowMs());
+      const named = { ...event, id: ref.id };
+      const result = await journalBankEvent(kv, named, raw, nowMs(), importedBy);
       if (result === "contradicts") report({ what: "contradiction", ...ref });
       // A known one too: its first delivery may have died before it was matched.
       else await matchOrReport(ref);

@@ -32,6 +32,7 @@ import {
 import { compareAndSet } from "./cas.ts";
 import { accountKey } from "./keys.ts";
 import { credit } from "./ledger.ts";
+import { type AuthorityResult, authorize } from "./operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";
 
 /** What matching depends on. */
@@ -41,6 +42,8 @@ export interface MatchingSettings {
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** A single transfer above this waits for a person. */
   readonly autoCreditMaxMicroVnd: bigint;
+  /** What the files that one operator imports may credit to one account within 24 hours without a second operator. */
+  readonly aloneMaxMicroVnd: bigint;
   /** Adds what should follow a credit (a mail) to the same atomic. */
   readonly onCredited?: (operation: Deno.AtomicOperation, credited: CreditedTransfer) => void;
 }
@@ -208,6 +211,27 @@ async function write(
   return (await operation.commit()).ok ? state : "again";
 }
 
+const importReviews = {
+  beneficiary: "import_own_account",
+  limit: "import_over_limit",
+} as const satisfies Record<"beneficiary" | "limit", ReviewReason>;
+
+/** A provider's notice is evidence. A row of a file is as good as the operator who imported it. */
+async function mayCredit(
+  { kv, nowMs, aloneMaxMicroVnd }: MatchingSettings,
+  { event, importedBy }: BankEventRow,
+  account: Account,
+): Promise<AuthorityResult> {
+  if (importedBy === undefined) return { ok: true, attach: () => {} };
+  const wanted = {
+    operator: importedBy,
+    account,
+    amountMicroVnd: event.amountMicroVnd,
+    nowMs: nowMs(),
+  };
+  return await authorize(kv, { kind: "alone", limitMicroVnd: aloneMaxMicroVnd }, wanted);
+}
+
 async function creditOrder(
   settings: MatchingSettings,
   entry: Deno.KvEntry<BankEventRow>,
@@ -217,6 +241,12 @@ async function creditOrder(
   const { event } = entry.value;
   const { order, account } = destination;
   const atMs = settings.nowMs();
+  const allowed = await mayCredit(settings, entry.value, account.value);
+  if (!allowed.ok) {
+    const reason = importReviews[allowed.why];
+    const review = { kind: "review", reason, atMs } as const;
+    return await write(settings.kv, entry, review, (operation) => addMovement(operation, search));
+  }
   const state: BankEventState = {
     kind: "credited",
     accountId: account.value.id,
@@ -235,6 +265,7 @@ async function creditOrder(
       changeBankEvent(operation, entry, state);
       addMovement(operation, search);
       receiveTopup(operation, order, paymentOf(event, atMs));
+      allowed.attach(operation);
       // Blocked or deleted in between: decide again.
       operation.check(account);
       settings.onCredited?.(operation, {

@@ -69,8 +69,10 @@ async function importFile(c: OperatorContext, deps: OperatorDeps) {
   if (file === undefined || account === undefined) {
     return await bankPage(c, deps, { problem: t.problems.file });
   }
-  const imported = await importStatement(deps.intake, await file.text(), account.account);
-  await writeAuditLine(deps.kv, operatorOf(c), {
+  const operator = operatorOf(c);
+  const text = await file.text();
+  const imported = await importStatement(deps.intake, text, account.account, operator);
+  await writeAuditLine(deps.kv, operator, {
     act: "statement_imported",
     subject: account.account,
     detail: `${imported.rows} rows, ${imported.fresh} new, ${imported.problems.length} problems`,

@@ -14,6 +14,8 @@ const reasonsEn: Readonly<Record<ReviewReason, string>> = {
   amount_over_limit: "Above the limit for automatic credit",
   possible_duplicate: "Maybe told already by another notice",
   credited_by_hand: "Money was moved by hand under its id: name the account to join the two",
+  import_own_account: "Imported by the operator whose account it would be credited to",
+  import_over_limit: "Imported by an operator, and above what one may move alone",
   payer_number_of_ours: "Paid for an order from an account with a number of ours",
   returned: "Put back by an operator",
 };
@@ -28,6 +30,8 @@ const reasonsVi: Readonly<Record<ReviewReason, string>> = {
   amount_over_limit: "Vượt mức tự động ghi có",
   possible_duplicate: "Có thể trùng với thông báo khác",
   credited_by_hand: "Đã ghi sổ thủ công theo mã của thông báo: hãy nêu tài khoản để ghép lại",
+  import_own_account: "Do chính chủ tài khoản được ghi có nhập từ tệp",
+  import_over_limit: "Nhập từ tệp, vượt mức một người được tự chuyển",
   payer_number_of_ours: "Trả cho một lệnh từ tài khoản có số giống tài khoản của ta",
   returned: "Người vận hành đưa trở lại",
 };
@@ -59,6 +63,7 @@ export const bankTexts = defineTexts({
     searchHint: "Amount, reference or part of the memo",
     source: "Source",
     memo: "Memo",
+    importedBy: "Imported by",
     why: "Why",
     open: "Open",
     notice: "Bank notice",
@@ -149,6 +154,7 @@ export const bankTexts = defineTexts({
     searchHint: "Số tiền, mã tham chiếu hoặc một phần nội dung",
     source: "Nguồn",
     memo: "Nội dung",
+    importedBy: "Người nhập tệp",
     why: "Lý do",
     open: "Mở",
     notice: "Thông báo ngân hàng",

@@ -18,6 +18,8 @@ export interface ShownMoney extends MovedMoney {
   readonly account: Account | undefined;
   readonly order: TopupOrder | undefined;
   readonly event: BankEvent | undefined;
+  /** Whose file the notice is a row of. */
+  readonly importedBy: string | undefined;
 }
 
 /** Looks up what the ids of a movement name. */
@@ -27,7 +29,13 @@ export async function lookUpMoney(kv: Deno.Kv, money: MovedMoney): Promise<Shown
     money.orderCode === undefined ? undefined : getTopupOrder(kv, money.orderCode),
     money.notice === undefined ? undefined : getBankEvent(kv, money.notice),
   ]);
-  return { ...money, account, order: order?.value ?? undefined, event: event?.value?.event };
+  return {
+    ...money,
+    account,
+    order: order?.value ?? undefined,
+    event: event?.value?.event,
+    importedBy: event?.value?.importedBy?.email,
+  };
 }
 
 /** A memo longer than this is cut here; the page of its notice has all of it. */
@@ -77,6 +85,7 @@ function factsOf(money: ShownMoney, locale: Locale): readonly (readonly [string,
     [t.order, orderText(money, locale)],
     [t.balanceChange, balanceText(money, locale)],
     [t.evidence, evidenceText(money, locale)],
+    [bankTexts[locale].importedBy, money.importedBy ?? ""],
     [t.askedBy, money.requestedBy ?? ""],
   ];
   return facts.filter(([, text]) => text !== "");

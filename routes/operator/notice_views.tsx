@@ -121,6 +121,7 @@ export function NoticeFacts({ row, title, locale }: {
     { name: t.bankTime, value: vietnamDateTime(event.time.atMs) },
     { name: t.received, value: <Time atMs={row.receivedAtMs} locale={locale} /> },
     { name: t.source, value: `${event.source}:${event.id}` },
+    { name: t.importedBy, value: row.importedBy?.email },
     { name: t.reference, value: event.reference },
     { name: t.account, value: [event.account, event.subAccount].filter(Boolean).join(" / ") },
     { name: t.payer, value: [payer?.name, payer?.account, payer?.bank].filter(Boolean).join(", ") },

@@ -68,6 +68,7 @@ function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
     nowMs: clock.nowMs,
     receivingAccounts: topup.receivingAccounts,
     autoCreditMaxMicroVnd: topup.autoCreditMaxMicroVnd,
+    aloneMaxMicroVnd: topup.approvalAboveMicroVnd,
     onCredited(operation, credited) {
       mailCredited(operation, credited);
       // After the commit, which follows at once: the worker looks again within a second anyway.

@@ -2,6 +2,7 @@
 import { plainAccountNumber } from "../../core/topup/receiving_account.ts";
 import { parseStatement } from "../../core/topup/statement_csv.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
+import type { Operator } from "../../kv/operator_audit.ts";
 
 /** What an import did. */
 export interface ImportResult {
@@ -14,6 +15,7 @@ export interface ImportResult {
 /**
  * Imports a statement. The same rows may come again in another file.
  *
+ * @param importedBy the operator whose file it is: what it credits counts against what that person may move alone
  * @param account the receiving account that the file belongs to, used where the file does not tell
  * @throws whatever the store throws; import the file again then
  */
@@ -21,6 +23,7 @@ export async function importStatement(
   intake: BankIntake,
   text: string,
   account: string,
+  importedBy: Operator,
 ): Promise<ImportResult> {
   const { events, formerIds, problems } = await parseStatement(text, plainAccountNumber(account));
   let fresh = 0;
@@ -31,7 +34,8 @@ export async function importStatement(
         new Date(time.atMs).toISOString()
       } ${direction} ${amountMicroVnd} ${reference} ${memo}`,
     });
-    if (await intake.take(event, raw, formerIds.get(event.id)) === "new") fresh++;
+    const formerId = formerIds.get(event.id);
+    if (await intake.take(event, raw, { formerId, importedBy }) === "new") fresh++;
   }
   return { rows: events.length, fresh, problems };
 }

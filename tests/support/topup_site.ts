@@ -47,6 +47,7 @@ export async function openTopupSite(): Promise<TopupSite> {
         nowMs: () => deps.clock.nowMs(),
         receivingAccounts: topup.receivingAccounts,
         autoCreditMaxMicroVnd: topup.autoCreditMaxMicroVnd,
+        aloneMaxMicroVnd: topup.approvalAboveMicroVnd,
         report: () => {},
       });
       intakes.push(intake);

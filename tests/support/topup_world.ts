@@ -49,6 +49,7 @@ export function topupWorld(kv: Deno.Kv, change: Partial<MatchingSettings> = {}):
     nowMs: () => world.nowMs,
     receivingAccounts: [receivingAccount],
     autoCreditMaxMicroVnd: fromVnd(100_000_000),
+    aloneMaxMicroVnd: fromVnd(5_000_000),
     ...change,
   };
   const world: TopupWorld = {

@@ -118,7 +118,7 @@ function exampleObject(schema: JsonObject, walk: Walk, depth: number): JsonObjec
     result[name] = example(member, walk, name, depth + 1);
   }
   for (const name of required) {
-    if (typeof name === "string" && !(name in properties)) result[name] = name;
+    if (typeof name === "string" && !Object.hasOwn(properties, name)) result[name] = name;
   }
   return result;
 }
@@ -150,7 +150,9 @@ const formats: Readonly<Record<string, string>> = {
 
 function exampleString(schema: JsonObject, name: string): string {
   const format = schema["format"];
-  const known = typeof format === "string" ? formats[format] : undefined;
+  const known = typeof format === "string" && Object.hasOwn(formats, format)
+    ? formats[format]
+    : undefined;
   const text = known ?? name;
   const least = Math.min(number(schema["minLength"]) ?? 0, 10_000);
   const most = number(schema["maxLength"]) ?? Infinity;

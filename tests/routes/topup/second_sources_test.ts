@@ -1,3 +1,4 @@
+import { newId } from "../../../core/ids.ts";
 import { listUnreadable } from "../../../kv/unreadable_notices.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parseStatement } from "../../../core/topup/statement_csv.ts";
@@ -10,6 +11,8 @@ import {
   type TopupWorld,
   topupWorld,
 } from "../../support/topup_world.ts";
+
+const staff = { accountId: newId("account", 0), email: "staff@example.com" };
 
 function row(id: string, memo: string, change: Record<string, unknown> = {}) {
   return {
@@ -148,9 +151,9 @@ Deno.test("importStatement() feeds a file into the same intake, as often as one 
     "20/11/2026 17:00:00,11000,,Phi,FT3\n" +
     "xx/11/2026,,1,z,FT4\n" +
     "99/11/2026,,1,z,FT5\n";
-  const first = await importStatement(world.intake, file, receivingAccount.account);
+  const first = await importStatement(world.intake, file, receivingAccount.account, staff);
   assertEquals([first.rows, first.fresh, first.problems.length], [3, 3, 1]);
-  const again = await importStatement(world.intake, file, receivingAccount.account);
+  const again = await importStatement(world.intake, file, receivingAccount.account, staff);
   assertEquals([again.rows, again.fresh], [3, 0]);
   assertEquals([await world.balanceVnd(ann.id), await world.balanceVnd(bob.id)], [
     200_000,
@@ -218,9 +221,14 @@ Deno.test("a statement that was saved again or exported with other columns credi
     const world = topupWorld(kv);
     const ann = await world.customer("ann");
     const { code } = await world.order(ann);
-    await importStatement(world.intake, first(code), receivingAccount.account);
+    await importStatement(world.intake, first(code), receivingAccount.account, staff);
     assertEquals(await world.balanceVnd(ann.id), 200_000, name);
-    const again = await importStatement(world.intake, second(code), receivingAccount.account);
+    const again = await importStatement(
+      world.intake,
+      second(code),
+      receivingAccount.account,
+      staff,
+    );
     assertEquals(await world.balanceVnd(ann.id), 200_000, name);
     assertEquals([again.rows, again.fresh], [1, known ? 0 : 1], name);
     assertEquals((await listReviews(kv, 9)).length, known ? 0 : 1, name);
@@ -236,14 +244,14 @@ Deno.test("two equal rows of one statement are two transfers, also when it is im
   const row = `20/11/2026,"200,000",${code} nap\n`;
   const file = `Ngày,Số tiền,Nội dung\n${row}${row}`;
   for (let time = 0; time < 2; time++) {
-    await importStatement(world.intake, file, receivingAccount.account);
+    await importStatement(world.intake, file, receivingAccount.account, staff);
     assertEquals(await world.balanceVnd(ann.id), 400_000);
   }
   assertEquals((await listReviews(kv, 9)).length, 0);
   // The reference column of this one is rounded: both rows show the same number.
   const rounded = `20/11/2026,"300,000",${code} nap,5.12346E+15\n`;
   const damaged = `Ngày,Số tiền,Nội dung,Số tham chiếu\n${rounded}${rounded}`;
-  await importStatement(world.intake, damaged, receivingAccount.account);
+  await importStatement(world.intake, damaged, receivingAccount.account, staff);
   assertEquals(await world.balanceVnd(ann.id), 1_000_000);
   assertEquals(await world.findings(), []);
 });
@@ -263,11 +271,11 @@ Deno.test("rows that an older version imported with their balance are known", as
     await world.intake.take({ ...event, id: formerIds.get(event.id)!, memo }, "{}");
   }
   assertEquals(await world.balanceVnd(ann.id), 400_000);
-  const again = await importStatement(world.intake, file, receivingAccount.account);
+  const again = await importStatement(world.intake, file, receivingAccount.account, staff);
   assertEquals([again.rows, again.fresh], [2, 0]);
   // Without the balance their former ids cannot be known: people decide, nothing is credited.
   const bare = file.replaceAll(/,(?:Số dư|"1,.00,000")$/gm, "");
-  const third = await importStatement(world.intake, bare, receivingAccount.account);
+  const third = await importStatement(world.intake, bare, receivingAccount.account, staff);
   assertEquals([third.rows, third.fresh], [2, 2]);
   assertEquals(await world.balanceVnd(ann.id), 400_000);
   assertEquals(await world.findings(), []);
@@ -282,7 +290,7 @@ Deno.test("a statement told of a webhook's movement, then saved again: still one
   const file = (at: string, reference: string) =>
     `Ngày,Số tiền,Nội dung,Số tham chiếu\n20/11/2026 ${at},"200,000",${code},${reference}\n`;
   for (const text of [file("14:02:37", "5123456789012345"), file("14:02", "5.12346E+15")]) {
-    await importStatement(world.intake, text, receivingAccount.account);
+    await importStatement(world.intake, text, receivingAccount.account, staff);
     assertEquals(await world.balanceVnd(ann.id), 200_000);
   }
   assertEquals((await listReviews(kv, 9)).length, 1);
@@ -290,6 +298,64 @@ Deno.test("a statement told of a webhook's movement, then saved again: still one
 
 Deno.test("importStatement() says so when a file is no statement", async () => {
   using kv = await Deno.openKv(":memory:");
-  const result = await importStatement(topupWorld(kv).intake, "hello", "1");
+  const result = await importStatement(topupWorld(kv).intake, "hello", "1", staff);
   assertStringIncludes(result.problems[0]?.what ?? "", "no header");
+});
+
+const rowOf = (code: string, amountVnd: number, reference: string) =>
+  `Ngày,Số tiền,Nội dung,Số tham chiếu\n20/11/2026,${amountVnd},${code} nap,${reference}\n`;
+
+Deno.test("a file proves nothing by itself: it credits no order of its importer, and no more than one may move", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const person = await world.customer("staff");
+  const importer = { accountId: person.id, email: "staff@example.com" };
+  const [own, first, second] = [
+    await world.order(person),
+    await world.order(ann, 3_000_000),
+    await world.order(ann, 3_000_000),
+  ];
+  const files = [
+    rowOf(own.code, 200_000, "FT1"),
+    rowOf(first.code, 3_000_000, "FT2"),
+    rowOf(second.code, 3_000_000, "FT3"),
+  ];
+  for (let time = 0; time < 2; time++) {
+    for (const file of files) {
+      await importStatement(world.intake, file, receivingAccount.account, importer);
+    }
+  }
+  assertEquals([await world.balanceVnd(person.id), await world.balanceVnd(ann.id)], [0, 3_000_000]);
+  const reviews = await listReviews(kv, 9);
+  const reasons = reviews.map(({ state }) => state.kind === "review" ? state.reason : state.kind);
+  assertEquals(reasons.toSorted(), ["import_over_limit", "import_own_account"]);
+  assertEquals(reviews[0]?.importedBy, importer);
+  // The same operator does not get further with it by hand, and another importer has a sum of their own.
+  await importStatement(
+    world.intake,
+    rowOf(first.code, 3_000_000, "FT4"),
+    receivingAccount.account,
+    {
+      accountId: newId("account", 1),
+      email: "second@example.com",
+    },
+  );
+  assertEquals(await world.balanceVnd(ann.id), 6_000_000);
+  assertEquals(await world.findings(), []);
+});
+
+Deno.test("a row of a file that a provider has told of joins it, whoever imports and however much it is", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const ann = await world.customer("ann");
+  const { code } = await world.order(ann, 9_000_000);
+  const at = "2026-11-20 14:02:37";
+  await world.intake.take(notice(code, { amountVnd: 9_000_000, reference: "FT1", at }), "{}");
+  const file = rowOf(code, 9_000_000, "FT1");
+  await importStatement(world.intake, file, receivingAccount.account, {
+    accountId: ann.id,
+    email: "ann@example.com",
+  });
+  assertEquals([await world.balanceVnd(ann.id), (await listReviews(kv, 9)).length], [9_000_000, 0]);
 });

@@ -15,6 +15,7 @@ Deno.test("the example fits the schema", () => {
     [{ const: 7 }, 7],
     [{ type: "string", default: "d" }, "d"],
     [{ type: "string", format: "date" }, "2026-01-02"],
+    [{ type: "string", format: "constructor" }, "value"],
     [{ type: "string", minLength: 8 }, "valuexxx"],
     [{ type: "string", maxLength: 2 }, "va"],
     [{ type: ["null", "number"], minimum: 2.5 }, 2.5],
