@@ -11,6 +11,7 @@ import type { Transport } from "../upstream/transport.ts";
 import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
 import { Credentials } from "./credentials.ts";
 import { FalseReports } from "./false_reports.ts";
+import { LimitedCustomers } from "./limited_customers.ts";
 import { LatencyHistogram } from "./latency_histogram.ts";
 import { type BreakerState, type HealthSample, RouteHealth } from "./route_health.ts";
 import {
@@ -52,6 +53,7 @@ export class LiveRouter implements Router {
   readonly #health = new Map<Route, Map<Operation, RouteHealth>>();
   readonly #firstOutput = new Map<string, LatencyHistogram>();
   readonly #credentials = new Map<string, Credentials>();
+  readonly #limited = new Map<Route, LimitedCustomers>();
   readonly #falseReports = new Map<Route, FalseReports>();
 
   constructor(options: LiveRouterOptions) {
@@ -84,6 +86,7 @@ export class LiveRouter implements Router {
     let soonest: { route: Route; health: RouteHealth } | undefined;
     for (const route of model.routes) {
       if (this.#options.switchOf(route.id) !== undefined) continue;
+      if (this.#restMs(route, wanted.customer, nowMs) > 0) continue;
       const health = this.#healthOf(route, wanted.operation);
       const availability = health.availability(nowMs);
       if (availability !== "no") {
@@ -147,7 +150,37 @@ export class LiveRouter implements Router {
     };
   }
 
-  report(model: Model, route: Route, operation: Operation, result: AttemptResult): void {
+  /** While a customer rests on a route that limited it: what is left of the time that the provider asked for. */
+  #restMs(route: Route, customer: string | undefined, nowMs: number): number {
+    const limited = customer === undefined ? undefined : this.#limited.get(route);
+    if (limited === undefined || customer === undefined) return 0;
+    const restMs = limited.restMs(customer, nowMs);
+    return restMs === 0 ? 0 : Math.max(restMs, limited.askedMs(customer, nowMs));
+  }
+
+  /** Whether a failure is a rate limit that only its own customer met, as far as is known. */
+  #isOneCustomers(
+    route: Route,
+    { code, retryAfterSeconds }: GatewayError,
+    customer: string | undefined,
+  ): boolean {
+    if (customer === undefined || code !== "rate_limit_exceeded") return false;
+    const nowMs = this.#options.clock.monotonicMs();
+    // With another key left the limit is that key's.
+    if (this.#credentials.get(route.provider)?.hasFresh(nowMs)) return false;
+    let limited = this.#limited.get(route);
+    if (limited === undefined) this.#limited.set(route, limited = new LimitedCustomers());
+    const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
+    return !limited.refused(customer, askedMs, nowMs);
+  }
+
+  report(
+    model: Model,
+    route: Route,
+    operation: Operation,
+    result: AttemptResult,
+    customer?: string,
+  ): void {
     const { clock, random } = this.#options;
     const health = this.#healthOf(route, operation);
     const nowMs = clock.monotonicMs();
@@ -164,13 +197,16 @@ export class LiveRouter implements Router {
           health.beaten(nowMs, random(), startedMs, result.silent),
         );
       case "failed": {
-        if (!harmsHealth(result.error)) return health.forget(startedMs);
+        if (!harmsHealth(result.error) || this.#isOneCustomers(route, result.error, customer)) {
+          return health.forget(startedMs);
+        }
         const sample = this.#failureOf(route, result.error);
         const changed = health.end(sample, nowMs, random(), startedMs);
         return this.#tell(route, operation, changed);
       }
       case "ok": {
         if (operation === "chat_stream") this.#histogramOf(model).add(result.ms);
+        this.#limited.get(route)?.worked(customer, nowMs);
         const sample = { ok: true, firstOutputMs: result.ms } as const;
         const changed = health.end(sample, nowMs, random(), startedMs);
         return this.#tell(route, operation, changed);
@@ -229,15 +265,16 @@ export class LiveRouter implements Router {
     return { afterMs: health.stuckAfterMs, when: () => health.isStuck(clock.monotonicMs()) };
   }
 
-  retryAfterSeconds(model: Model, operation: Operation): number | undefined {
+  retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined {
     const nowMs = this.#options.clock.monotonicMs();
     let soonestMs = Infinity;
     for (const route of model.routes) {
       if (this.#options.switchOf(route.id) !== undefined) continue;
       const health = this.#healthOf(route, operation);
+      const readyMs = health.availability(nowMs) === "no" ? health.readyMs : nowMs;
       soonestMs = Math.min(
         soonestMs,
-        health.availability(nowMs) === "no" ? health.nextProbeMs : nowMs,
+        Math.max(readyMs, nowMs + this.#restMs(route, customer, nowMs)),
       );
     }
     return Number.isFinite(soonestMs)

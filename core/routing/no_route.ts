@@ -7,8 +7,13 @@ import type { Operation, Router } from "./router.ts";
  * What the client is told when no route of a model may be tried: all of them rest because their providers asked for it
  * (429 with the soonest `retry-after`), or operators have taken all of them out (503).
  */
-export function noRouteError(router: Router, model: Model, operation: Operation): GatewayError {
-  const seconds = router.retryAfterSeconds(model, operation);
+export function noRouteError(
+  router: Router,
+  model: Model,
+  operation: Operation,
+  customer?: string,
+): GatewayError {
+  const seconds = router.retryAfterSeconds(model, operation, customer);
   return seconds === undefined
     ? new GatewayError("maintenance", "This model is out of service at the moment", {
       retryAfterSeconds: limits.maintenanceRetrySeconds,

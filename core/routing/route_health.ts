@@ -16,7 +16,7 @@ export type HealthSample =
     readonly ok: false;
     /** Shown to operators: an error code of ours. */
     readonly reason: string;
-    /** The provider asked for this pause: it rests at once, whatever the window says. */
+    /** The provider asked for this pause: it rests at once, whatever the window says, but is probed before its end. */
     readonly retryAfterMs?: number;
   };
 
@@ -55,6 +55,8 @@ export class RouteHealth {
   #pauseWasAsked = false;
   /** Until then an answer proves nothing: it is what the answer says of itself that is false. */
   #distrustedUntilMs = -Infinity;
+  /** The end of the pause that the provider asked for. */
+  #askedUntilMs = 0;
   /** When a try last ended by the route's own doing, or began on a route at rest. */
   #lastSignMs = 0;
   #lastBeginMs = -Infinity;
@@ -80,6 +82,11 @@ export class RouteHealth {
   /** Monotonic time at which an open breaker lets a probe through. */
   get nextProbeMs(): number {
     return this.#nextProbeMs;
+  }
+
+  /** When calls may count on it again: the end of the pause that the provider asked for, or the next probe. */
+  get readyMs(): number {
+    return this.pauseWasAsked ? Math.max(this.#askedUntilMs, this.#nextProbeMs) : this.#nextProbeMs;
   }
 
   /** The provider itself asked for the pause that runs (`retry-after`). */
@@ -236,11 +243,17 @@ export class RouteHealth {
   }
 
   #open(nowMs: number, askedMs: number | undefined, random: number): void {
+    if (askedMs !== undefined) this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + askedMs);
     // A last try on a route that rests (see the router) is no probe: the pause must not grow with traffic.
-    if (this.#state === "open" && askedMs === undefined && nowMs < this.#nextProbeMs) return;
+    if (this.#state === "open" && nowMs < this.#nextProbeMs) {
+      this.#pauseWasAsked ||= askedMs !== undefined;
+      return;
+    }
     const grown = limits.breakerPauseMs * 2 ** Math.min(this.#openings, mostDoublings);
-    const pauseMs = askedMs ?? Math.min(grown, limits.breakerPauseMaxMs) * (0.8 + 0.4 * random);
-    if (askedMs === undefined) this.#openings++;
+    const ownMs = Math.min(grown, limits.breakerPauseMaxMs) * (0.8 + 0.4 * random);
+    // What a provider asks for is often longer than its limit holds; one call finds out before.
+    const pauseMs = Math.min(askedMs ?? Infinity, ownMs);
+    this.#openings++;
     this.#pauseWasAsked = askedMs !== undefined;
     if (this.#state !== "open") this.#changedAtMs = nowMs;
     this.#state = "open";
@@ -250,6 +263,7 @@ export class RouteHealth {
   #close(): void {
     this.#state = "closed";
     this.#openings = 0;
+    this.#askedUntilMs = 0;
     this.#reason = undefined;
     this.#window.clear();
   }

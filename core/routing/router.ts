@@ -45,6 +45,8 @@ export interface RouteWish {
   readonly style: RouteStyle;
   readonly operation: Operation;
   readonly former?: FormerRoute | undefined;
+  /** Whose call it is: routes that limit this customer are left out. */
+  readonly customer?: string | undefined;
 }
 
 export interface Router {
@@ -57,8 +59,17 @@ export interface Router {
   begin(route: Route, operation: Operation): RouteAccess;
   /** Reaches a route beside calls (token counting, polling): its health is left alone. */
   access(route: Route): RouteAccess;
-  /** Learns from a try. A caller's own mistake never counts against a route. */
-  report(model: Model, route: Route, operation: Operation, result: AttemptResult): void;
+  /**
+   * Learns from a try. A caller's own mistake never counts against a route, nor does a rate limit that a single customer
+   * met: it rests that `customer`.
+   */
+  report(
+    model: Model,
+    route: Route,
+    operation: Operation,
+    result: AttemptResult,
+    customer?: string,
+  ): void;
   /** Learns from a finished stream. */
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
   /** A chat call ended with what cannot be, see `implausibleSide`: a route that repeats this rests. */
@@ -70,8 +81,8 @@ export interface Router {
    * charged to the operator.
    */
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined;
-  /** Seconds until the soonest route of the model may work again, when none is available. */
-  retryAfterSeconds(model: Model, operation: Operation): number | undefined;
+  /** Seconds until the soonest route of the model may work again for `customer`, when none is available. */
+  retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined;
   reports(): RouteReport[];
   status(model: Model): ModelStatus;
 }

@@ -166,7 +166,13 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const former = routeId === undefined
     ? undefined
     : { routeId, midTurn: continuesTurn(request.style, call.body.value) };
-  const candidates = router.candidates(model, { style: request.style, operation, former });
+  const { customer } = settlement;
+  const candidates = router.candidates(model, {
+    style: request.style,
+    operation,
+    former,
+    customer,
+  });
   const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
     start: (route, onSentAgain) => {
@@ -193,7 +199,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     control,
     report: (route, result, endedMs) => {
       settlement.tried(route, result, endedMs);
-      router.report(model, route, operation, result);
+      router.report(model, route, operation, result, customer);
     },
     onBug: settlement.onBug,
   });
@@ -217,15 +223,15 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
 
 /** What the client is told: the loop's word, and when to come back where nobody said so. */
 function failureOf(
-  { gateway, call, control }: Delivery,
+  { gateway, call, control, settlement: { customer } }: Delivery,
   error: GatewayError,
   candidates: number,
 ): GatewayError {
   if (control.stopped !== undefined) return error;
   const operation = call.request.stream ? "chat_stream" : "chat";
-  if (candidates === 0) return noRouteError(gateway.router, call.model, operation);
+  if (candidates === 0) return noRouteError(gateway.router, call.model, operation, customer);
   if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
-  const seconds = gateway.router.retryAfterSeconds(call.model, operation);
+  const seconds = gateway.router.retryAfterSeconds(call.model, operation, customer);
   return seconds === undefined
     ? error
     : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });

@@ -110,6 +110,11 @@ export class ChatSettlement {
     return this.#input.mappedFrom;
   }
 
+  /** Whose call it is, for routes that limit the rate of one customer. */
+  get customer(): string {
+    return this.#input.principal.accountId;
+  }
+
   /** The route that answered this conversation last, if one is remembered. */
   formerRoute(): string | undefined {
     const { principal, model, bounds: { prefixes } } = this.#input;

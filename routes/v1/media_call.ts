@@ -98,8 +98,11 @@ export async function beginMediaCall<Value>(
   return { gateway, input, work, control, settlement, fetched, room, headers };
 }
 
-function candidatesOf({ router }: Gateway, { chosen, style, operation }: MediaCallInput) {
-  return router.candidates(chosen.model, { style, operation });
+function candidatesOf(
+  { router }: Gateway,
+  { chosen, style, operation, principal }: MediaCallInput,
+) {
+  return router.candidates(chosen.model, { style, operation, customer: principal.accountId });
 }
 
 /** Tries the routes. A client that leaves ends a streaming call only: otherwise the provider works, and charges, on. */
@@ -108,7 +111,7 @@ export async function tryRoutes<Value>(
 ): Promise<AttemptLoopResult<MediaExchange, Value>> {
   const { gateway, control, input, work } = call;
   const { router, clock, deadlines, config: { catalog } } = gateway;
-  const { operation } = input;
+  const { operation, principal: { accountId: customer } } = input;
   const { model } = input.chosen;
   if (input.stream) control.watchClient(input.incoming.request.signal);
   const candidates = candidatesOf(gateway, input);
@@ -135,7 +138,7 @@ export async function tryRoutes<Value>(
     patienceMs: (route) => patienceMs(catalog, model, route, input.stream),
     report: (route, outcome, endedMs) => {
       call.settlement.tried(route, outcome, endedMs);
-      if (asked.delete(route)) router.report(model, route, operation, outcome);
+      if (asked.delete(route)) router.report(model, route, operation, outcome, customer);
     },
     onBug: call.settlement.onBug,
     clock,
@@ -177,9 +180,10 @@ function failureOf(
 ): GatewayError {
   if (control.stopped !== undefined) return error;
   const { router } = gateway;
-  if (candidates === 0) return noRouteError(router, input.chosen.model, input.operation);
+  const { chosen: { model }, operation, principal: { accountId } } = input;
+  if (candidates === 0) return noRouteError(router, model, operation, accountId);
   if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
-  const seconds = router.retryAfterSeconds(input.chosen.model, input.operation);
+  const seconds = router.retryAfterSeconds(model, operation, accountId);
   return seconds === undefined
     ? error
     : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });

@@ -3,6 +3,7 @@ import { buildCatalog, type Model, type Route } from "../../../core/catalog/cata
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
+import { LimitedCustomers } from "../../../core/routing/limited_customers.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";
 import { operations, type RouteEvent } from "../../../core/routing/router.ts";
@@ -10,7 +11,9 @@ import { ManualTime } from "../../support/manual_time.ts";
 
 const operation = "chat_stream";
 
-function newRouter(options: { hedge?: boolean; routes?: readonly string[] } = {}) {
+function newRouter(
+  options: { hedge?: boolean; routes?: readonly string[]; keys?: number } = {},
+) {
   const names = options.routes ?? ["a", "b"];
   const built = buildCatalog(gatewayFileSchema.parse({
     defaultModel: "m",
@@ -37,7 +40,9 @@ function newRouter(options: { hedge?: boolean; routes?: readonly string[] } = {}
   const switches: Record<string, "disabled" | "draining"> = {};
   const router = new LiveRouter({
     catalog,
-    providerKeys: Object.fromEntries(names.map((name) => [name, [`${name}-1`, `${name}-2`]])),
+    providerKeys: Object.fromEntries(
+      names.map((name) => [name, [`${name}-1`, `${name}-2`].slice(0, options.keys)]),
+    ),
     transportOf: () => ({
       open: () => ({ response: Promise.withResolvers<never>().promise, cancel: () => {} }),
     }),
@@ -321,4 +326,81 @@ Deno.test("a route that reports what cannot be rests after the third time within
   succeed("a");
   router.noteFalseReport(route("a"));
   assertEquals(candidates(), ["b"]);
+});
+
+/** A model with one route of one key, and the customers who call it. */
+function newLimitedRouter() {
+  const { router, model, route, time, events } = newRouter({ routes: ["a"], keys: 1 });
+  const a = route("a");
+  return {
+    time,
+    events,
+    canCall: (customer: string) =>
+      router.candidates(model, { style: "chat", operation, customer }).length === 1,
+    waitSeconds: (customer: string) =>
+      noRouteError(router, model, operation, customer)
+        .retryAfterSeconds,
+    limit(customer: string, seconds = 30): void {
+      const access = router.begin(a, operation);
+      access.onStatus(429, seconds);
+      const error = new GatewayError("rate_limit_exceeded", "slow down", {
+        retryAfterSeconds: seconds,
+      });
+      router.report(model, a, operation, { kind: "failed", ms: 0, error }, customer);
+    },
+    succeed(customer: string): void {
+      router.begin(a, operation).onStatus(200, undefined);
+      time.advance(5);
+      router.report(model, a, operation, { kind: "ok", ms: 5 }, customer);
+    },
+  };
+}
+
+Deno.test("one rate limit rests the customer who met it, not the others", () => {
+  const { canCall, limit, time, events, succeed } = newLimitedRouter();
+  limit("x");
+  assertEquals([canCall("x"), canCall("y")], [false, true]);
+  time.advance(1_000);
+  assert(canCall("x"), "a call finds out soon");
+  limit("x");
+  time.advance(1_999);
+  assertEquals([canCall("x"), canCall("y")], [false, true]);
+  time.advance(1);
+  assert(canCall("x"), "later each time");
+  for (let i = 0; i < 10; i++) {
+    time.advance(30_000);
+    limit("x");
+  }
+  assertEquals([events, canCall("y")], [[], true], "whatever one customer does");
+  succeed("x");
+  assert(canCall("x"));
+});
+
+Deno.test("rate limits of several customers rest the route, which a probe frees again", () => {
+  const { canCall, limit, waitSeconds, time, events, succeed } = newLimitedRouter();
+  limit("x");
+  limit("y");
+  assertEquals(events.map(({ state }) => state), ["open"]);
+  assertEquals([canCall("z"), waitSeconds("z")], [false, 30]);
+  time.advance(1_000);
+  assert(canCall("z"), "a probe");
+  succeed("z");
+  assertEquals(events.map(({ state }) => state), ["open", "closed"]);
+  assertEquals([canCall("z"), canCall("w")], [true, true]);
+});
+
+Deno.test("a call that works between two rate limits shows that they are not everyone's", () => {
+  const { canCall, limit, time, succeed } = newLimitedRouter();
+  limit("x");
+  time.advance(10);
+  succeed("z");
+  time.advance(10);
+  limit("y");
+  assert(canCall("z"));
+});
+
+Deno.test("what is remembered of limited customers is bounded", () => {
+  const limited = new LimitedCustomers();
+  for (let i = 0; i < 5_000; i++) limited.refused(`c${i}`, 60_000, i);
+  assertEquals(limited.size, 1_000);
 });

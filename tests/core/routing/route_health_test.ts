@@ -65,16 +65,25 @@ Deno.test("failures leave the window with time", () => {
   assertEquals(health.view(later, 0).windowFailures, 0);
 });
 
-Deno.test("a provider's retry-after is kept to, and bounded", () => {
+Deno.test("a provider's retry-after is kept to but for probes, later each time, and bounded", () => {
   const health = new RouteHealth();
-  health.begin(0);
-  health.end({ ok: false, reason: "rate_limit_exceeded", retryAfterMs: 7_000 }, 0, middle);
+  const limited = (nowMs: number, retryAfterMs: number) => {
+    health.begin(nowMs);
+    health.end({ ok: false, reason: "rate_limit_exceeded", retryAfterMs }, nowMs, middle);
+  };
+  limited(0, 7_000);
   assert(health.pauseWasAsked);
-  assertEquals(health.availability(6_999), "no");
-  assertEquals(health.availability(7_000), "probe");
-  health.begin(7_000);
-  health.end({ ok: false, reason: "rate_limit_exceeded", retryAfterMs: 1e9 }, 7_000, middle);
-  assertEquals(health.nextProbeMs, 7_000 + limits.breakerPauseMaxMs);
+  assertEquals([health.nextProbeMs, health.readyMs], [1_000, 7_000]);
+  assertEquals([health.availability(999), health.availability(1_000)], ["no", "probe"]);
+  limited(1_000, 6_000);
+  assertEquals([health.nextProbeMs, health.readyMs], [3_000, 7_000]);
+  limited(3_000, 1_500);
+  assertEquals(health.nextProbeMs, 4_500, "no later than the provider says");
+  limited(4_500, 1e9);
+  assertEquals(health.readyMs, 4_500 + limits.breakerPauseMaxMs);
+  health.begin(12_500);
+  health.end({ ok: true, firstOutputMs: 1 }, 12_501, middle, 12_500);
+  assertEquals([health.availability(12_501), health.pauseWasAsked], ["yes", false]);
 });
 
 Deno.test("a try that says nothing about the route changes nothing but frees the probe", () => {

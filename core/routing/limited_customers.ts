@@ -1,0 +1,88 @@
+/**
+ * Customers whose calls a provider refused for their rate (429) on one route. One such refusal says little of the others:
+ * it rests that customer first, and the route only when several customers got it since a call last worked.
+ */
+import { limits } from "../limits.ts";
+
+interface Limited {
+  readonly refusedAtMs: number;
+  /** What the provider asked for. */
+  readonly askedUntilMs: number;
+  /** When the next call of this customer may try again: soon, and later each time it is refused. */
+  readonly restUntilMs: number;
+  readonly refusals: number;
+}
+
+/** Customers that are remembered per route; the longest unused leaves first. */
+const mostCustomers = 1_000;
+/** Customers who must have been refused before a route rests for all. */
+const customersOfEvidence = 2;
+/** First rest of a customer; doubled with each further refusal, up to what the provider asked for. */
+const firstRestMs = 1_000;
+
+/**
+ * @example
+ * ```ts
+ * import { LimitedCustomers } from "./limited_customers.ts";
+ * const limited = new LimitedCustomers();
+ * if (limited.refused("a", 30_000, 0)) throw new Error("one customer is no evidence");
+ * if (limited.restMs("a", 0) !== 1_000 || limited.restMs("b", 0) !== 0) throw new Error("who rests?");
+ * if (!limited.refused("b", 30_000, 10)) throw new Error("two are");
+ * ```
+ */
+export class LimitedCustomers {
+  readonly #customers = new Map<string, Limited>();
+  #workedAtMs = -Infinity;
+
+  get size(): number {
+    return this.#customers.size;
+  }
+
+  /**
+   * A call of `customer` was refused.
+   *
+   * @param askedMs how long the provider asks to be left alone, if it said so
+   * @returns whether so many customers were refused that the route should rest for all
+   */
+  refused(customer: string, askedMs: number | undefined, nowMs: number): boolean {
+    const wantedMs = Math.min(askedMs ?? limits.rateLimitRestMs, limits.breakerPauseMaxMs);
+    const former = this.#customers.get(customer);
+    // Calls that were under way together are one refusal.
+    const isSame = former !== undefined && nowMs < former.restUntilMs;
+    const refusals = (former?.refusals ?? 0) + (isSame ? 0 : 1);
+    const restMs = Math.min(wantedMs, firstRestMs * 2 ** Math.min(refusals - 1, 16));
+    this.#customers.delete(customer);
+    this.#customers.set(customer, {
+      refusedAtMs: nowMs,
+      askedUntilMs: nowMs + wantedMs,
+      restUntilMs: isSame ? former.restUntilMs : nowMs + restMs,
+      refusals,
+    });
+    if (this.#customers.size > mostCustomers) {
+      const [oldest] = this.#customers.keys();
+      if (oldest !== undefined) this.#customers.delete(oldest);
+    }
+    let evidence = 0;
+    for (const { refusedAtMs, askedUntilMs } of this.#customers.values()) {
+      if (refusedAtMs > this.#workedAtMs && askedUntilMs > nowMs) evidence++;
+    }
+    return evidence >= customersOfEvidence;
+  }
+
+  /** A call of `customer` worked, so the route limits not everyone. */
+  worked(customer: string | undefined, nowMs: number): void {
+    if (this.#customers.size === 0) return;
+    this.#workedAtMs = nowMs;
+    if (customer !== undefined) this.#customers.delete(customer);
+  }
+
+  /** How long `customer` still rests before a call of it may find out; 0 if not at all. */
+  restMs(customer: string, nowMs: number): number {
+    return Math.max(0, (this.#customers.get(customer)?.restUntilMs ?? 0) - nowMs);
+  }
+
+  /** How long the provider asked this customer to wait, as far as it has not passed; 0 if not at all. */
+  askedMs(customer: string, nowMs: number): number {
+    return Math.max(0, (this.#customers.get(customer)?.askedUntilMs ?? 0) - nowMs);
+  }
+}
