@@ -10,7 +10,7 @@ import type { ReportedUsage } from "../money/token_usage.ts";
 import type { AppliedPrice, Outcome } from "../receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 import type { ChatRequest } from "./chat_request.ts";
-import { mostOutputBytes } from "./output_limit.ts";
+import { mostBytesWithReasoning, mostOutputBytes } from "./output_limit.ts";
 
 /** What is known before the call. */
 export interface QuotedChat {
@@ -29,7 +29,8 @@ export interface EndedReading {
   readonly stopReason: string | undefined;
   /** Of a stream only. */
   readonly state?: StreamReading["state"];
-  readonly sawAnswer?: boolean;
+  /** Of `outputBytes`, those of the answer itself. */
+  readonly answerBytes?: number;
 }
 
 export interface EndedChat {
@@ -90,14 +91,16 @@ export function chargeForEndedChat(
     reportIsStale: reading?.usageRejected ?? false,
     estimatedInputTokens,
     outputBytes,
+    answerBytes: reading?.answerBytes,
     produced: outputBytes > 0 || !isWordless,
     stopped: reading?.stopReason !== undefined,
-    failedUnanswered: reading?.state === "error" && reading.sawAnswer !== true,
+    failedUnanswered: reading?.state === "error" && reading.answerBytes === 0,
     ceilingMicroVnd: chargeCeiling(quoted.costMicroVnd, runsTools),
     proven: {
       inputTokens: input.isText && !runsTools ? input.believableTokens * falsePrompts : undefined,
       outputTokens: Math.max(bounds.possibleOutput, model.contextWindow * falseContexts),
-      outputBytes: runsTools ? Infinity : mostOutputBytes(wantedOutputTokens),
+      outputBytes: runsTools ? Infinity : mostBytesWithReasoning(wantedOutputTokens, model),
+      answerBytes: runsTools ? Infinity : mostOutputBytes(wantedOutputTokens),
     },
     correction: correction ??
       (outcome === "broken" && hasCachePrice(price) ? allCached : undefined),

@@ -53,21 +53,40 @@ export function mostStreamBytes(tokens: number): number {
   return streamBytesBeside + tokens * streamBytesPerToken;
 }
 
+/** The same with reasoning, which does not obey the caller's bound at some vendors, only what the model can make. */
+export function mostBytesWithReasoning(tokens: number, model: Model): number {
+  return mostOutputBytes(tokens + model.maxOutputTokens * limits.reportedModelOutputs);
+}
+
+/** The bytes that a stream may have. */
+export interface OutputBytes {
+  readonly answer: number;
+  readonly withReasoning: number;
+}
+
 /** Ends a stream with the stop for length once it has more output than the caller's bound can be. */
 export class OutputLimit implements StreamBound {
   outputBytes: number;
+  readonly #most: OutputBytes;
   readonly #usageOf: (reading: StreamReading) => TokenUsage;
 
   /** @param usageOf what is billed of a stream that is ended now */
-  constructor(outputBytes: number, usageOf: (reading: StreamReading) => TokenUsage) {
-    this.outputBytes = outputBytes;
+  constructor(most: OutputBytes, usageOf: (reading: StreamReading) => TokenUsage) {
+    this.outputBytes = most.answer;
+    this.#most = most;
     this.#usageOf = usageOf;
   }
 
   passed(reading: StreamReading): StreamCut | undefined {
+    const { answer, withReasoning } = this.#most;
+    const { outputBytes, answerBytes } = reading;
     if (reading.stopReason !== undefined) {
       // Only the report follows, if anything.
       this.outputBytes = Infinity;
+      return undefined;
+    }
+    if (answerBytes <= answer && outputBytes <= withReasoning) {
+      this.outputBytes = Math.min(withReasoning, outputBytes + answer - answerBytes);
       return undefined;
     }
     const error = new GatewayError(

@@ -25,10 +25,10 @@ export interface StreamReading {
   usageRejected: boolean;
   /** True once the model produced something a client can use: text, reasoning, a tool call, a refusal. */
   sawOutput: boolean;
-  /** True once something of the answer itself came: text, a refusal, arguments of a tool; not reasoning alone. */
-  sawAnswer: boolean;
   /** Bytes of text, reasoning and tool arguments seen, to count tokens when usage never comes or cannot be. */
   outputBytes: number;
+  /** Those of the answer itself: text, refusals and tool arguments, without reasoning. */
+  answerBytes: number;
   /**
    * `completed`: the style's own clean end. `error`: the upstream reported an error inside the stream.
    * `open`: neither yet; if the body ends in this state the stream was cut.

@@ -161,6 +161,11 @@ class ConvertingPipe implements StreamPipe {
     return this.reading.state === "open";
   }
 
+  #measure(bytes: number, isAnswer: boolean): void {
+    this.reading.outputBytes += bytes;
+    if (isAnswer) this.reading.answerBytes += bytes;
+  }
+
   #take(event: StreamEvent): void {
     const { reading } = this;
     switch (event.type) {
@@ -169,8 +174,7 @@ class ConvertingPipe implements StreamPipe {
       case "reasoning":
       case "arguments":
         reading.sawOutput = true;
-        if (event.type !== "reasoning") reading.sawAnswer = true;
-        reading.outputBytes += literalBytes(event.json);
+        this.#measure(literalBytes(event.json), event.type !== "reasoning");
         break;
       case "call":
       case "hosted_call":

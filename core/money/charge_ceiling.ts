@@ -69,8 +69,25 @@ export interface ProvenBounds {
   /** `undefined` where the text of the request does not bound the input. */
   readonly inputTokens: number | undefined;
   readonly outputTokens: number;
-  /** Bytes of text that so much output can be. */
+  /** Bytes that the output can be, reasoning included … */
   readonly outputBytes: number;
+  /** … and the answer itself, which the caller bounds. */
+  readonly answerBytes: number;
+}
+
+/** What came, in bytes. */
+export interface WrittenBytes {
+  readonly outputBytes: number;
+  /** Absent where they are not told apart. */
+  readonly answerBytes?: number | undefined;
+}
+
+/** More came than the caller's bound, or the model, can be. */
+export function wroteTooMuch(
+  { outputBytes, answerBytes = 0 }: WrittenBytes,
+  proven: ProvenBounds,
+): boolean {
+  return outputBytes > proven.outputBytes || answerBytes > proven.answerBytes;
 }
 
 /** What a provider did that cannot be. */
@@ -82,13 +99,13 @@ export type Implausible = "input" | "output";
  */
 export function implausibleSide(
   reported: TokenUsage | undefined,
-  outputBytes: number,
+  written: WrittenBytes,
   proven: ProvenBounds,
 ): Implausible | undefined {
-  if (outputBytes > proven.outputBytes) return "output";
+  if (wroteTooMuch(written, proven)) return "output";
   if (reported === undefined) return undefined;
   const { inputTokens } = proven;
   if (inputTokens !== undefined && billedInputTokens(reported) > inputTokens) return "input";
   const text = reported.output - reported.reasoning;
-  return text > Math.max(proven.outputTokens, outputBytes) ? "output" : undefined;
+  return text > Math.max(proven.outputTokens, written.outputBytes) ? "output" : undefined;
 }

@@ -7,6 +7,7 @@ import {
   implausibleSide,
   type ProvenBounds,
   withinCeiling,
+  wroteTooMuch,
 } from "./charge_ceiling.ts";
 import { costOfTokens, costOfUnits } from "./price.ts";
 import type { TokenBounds } from "./token_bounds.ts";
@@ -26,6 +27,8 @@ export interface ChatEnd {
   readonly estimatedInputTokens: number;
   /** Bytes of text, reasoning and tool arguments that came. */
   readonly outputBytes: number;
+  /** Of them, those of the answer itself; absent where they are not told apart. */
+  readonly answerBytes?: number | undefined;
   /** Something came that a client can use, perhaps without such bytes. */
   readonly produced: boolean;
   /** The provider had said why its answer stops: a report that is there speaks of the whole. */
@@ -115,19 +118,21 @@ export function chargeForChat(end: ChatEnd): Charge {
   };
 }
 
-function implausibleOf({ reported, outputBytes, proven }: ChatEnd): Implausible | undefined {
+function implausibleOf(end: ChatEnd): Implausible | undefined {
+  const { reported, proven } = end;
   // What only a total or a list of runs shows may be a second reading of the prompt.
-  return proven && implausibleSide(reported?.said ?? reported, outputBytes, proven);
+  return proven && implausibleSide(reported?.said ?? reported, end, proven);
 }
 
 /** What the provider reports, or where it was stopped would have reported, beyond what is charged. */
 function claimOf(
-  { price, reported, outputBytes, proven }: ChatEnd,
+  end: ChatEnd,
   usage: TokenUsage,
   priceMicroVnd: bigint,
 ): bigint {
+  const { price, reported, outputBytes, proven } = end;
   let told = reported === undefined ? 0n : costOfTokens(price, reported);
-  if (proven !== undefined && outputBytes > proven.outputBytes) {
+  if (proven !== undefined && wroteTooMuch(end, proven)) {
     const output = Math.max(usage.output, estimateOutputTokens(outputBytes));
     const shown = costOfTokens(price, { ...usage, output });
     if (shown > told) told = shown;

@@ -5,6 +5,7 @@ import { chargeForEndedChat, type EndedReading } from "../../core/call/chat_char
 import type { ChatRequest } from "../../core/call/chat_request.ts";
 import {
   mostAnswerBytes,
+  mostBytesWithReasoning,
   mostOutputBytes,
   mostStreamBytes,
   OutputLimit,
@@ -93,10 +94,12 @@ export class ChatSettlement {
 
   /** What ends a stream of this route that ignores the caller's bound. */
   outputLimit(route: Route, attempts: readonly Attempt[]): OutputLimit {
-    const bytes = this.#runsTools(route)
-      ? Infinity
-      : mostOutputBytes(this.#input.bounds.wantedOutputTokens);
-    return new OutputLimit(bytes, (reading) => {
+    const { bounds: { wantedOutputTokens }, model } = this.#input;
+    const most = this.#runsTools(route) ? { answer: Infinity, withReasoning: Infinity } : {
+      answer: mostOutputBytes(wantedOutputTokens),
+      withReasoning: mostBytesWithReasoning(wantedOutputTokens, model),
+    };
+    return new OutputLimit(most, (reading) => {
       return this.#price({ outcome: "cut", status: 200, reading, route, attempts }).usage;
     });
   }

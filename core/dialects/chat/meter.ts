@@ -178,14 +178,19 @@ export class ChatMeter implements StreamMeter {
       let ended: string | undefined;
       // Some repeat the whole answer so far in `message` beside each delta.
       let before: number | undefined;
+      let answerBefore = 0;
       let sawDelta = false;
       while (cursor.nextMember()) {
         if (cursor.keyIs(keys.delta)) {
-          if (before !== undefined) this.reading.outputBytes = before;
+          if (before !== undefined) {
+            this.reading.outputBytes = before;
+            this.reading.answerBytes = answerBefore;
+          }
           sawDelta = true;
           this.#delta();
         } else if (cursor.keyIs(keys.message) && !sawDelta) {
           before = this.reading.outputBytes;
+          answerBefore = this.reading.answerBytes;
           this.#delta();
         } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
           const reason = cursor.takeValue();
@@ -241,7 +246,7 @@ export class ChatMeter implements StreamMeter {
   }
 
   #answer(bytes: number): void {
-    if (bytes > 0) this.reading.sawAnswer = true;
+    this.reading.answerBytes += bytes;
     this.#output(bytes);
   }
 

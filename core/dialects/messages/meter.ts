@@ -186,7 +186,7 @@ export class MessagesMeter implements StreamMeter {
   }
 
   #answer(bytes: number): void {
-    if (bytes > 0) this.reading.sawAnswer = true;
+    this.reading.answerBytes += bytes;
     this.#output(bytes);
   }
 

@@ -181,7 +181,7 @@ export class ResponsesMeter implements StreamMeter {
   #output(bytes: number, isAnswer: boolean): void {
     if (bytes === 0) return;
     this.reading.sawOutput = true;
-    if (isAnswer) this.reading.sawAnswer = true;
+    if (isAnswer) this.reading.answerBytes += bytes;
     this.reading.outputBytes += bytes;
     this.#itemBytes += bytes;
   }

@@ -234,8 +234,11 @@ Deno.test("nothing that a caller sends makes a truthful route look false", () =>
   for (const [name, body, some] of cases) {
     assertEquals(completed(body, some).implausible, undefined, name);
   }
+  const thought = { outputBytes: 90_000, answerBytes: 400, usage: usageOf({ output: 9_000 }) };
+  assertEquals(completed(ask("Think", 100), thought).implausible, undefined);
   const flood = completed(ask("Write", 100), {
     outputBytes: 21_000,
+    answerBytes: 21_000,
     usage: usageOf({ output: 5 }),
   });
   assertEquals(flood.implausible, "output");

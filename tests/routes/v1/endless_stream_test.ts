@@ -1,6 +1,9 @@
 /** A provider that ignores the caller's bound on output: its stream is ended, and its customer does not pay for it. */
 import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../core/dialects/contract.ts";
+import { OutputLimit } from "../../../core/call/output_limit.ts";
+import { newStreamReading } from "../../../core/dialects/reading.ts";
+import { noTokens } from "../../../core/money/token_usage.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
@@ -288,4 +291,23 @@ Deno.test("a stream that goes on without output is broken off, and no more is re
   assert(sentBytes > 64 * 1024 * 1024 && sentBytes < 80 * 1024 * 1024, `${sentBytes}`);
   const [receipt] = (await listReceipts(gateway.kv, accountId, { limit: 1 })).receipts;
   assertEquals([receipt?.outcome, receipt?.usage?.output], ["broken", 70]);
+});
+
+Deno.test("reasoning that the caller's bound does not limit is not ended, an endless answer behind it is", () => {
+  const limit = new OutputLimit({ answer: 1_000, withReasoning: 50_000 }, () => noTokens);
+  const reading = (reasoning: number, answer: number, stopReason?: string) => ({
+    ...newStreamReading(),
+    outputBytes: reasoning + answer,
+    answerBytes: answer,
+    stopReason,
+  });
+  assertEquals(limit.outputBytes, 1_000);
+  assertEquals(limit.passed(reading(30_000, 0)), undefined);
+  assertEquals(limit.outputBytes, 31_000);
+  assertEquals(limit.passed(reading(30_900, 400)), undefined);
+  assertEquals(limit.outputBytes, 31_900);
+  assertEquals(limit.passed(reading(30_900, 1_001))?.as, "length");
+  assertEquals(limit.passed(reading(50_001, 0))?.as, "length");
+  assertEquals(limit.passed(reading(50_001, 0, "length")), undefined);
+  assertEquals(limit.outputBytes, Infinity);
 });
