@@ -85,6 +85,10 @@ const httpProvider = z.strictObject({
   ).default({})
     .describe('Other paths per style, e.g. `{ "chat": "/openai/v1/chat/completions" }`.'),
   timeouts: timeouts.prefault({}),
+  unresolvedNames: z.boolean().default(false).describe(
+    "Passes URLs of pictures and files on without asking where their names lead. For gateways " +
+      "without name servers: the provider itself must refuse names that lead inside.",
+  ),
 }).refine(({ auth, headers }) => headers[credentialHeaders[auth]] === undefined, {
   path: ["headers"],
   message: "must not hold the header that carries the key",

@@ -123,7 +123,7 @@ export async function assemble(
     log,
     metrics: metrics.registry,
     observer,
-    media: openMediaServices(deadlines),
+    media: openMediaServices({ clock, deadlines }),
   };
   const accessWatch = new AccessWatch({
     control,

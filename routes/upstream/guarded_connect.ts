@@ -3,7 +3,7 @@ import { createGuardedConnect, type Dial, type Resolve } from "../../core/media/
 import type { Connect } from "../../core/upstream/connection.ts";
 
 /** Both families; a family without records is no failure. */
-const resolveWithDeno: Resolve = async (hostname, signal) => {
+export const resolveWithDeno: Resolve = async (hostname, signal) => {
   const lookups = await Promise.allSettled([
     Deno.resolveDns(hostname, "A", { signal }),
     Deno.resolveDns(hostname, "AAAA", { signal }),

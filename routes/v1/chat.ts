@@ -14,12 +14,14 @@ import {
   type ChatExchange,
   startChatExchange,
 } from "../../core/call/chat_exchange.ts";
+import { type FetchedUrl, fetchedUrls, refuseInternalNames } from "../../core/call/fetched_urls.ts";
 import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
 import { continuesTurn } from "../../core/call/turn_continuation.ts";
 import { RemoteDocuments } from "../../core/call/remote_documents.ts";
 import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
+import type { ProviderEntry } from "../../core/catalog/schema.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { applyPrice } from "../../core/money/price.ts";
@@ -55,6 +57,7 @@ export async function serveChat(
   const { catalog } = gateway.config;
   const { model, mappedFrom } = chooseModel(catalog, request.model, "chat", principal);
   refuseUnseenImages(model, body.value);
+  const urls = fetchedUrls(body.value);
   refuseFreeChoices(model, request, body.value);
   const price = applyPrice(model.price);
   const bounds = chatBounds(request, body, model, price);
@@ -114,7 +117,18 @@ export async function serveChat(
       )
       : undefined;
     const dropped = new Set<string>();
-    const delivery = { gateway, call, settlement, control, hold, held, documents, room, dropped };
+    const delivery: Delivery = {
+      gateway,
+      call,
+      settlement,
+      control,
+      hold,
+      held,
+      documents,
+      urls,
+      room,
+      dropped,
+    };
     return await answer(delivery, onSent);
   } catch (error) {
     settlement.abandon();
@@ -151,6 +165,16 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Response>
   return deliverStream(delivery, found, found.result);
 }
 
+/** Refuses what would lead a provider inside; `undefined` where there is nothing to ask name servers about. */
+function vetted(
+  { media }: Gateway,
+  urls: readonly FetchedUrl[],
+  provider: ProviderEntry,
+): Promise<void> | undefined {
+  if (urls.length === 0 || provider.kind !== "http" || provider.unresolvedNames) return undefined;
+  return refuseInternalNames(urls, (host) => media.names.isPublic(host));
+}
+
 /**
  * Tries the routes until one produces output.
  *
@@ -182,8 +206,12 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
         for (const field of begun.dropped) delivery.dropped.add(field);
         return begun;
       };
+      const vetting = vetted(gateway, delivery.urls, access.provider);
       const fetching = delivery.documents?.for(route);
-      return fetching?.then((documents) => begin({ ...call, documents })) ?? begin(call);
+      if (vetting === undefined && fetching === undefined) return begin(call);
+      return Promise.all([fetching, vetting]).then(([documents]) =>
+        begin(documents === undefined ? call : { ...call, documents })
+      );
     },
     firstOutput: (begun, onSign) =>
       request.stream ? attemptStream(begun, gateway, onSign) : attemptAnswer(begun, gateway, {

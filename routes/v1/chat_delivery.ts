@@ -6,6 +6,7 @@ import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
 import type { ChatHold } from "../../core/call/chat_hold.ts";
 import type { ChatCall, ChatExchange } from "../../core/call/chat_exchange.ts";
+import type { FetchedUrl } from "../../core/call/fetched_urls.ts";
 import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
 import type { RemoteDocuments } from "../../core/call/remote_documents.ts";
 import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
@@ -41,6 +42,8 @@ export interface Delivery {
   /** What is held of the request's body, which is sent again as long as routes are tried. */
   readonly held: HeldBody | undefined;
   /** Documents that the request only names; absent where it names nothing. */
+  /** What the request names for its provider to fetch. */
+  readonly urls: readonly FetchedUrl[];
   readonly documents: RemoteDocuments | undefined;
   /** Where a whole answer is counted; absent for a stream. */
   readonly room: HeldAnswer | undefined;

@@ -141,20 +141,21 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
   networked.close();
   // Dialling goes to the port behind the name that was asked for last: one name at a time is enough here.
   let asked = "";
-  const media = openMediaServices(
-    deadlines,
-    createGuardedConnect({
-      resolve: (name) => {
-        asked = name;
-        return Promise.resolve(name in (options.names ?? {}) ? [publicAddress] : ["127.0.0.1"]);
-      },
+  const resolve = (name: string) => {
+    asked = name;
+    return Promise.resolve(name in (options.names ?? {}) ? [publicAddress] : ["127.0.0.1"]);
+  };
+  const media = openMediaServices({ clock: real, deadlines }, {
+    resolve,
+    connect: createGuardedConnect({
+      resolve,
       dial: ({ address }, signal) => {
         assert(address === publicAddress, `dialled ${address}`);
         const port = options.names?.[asked] ?? 0;
         return Deno.connect({ hostname: "127.0.0.1", port, signal });
       },
     }),
-  );
+  });
   const gateway: Gateway = {
     ...test.assembled.gateway,
     media,
