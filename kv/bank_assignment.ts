@@ -78,7 +78,7 @@ export async function findTarget(
   const accountId = target.kind === "account" ? target.accountId : order?.value?.accountId;
   if (accountId === undefined) return undefined;
   const account = await kv.get<Account>(accountKey(accountId));
-  // A blocked account keeps its money; a deleted one has nobody to spend it.
+  // A blocked account keeps its money; a deleted one has no owner to spend it.
   if (account.value === null || account.value.deletedAtMs !== undefined) return undefined;
   return { account, order: order?.versionstamp == null ? undefined : order };
 }

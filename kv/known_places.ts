@@ -1,7 +1,7 @@
 /**
  * Where an account has signed in before: browsers, known by a cookie of their own, and network addresses. Tries from
- * there have a budget of their own, so that strangers who guess from elsewhere cannot use it up. A known place lets
- * nobody in: it only gets its password looked at.
+ * there have a budget of their own, so that strangers who guess from elsewhere cannot use it up. A known place
+ * opens nothing: there a password is looked at that would be refused unread elsewhere.
  */
 import type { AccountId } from "../core/ids.ts";
 import { knownPlaceKey, knownPlacesPrefix } from "./keys.ts";

@@ -76,7 +76,7 @@ export async function countPasswordTry(
     known === undefined
       ? countTry(kv, rateRules.signInByStranger, email ?? typed.toLowerCase(), nowMs)
       : countTry(kv, rateRules.signInByKnownPlace, `${known.accountId} ${known.place}`, nowMs);
-  // Others behind the same address may have used up what it may try; a known browser is told apart from them.
+  // Others behind the same address may have used up what it may try; a known browser is not one of them.
   if (known?.isBrowser === true) return await byPlace();
   const byAddress = await countTryByAddress(kv, rateRules.signInByAddress, origin.address, nowMs);
   return byAddress.allowed ? await byPlace() : byAddress;

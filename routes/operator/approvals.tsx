@@ -1,4 +1,4 @@
-/** `/operator/approvals` and `/operator/audit`: the second pair of eyes, and the log of everything. */
+/** `/operator/approvals`: what waits for a second pair of eyes, and what was decided. */
 import { Hono } from "hono";
 import { parseId } from "../../core/ids.ts";
 import {
@@ -7,7 +7,7 @@ import {
   listApprovals,
   moneyOfApproval,
 } from "../../kv/approvals.ts";
-import { listAuditLines, type Operator } from "../../kv/operator_audit.ts";
+import type { Operator } from "../../kv/operator_audit.ts";
 import { isSamePerson } from "../../kv/operator_authority.ts";
 import { mailCredited } from "../../kv/topup_mails.ts";
 import {
@@ -15,7 +15,6 @@ import {
   Card,
   DataTable,
   Fact,
-  Pager,
   PostForm,
   SubmitButton,
   Time,
@@ -32,7 +31,6 @@ import { noticePath } from "./notice_views.tsx";
 import { frameTexts } from "./texts.ts";
 
 const shownApprovals = 100;
-const auditRows = 100;
 
 interface ShownApproval {
   readonly approval: Approval;
@@ -203,63 +201,11 @@ async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve"
   return doneAt(c, "/operator/approvals", verdict === "approve" ? "approved" : "refused");
 }
 
-async function auditPage(c: OperatorContext, deps: OperatorDeps) {
-  const { locale } = c.get("visitor");
-  const t = accountTexts[locale];
-  const frame = frameTexts[locale];
-  const before = parseId("audit", c.req.query("before") ?? "");
-  const lines = await listAuditLines(deps.kv, {
-    count: auditRows,
-    ...(before !== undefined && { before }),
-  });
-  const rows = await Promise.all(
-    lines.map(async (line) => ({
-      ...line,
-      shown: line.money && await lookUpMoney(deps.kv, line.money),
-    })),
-  );
-  const last = lines.length === auditRows ? lines.at(-1)?.id : undefined;
-  return await renderOperatorPage(
-    c,
-    { section: "audit", lead: t.auditLead },
-    <Card>
-      <DataTable
-        label={frame.sections.audit}
-        rows={rows}
-        columns={[
-          {
-            head: frame.when,
-            kind: "one-line",
-            cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
-          },
-          { head: frame.who, cell: ({ operatorEmail }) => operatorEmail },
-          { head: t.act, cell: ({ act }) => t.acts[act] },
-          { head: t.subject, cell: ({ subject }) => <code>{subject}</code> },
-          {
-            head: t.detail,
-            cell: ({ detail, shown }) => (
-              <>
-                {detail}
-                {shown !== undefined && <MoneyFacts money={shown} locale={locale} />}
-              </>
-            ),
-          },
-        ]}
-      />
-      <Pager
-        next={last === undefined ? undefined : `/operator/audit?before=${last}`}
-        locale={locale}
-      />
-    </Card>,
-  );
-}
-
-/** Approvals and the audit log. */
+/** The approvals. */
 export function createApprovalPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/approvals", (c) => approvalsPage(c, deps));
   app.post("/operator/approvals/:id/approve", (c) => decide(c, deps, "approve"));
   app.post("/operator/approvals/:id/refuse", (c) => decide(c, deps, "refuse"));
-  app.get("/operator/audit", (c) => auditPage(c, deps));
   return app;
 }

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import type { DashboardEnv } from "../dashboard/visitor.ts";
 import { createAccountsPages } from "./accounts.ts";
 import { createApprovalPages } from "./approvals.tsx";
+import { createAuditPages } from "./audit_log.tsx";
 import { createBankPages } from "./bank.tsx";
 import { createClaimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
@@ -32,6 +33,7 @@ export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
     createOperatorInvoicePages(deps),
     createClaimsPages(deps),
     createServicePages(deps),
+    createAuditPages(deps),
   ];
   for (const page of pages) app.route("/", page);
   return app;

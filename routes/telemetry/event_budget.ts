@@ -23,7 +23,7 @@ interface Window {
  * const budget = createEventBudget();
  * for (let line = 0; line < 60; line++) budget("page failed", 0);
  * if (budget("page failed", 59_999) !== undefined) throw new Error("a flood");
- * if (budget("page failed", 60_000)?.["left_out"] !== 1) throw new Error("nobody knows of it");
+ * if (budget("page failed", 60_000)?.["left_out"] !== 1) throw new Error("the gap is silent");
  * ```
  */
 export function createEventBudget(): EventBudget {

@@ -97,7 +97,7 @@ Deno.test("a repeated form counts once, and one that asked for a second operator
   assertEquals(await world.balanceVnd(ann.id), 4_000_000);
 });
 
-Deno.test("nobody moves money for themselves: not alone, not by asking, not by approving", async () => {
+Deno.test("an operator moves no money for themselves: not alone, not by asking, not by approving", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, staff, event, context, adjust } = await authorityWorld(kv);
   const second = await operator(world, "second");

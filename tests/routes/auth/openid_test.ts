@@ -149,7 +149,7 @@ const forgingFetch: typeof fetch = async (input, init) => {
   return Response.json({ ...tokens, id_token: `${head}.${forged}.${signature}` });
 };
 
-openIdTest("an id token that the provider has not signed lets nobody in", async () => {
+openIdTest("an id token that the provider has not signed is refused", async () => {
   await using all = await openWorld(forgingFetch);
   const identity = { issuer: all.issuer.issuer, subject: changed.sub };
   const victim = await createAccount(all.world.kv, { nowMs: 0, email: "bob@example.com" });

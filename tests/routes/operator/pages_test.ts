@@ -248,7 +248,7 @@ Deno.test("whoever approves sees from, to, memo, order, balance and evidence: li
     for (const text of english) assertStringIncludes(await staffSees("/operator/approvals"), text);
   }));
 
-Deno.test("small sums add up on the pages, and nobody gives to themselves", () =>
+Deno.test("small sums add up on the pages, and no operator gives to themselves", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
     const [staff, second] = [await operator("staff"), await operator("second")];
