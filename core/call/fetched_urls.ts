@@ -10,7 +10,7 @@ import { parseRemoteUrl } from "../media/remote_url.ts";
 /** A URL of a request. */
 export interface FetchedUrl {
   readonly url: URL;
-  /** Where it stands in the client's request. */
+  /** The part or tool of the client's request that names it. */
   readonly path: string;
 }
 
@@ -68,7 +68,7 @@ const memberDepth = 2;
  * } catch (error) {
  *   refusal = String(error);
  * }
- * if (!refusal.includes("messages.0.content.0.image_url.url: must point to a public address")) throw new Error(refusal);
+ * if (!refusal.includes("messages.0.content.0: must point to a public address")) throw new Error(refusal);
  * ```
  */
 export function fetchedUrls(body: JsonObject): readonly FetchedUrl[] {
@@ -102,9 +102,9 @@ function inContent(content: Json | undefined, path: string, found: FetchedUrl[])
 function inMembers(object: JsonObject, path: string, depth: number, found: FetchedUrl[]): void {
   for (const name of urlMembers) {
     const value = object[name];
-    if (typeof value === "string") note(value, `${path}.${name}`, found);
+    if (typeof value === "string") note(value, path, found);
     else if (depth > 0 && isJsonObject(value)) {
-      inMembers(value, `${path}.${name}`, depth - 1, found);
+      inMembers(value, path, depth - 1, found);
     }
   }
 }

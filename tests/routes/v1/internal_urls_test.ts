@@ -56,7 +56,7 @@ Deno.test("URLs that lead inside never reach a provider, and nothing is charged"
       const response = await ask(part(url));
       const { error } = await response.json();
       assertEquals([response.status, error.type], [400, "invalid_request_error"], url);
-      assertEquals(error.param.startsWith("messages.0.content.1."), true, error.param);
+      assertEquals(error.param, "messages.0.content.1");
     }
   }
   assertEquals([provider.seen.length, await world.balanceVnd()], [0, before]);
