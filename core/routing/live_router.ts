@@ -13,6 +13,7 @@ import { Credentials } from "./credentials.ts";
 import { FalseReports } from "./false_reports.ts";
 import { LimitedCustomers } from "./limited_customers.ts";
 import { LatencyHistogram } from "./latency_histogram.ts";
+import { RecentCalls } from "./recent_calls.ts";
 import { type BreakerState, type HealthSample, RouteHealth } from "./route_health.ts";
 import {
   type ModelStatus,
@@ -48,12 +49,16 @@ const falseReportReason = "false_reports";
 
 const keyRefusals: ReadonlySet<number> = new Set([401, 403]);
 
+/** Traffic of its own has had its chance to probe a route by then. */
+const overdueProbeMs = 30_000;
+
 export class LiveRouter implements Router {
   readonly #options: LiveRouterOptions;
   readonly #health = new Map<Route, Map<Operation, RouteHealth>>();
   readonly #firstOutput = new Map<string, LatencyHistogram>();
   readonly #credentials = new Map<string, Credentials>();
   readonly #limited = new Map<Route, LimitedCustomers>();
+  readonly #recentCalls = new Map<string, RecentCalls>();
   readonly #falseReports = new Map<Route, FalseReports>();
 
   constructor(options: LiveRouterOptions) {
@@ -109,11 +114,30 @@ export class LiveRouter implements Router {
     const { region, random } = this.#options;
     const order = { style: wanted.style, region, random };
     const ordered = [...orderRoutes(open, order), ...orderRoutes(stuck, order)];
+    const overdue = this.#overdueProbe(ordered, wanted, nowMs);
+    if (overdue !== undefined) return [overdue, ...ordered.filter((route) => route !== overdue)];
     if (wanted.former === undefined || ordered.length < 2) return ordered;
     const mayLead = (route: Route) =>
       open.some((choice) => choice.route === route) &&
       this.#healthOf(route, wanted.operation).availability(nowMs) === "yes";
     return formerFirst(ordered, wanted.former, mayLead);
+  }
+
+  /**
+   * A route whose probe has been due for long because calls never come that far: the first message of a conversation
+   * probes it. Only a stream of chat does, which has a second route beside it.
+   */
+  #overdueProbe(
+    ordered: readonly Route[],
+    { operation, former }: RouteWish,
+    nowMs: number,
+  ): Route | undefined {
+    if (operation !== "chat_stream" || former !== undefined) return undefined;
+    return ordered.slice(1).find((route) => {
+      const health = this.#healthOf(route, operation);
+      return health.availability(nowMs) === "probe" &&
+        nowMs - health.nextProbeMs >= overdueProbeMs;
+    });
   }
 
   begin(route: Route, operation: Operation): RouteAccess {
@@ -233,6 +257,21 @@ export class LiveRouter implements Router {
     };
   }
 
+  called(model: Model, operation: Operation, error: GatewayError | undefined): void {
+    if (error !== undefined && !isRouteFault(error)) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (error?.code === "rate_limit_exceeded") {
+      const others = model.routes.some((route) =>
+        this.#options.switchOf(route.id) === undefined &&
+        this.#healthOf(route, operation).availability(nowMs) === "yes"
+      );
+      if (others) return;
+    }
+    let recent = this.#recentCalls.get(model.id);
+    if (recent === undefined) this.#recentCalls.set(model.id, recent = new RecentCalls());
+    recent.note(error === undefined, nowMs);
+  }
+
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void {
     this.#healthOf(route, operation).noteThroughput(outputTokens, ms);
   }
@@ -308,12 +347,7 @@ export class LiveRouter implements Router {
     );
   }
 
-  status(model: Model): ModelStatus {
-    const nowMs = this.#options.clock.monotonicMs();
-    // What an operator took out is no trouble as long as something is left.
-    const inService = model.routes.filter((route) =>
-      this.#options.switchOf(route.id) === undefined
-    );
+  #stateOfRoutes(inService: readonly Route[], nowMs: number): ModelStatus["state"] {
     let allWell = inService.length > 0;
     let someWorks = false;
     for (const route of inService) {
@@ -322,9 +356,20 @@ export class LiveRouter implements Router {
       if (states.some((state) => state !== "yes")) allWell = false;
       if (states.length === 0 || states.some((state) => state !== "no")) someWorks = true;
     }
+    return allWell ? "up" : someWorks ? "degraded" : "down";
+  }
+
+  status(model: Model): ModelStatus {
+    const nowMs = this.#options.clock.monotonicMs();
+    // What an operator took out is no trouble as long as something is left.
+    const inService = model.routes.filter((route) =>
+      this.#options.switchOf(route.id) === undefined
+    );
+    // Callers know best. Where there were none of late, the routes must do.
+    const seen = inService.length === 0 ? undefined : this.#recentCalls.get(model.id)?.state(nowMs);
     const histogram = this.#firstOutput.get(model.id);
     return {
-      state: allWell ? "up" : someWorks ? "degraded" : "down",
+      state: seen ?? this.#stateOfRoutes(inService, nowMs),
       p50FirstOutputMs: histogram?.quantileMs(0.5),
       p95FirstOutputMs: histogram?.quantileMs(0.95),
     };

@@ -41,6 +41,9 @@ const mostDoublings = 16;
 /** Reports tell how long a try took in whole milliseconds, so its start is known this well. */
 const startToleranceMs = 1;
 
+/** What is known of a route that could have been probed for so long says nothing of now. */
+const forgottenAfterMs = 10 * 60_000;
+
 export class RouteHealth {
   readonly #window = new HealthWindow();
   readonly #firstOutput = new FirstOutputTime();
@@ -111,9 +114,17 @@ export class RouteHealth {
 
   /** Whether the route may be tried now, and as what. */
   availability(nowMs: number): "yes" | "probe" | "no" {
+    this.#expire(nowMs);
     if (this.#state === "closed") return "yes";
     if (nowMs < this.#nextProbeMs || this.#probing) return "no";
     return "probe";
+  }
+
+  /** A breaker that was never probed tells of a trouble long ago: it closes, and the next failure opens it again. */
+  #expire(nowMs: number): void {
+    if (this.#state !== "open" || nowMs - this.#nextProbeMs < forgottenAfterMs) return;
+    this.#close();
+    this.#consecutiveFailures = limits.breakerConsecutiveFailures - 1;
   }
 
   /** A try begins. While the breaker is not closed it is the one probe. */
@@ -270,6 +281,7 @@ export class RouteHealth {
 
   /** @param wallOffsetMs wall clock minus monotonic clock, to show times */
   view(nowMs: number, wallOffsetMs: number): HealthView {
+    this.#expire(nowMs);
     this.#window.advance(nowMs);
     const { usualMs } = this.#firstOutput;
     const { tokensPerSecond } = this.#throughput;

@@ -3,6 +3,7 @@ import type { RouteAccess } from "../call/chat_exchange.ts";
 import type { Hedge } from "../call/attempt_loop.ts";
 import type { AttemptResult } from "../call/racer.ts";
 import type { Model, Route, RouteStyle } from "../catalog/catalog.ts";
+import type { GatewayError } from "../errors.ts";
 import type { HealthView } from "./route_health.ts";
 
 /** What a call does on a route; health is kept per route and operation. */
@@ -70,6 +71,11 @@ export interface Router {
     result: AttemptResult,
     customer?: string,
   ): void;
+  /**
+   * Learns what a caller got in the end, over all routes: an answer, or an error. Errors of the caller's own making say
+   * nothing of the model, nor do rate limits that only this caller met.
+   */
+  called(model: Model, operation: Operation, error: GatewayError | undefined): void;
   /** Learns from a finished stream. */
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
   /** A chat call ended with what cannot be, see `implausibleSide`: a route that repeats this rests. */

@@ -234,10 +234,12 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   delivery.documents?.release();
   if (loop.ok) {
     settlement.noteRoute(loop.route);
+    router.called(model, operation, undefined);
     gateway.availability.note(model.id, true, gateway.clock.nowMs());
     return loop;
   }
   const error = failureOf(delivery, loop.error, candidates.length);
+  router.called(model, operation, error);
   if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
   await settlement.settle({
     outcome: control.stopped === "client_gone" ? "client_gone" : "failed",

@@ -148,10 +148,12 @@ export async function tryRoutes<Value>(
   call.fetched.release();
   control.unwatchClient();
   if (result.ok) {
+    router.called(model, operation, undefined);
     gateway.availability.note(model.id, true, gateway.clock.nowMs());
     return result;
   }
   const error = failureOf(call, result.error, candidates.length);
+  router.called(model, operation, error);
   if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
   return { ...result, error };
 }

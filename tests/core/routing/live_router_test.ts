@@ -404,3 +404,60 @@ Deno.test("what is remembered of limited customers is bounded", () => {
   for (let i = 0; i < 5_000; i++) limited.refused(`c${i}`, 60_000, i);
   assertEquals(limited.size, 1_000);
 });
+
+Deno.test("the status goes by what callers get: failures that are over do not stick", () => {
+  const { router, model, fail, time } = newRouter();
+  const state = () => router.status(model).state;
+  const failure = new GatewayError("upstream_unreachable", "as the test wants it");
+  times(6, () => {
+    fail("a");
+    fail("b");
+    router.called(model, operation, failure);
+  });
+  assertEquals(state(), "down");
+  router.called(model, operation, undefined);
+  assertEquals(state(), "degraded");
+  times(50, () => {
+    time.advance(1_000);
+    router.called(model, operation, undefined);
+  });
+  assertEquals(state(), "up", "whatever the breaker of a route that nobody needs says");
+});
+
+Deno.test("errors of callers, and rate limits that one of them met, say nothing of the model", () => {
+  const { router, model } = newRouter();
+  for (const code of ["invalid_request", "rate_limit_exceeded"] as const) {
+    times(10, () => router.called(model, operation, new GatewayError(code, "no")));
+  }
+  assertEquals(router.status(model).state, "up");
+});
+
+Deno.test("a fallback that calls never reach is probed by time, by a first message with a second route beside it", () => {
+  const { router, model, route, candidates, fail, time } = newRouter();
+  times(limits.breakerConsecutiveFailures, () => fail("b"));
+  time.advance(limits.breakerPauseMs);
+  assertEquals(candidates(), ["a", "b"], "calls may come that far by themselves");
+  time.advance(30_000);
+  const wanted = { style: "chat", operation } as const;
+  const former = { routeId: "a/m", midTurn: true };
+  assertEquals(router.candidates(model, { ...wanted, former })[0]?.provider, "a");
+  assertEquals(router.candidates(model, { style: "chat", operation: "chat" })[0]?.provider, "a");
+  assertEquals(candidates(), ["b", "a"]);
+  assertEquals(router.hedge(model, operation, route("b")), { afterMs: limits.probeHedgeMs });
+  router.begin(route("b"), operation);
+  assertEquals(candidates(), ["a"], "one at a time");
+  time.advance(100);
+  router.report(model, route("b"), operation, { kind: "ok", ms: 100 });
+  assertEquals(candidates(), ["a", "b"]);
+});
+
+Deno.test("a breaker that nothing probes is forgotten after a while, and one failure opens it again", () => {
+  const { router, model, fail, time } = newRouter();
+  times(limits.breakerConsecutiveFailures, () => fail("b"));
+  assertEquals(router.status(model).state, "degraded");
+  time.advance(16 * 60_000);
+  assertEquals(router.status(model).state, "up");
+  assertEquals(router.reports()[1]?.operations[operation]?.state, "closed");
+  fail("b");
+  assertEquals(router.reports()[1]?.operations[operation]?.state, "open");
+});
