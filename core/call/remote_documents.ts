@@ -42,6 +42,8 @@ export class RemoteDocuments {
   readonly #room: ByteRoom;
   #urls: readonly DocumentUrl[] | undefined;
   #failure: GatewayError | undefined;
+  /** Nothing that is still being fetched is needed any more. */
+  #isOver = false;
 
   /** @param room counts what is fetched, until {@linkcode release} */
   constructor(request: ChatRequest, body: JsonObject, fetch: FetchDocument, room: ByteRoom) {
@@ -62,6 +64,7 @@ export class RemoteDocuments {
 
   /** The requests that hold the documents are sent, or will not be. */
   release(): void {
+    this.#isOver = true;
     this.#room.release();
   }
 
@@ -70,24 +73,29 @@ export class RemoteDocuments {
     const beyond = urls[documentsPerCall];
     if (beyond !== undefined) throw tooMany(beyond);
     const maxBytes = Math.floor(documentBytes / urls.length);
+    const fetches = urls.map((one) => this.#fetchOne(one, maxBytes));
+    // A route may be given up meanwhile, and one failure ends the wait for all.
+    void Promise.allSettled(fetches).then(() => {
+      if (this.#isOver) this.#room.release();
+    });
     try {
-      const fetched = await Promise.all(urls.map(async ({ url, path }) => {
-        const { mediaType, bytes } = await this.#fetch(url, {
-          field: path,
-          maxBytes,
-          room: this.#room,
-        });
-        const base64 = bytes.toBase64();
-        this.#room.take(base64.length);
-        const document: FetchedDocument = { mediaType, base64 };
-        return [url, document] as const;
-      }));
-      return new Map(fetched);
+      return new Map(await Promise.all(fetches));
     } catch (error) {
       // A lack of room may be over for the next route.
       if (error instanceof GatewayError && error.status === 400) this.#failure = error;
       throw error;
     }
+  }
+
+  async #fetchOne(
+    { url, path }: DocumentUrl,
+    maxBytes: number,
+  ): Promise<readonly [string, FetchedDocument]> {
+    const room = this.#room;
+    const { mediaType, bytes } = await this.#fetch(url, { field: path, maxBytes, room });
+    const base64 = bytes.toBase64();
+    room.take(base64.length);
+    return [url, { mediaType, base64 }];
   }
 }
 
