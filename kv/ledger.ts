@@ -168,14 +168,15 @@ async function tryToMove(
   const earlier = await kv.get<LedgerEntry>(ledgerOperationKey(operationId));
   if (earlier.value !== null) return { done: repeated(earlier.value, entry) };
   const availableMicroVnd = wallet.availableMicroVnd + entry.amountMicroVnd;
-  if (availableMicroVnd < 0n) {
+  // A credit may leave a debt; a debit never makes one.
+  if (availableMicroVnd < 0n && entry.amountMicroVnd < 0n) {
     return { done: { status: "insufficient", availableMicroVnd: wallet.availableMicroVnd } };
   }
   const lineKey = ledgerKey(accountId, ledgerId);
   const op = kv.atomic()
     .check({ key: ledgerOperationKey(operationId), versionstamp: null })
     .check({ key: lineKey, versionstamp: null });
-  changeWallet(op, wallet, availableMicroVnd);
+  changeWallet(op, wallet, availableMicroVnd, { isTopup: entry.kind === "topup" });
   op.set(lineKey, entry).set(ledgerOperationKey(operationId), entry);
   await attach?.(op, entry);
   const result = await op.commit();

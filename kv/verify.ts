@@ -2,7 +2,7 @@
  * Proves a whole store right, or says where it is not:
  *
  * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all;
- * 2. nothing is negative;
+ * 2. nothing is negative, but a wallet by what it may owe, which its row says;
  * 3. every receipt is found through its account, once, and the day sums are the sums of the receipts;
  * 4. every line of the ledger is the one its operation wrote, and no operation has another;
  * 5. what went back per day, key and model is the sum of the refund lines of those calls, none above its cost;
@@ -39,6 +39,8 @@ export interface VerifyReport {
   readonly receipts: number;
   readonly availableMicroVnd: bigint;
   readonly leasedMicroVnd: bigint;
+  /** What accounts owe that have less than nothing; part of the two figures before. */
+  readonly owedMicroVnd: bigint;
   /** Σ credits − Σ debits. */
   readonly ledgerMicroVnd: bigint;
   readonly chargedMicroVnd: bigint;
@@ -93,7 +95,15 @@ export async function verifyStore(
   const { slices, pause = sleep } = options;
   const recentStart = await recentIdsStart(kv);
   const passes = await countPasses(kv, rowsPerPass, slices);
-  const totals = { accounts: 0, receipts: 0, available: 0n, leased: 0n, ledger: 0n, charged: 0n };
+  const totals = {
+    accounts: 0,
+    receipts: 0,
+    available: 0n,
+    leased: 0n,
+    owed: 0n,
+    ledger: 0n,
+    charged: 0n,
+  };
   const problems: Problem[] = [];
   const moving: AccountId[] = [];
   let problemCount = 0;
@@ -112,6 +122,8 @@ export async function verifyStore(
     for (const tally of scan.tallies.values()) {
       totals.available += tally.availableMicroVnd;
       totals.leased += tally.leasedMicroVnd;
+      const worth = tally.availableMicroVnd + tally.leasedMicroVnd;
+      if (worth < 0n) totals.owed -= worth;
       totals.ledger += tally.ledgerMicroVnd;
       totals.charged += tally.chargedMicroVnd;
     }
@@ -137,6 +149,7 @@ export async function verifyStore(
     receipts: totals.receipts,
     availableMicroVnd: totals.available,
     leasedMicroVnd: totals.leased,
+    owedMicroVnd: totals.owed,
     ledgerMicroVnd: totals.ledger,
     chargedMicroVnd: totals.charged,
     problems,

@@ -165,10 +165,21 @@ export const modelSchema = z.strictObject({
     .describe("What a video model accepts; see docs/media.md."),
 });
 
+/** VND. More is a loan, not slack for calls in flight. */
+const mostDebtVnd = 1_000_000;
+const debt = z.int().min(0).max(mostDebtVnd);
+
 const walletSchema = z.strictObject({
   outgrown: z.enum(["length", "error"]).default("length").describe(
     "How a stream ends that the wallet cannot pay any further: `length` with the style's own stop for length " +
       "(`max_tokens`, `length`, `max_output_tokens`), `error` with an error event.",
+  ),
+  debtVnd: z.strictObject({
+    toppedUp: debt.default(2_000).describe("Accounts that have topped up."),
+    others: debt.default(0).describe("All others: their calls never cost more than they have."),
+  }).prefault({}).describe(
+    "Most that an account may owe, so that calls in flight do not stand in each other's way when the balance is " +
+      "nearly used up. The next top-up pays it first.",
   ),
 });
 

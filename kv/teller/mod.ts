@@ -5,9 +5,11 @@
 import type { Clock } from "../../core/clock.ts";
 import { systemTimer, type Timer } from "../../core/deadlines.ts";
 import { limits } from "../../core/limits.ts";
+import { type DebtRules, noDebt } from "./debt.ts";
 import { LiveTeller } from "./teller.ts";
 import type { Teller } from "./types.ts";
 
+export type { DebtRules } from "./debt.ts";
 export { StoppedError } from "./fence.ts";
 export type {
   Attachment,
@@ -31,6 +33,8 @@ export interface OpenTellerOptions {
   /** Receipts that may wait for the index before calls are refused. */
   readonly mostUnindexed?: number;
   readonly holdWaitMs?: number;
+  /** What accounts may owe; nothing by default. */
+  readonly debt?: DebtRules;
 }
 
 /**
@@ -63,5 +67,6 @@ export async function openTeller(kv: Deno.Kv, options: OpenTellerOptions): Promi
     ttlMs: options.ttlMs ?? limits.instanceTtlMs,
     mostUnindexed: options.mostUnindexed ?? limits.unindexedReceipts,
     holdWaitMs: options.holdWaitMs ?? defaultHoldWaitMs,
+    debt: options.debt ?? noDebt,
   });
 }

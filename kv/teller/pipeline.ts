@@ -6,6 +6,7 @@ import { InvariantError } from "../../core/assert.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { readReceipt } from "../receipts.ts";
+import type { DebtRules } from "./debt.ts";
 import { type CommitOutcome, Fence, type FenceDeps } from "./fence.ts";
 import { IndexQueue } from "./index_queue.ts";
 import { LeaseBook } from "./lease_book.ts";
@@ -43,7 +44,12 @@ export class Pipeline {
   #failures = 0;
   #failure: unknown;
 
-  constructor(deps: FenceDeps, patience: Patience, fence: Fence, hooks: PipelineHooks) {
+  constructor(
+    deps: FenceDeps & { readonly debt: DebtRules },
+    patience: Patience,
+    fence: Fence,
+    hooks: PipelineHooks,
+  ) {
     this.#deps = deps;
     this.#patience = patience;
     this.#fence = fence;
@@ -53,6 +59,7 @@ export class Pipeline {
       kv: deps.kv,
       nowMs: () => deps.clock.nowMs(),
       bounded: deps.bounded,
+      debt: deps.debt,
     });
   }
 

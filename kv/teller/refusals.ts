@@ -2,21 +2,31 @@
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import type { Refusal } from "./types.ts";
 
-/**
- * There is not enough: at all, or only while other calls hold it.
- *
- * @param elsewhereMicroVnd what other instances hold
- */
-export function refusal(neededMicroVnd: bigint, lease: Lease, elsewhereMicroVnd: bigint): Refusal {
-  const availableMicroVnd = freeMicroVnd(lease) + lease.walletMicroVnd;
+/** What is known of a wallet beyond its lease here. */
+export interface KnownWallet {
+  /** What other instances hold. */
+  readonly elsewhereMicroVnd: bigint;
+  /** How far it may go below zero. */
+  readonly debtLimitMicroVnd: bigint;
+}
+
+/** There is not enough: at all, or only while other calls hold it. */
+export function refusal(
+  neededMicroVnd: bigint,
+  lease: Lease,
+  { elsewhereMicroVnd, debtLimitMicroVnd }: KnownWallet,
+): Refusal {
+  const unheldMicroVnd = freeMicroVnd(lease) + lease.walletMicroVnd;
   const onHoldMicroVnd = lease.heldMicroVnd + elsewhereMicroVnd;
-  const enough = availableMicroVnd + onHoldMicroVnd >= neededMicroVnd;
+  const worthMicroVnd = unheldMicroVnd + onHoldMicroVnd;
+  const enough = worthMicroVnd + debtLimitMicroVnd >= neededMicroVnd;
   return {
     ok: false,
     reason: enough ? "on_hold" : "insufficient",
     neededMicroVnd,
-    availableMicroVnd,
+    availableMicroVnd: unheldMicroVnd > 0n ? unheldMicroVnd : 0n,
     onHoldMicroVnd,
+    owedMicroVnd: worthMicroVnd < 0n ? -worthMicroVnd : 0n,
   };
 }
 
@@ -28,5 +38,6 @@ export function unavailable(neededMicroVnd: bigint): Refusal {
     neededMicroVnd,
     availableMicroVnd: 0n,
     onHoldMicroVnd: 0n,
+    owedMicroVnd: 0n,
   };
 }

@@ -8,6 +8,7 @@ import type { Receipt } from "../../core/receipt.ts";
 import { retireInstance } from "../reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
+import type { DebtRules } from "./debt.ts";
 import { Fence, StoppedError } from "./fence.ts";
 import { HoldQueue } from "./hold_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -38,6 +39,7 @@ export interface TellerOptions {
   readonly mostUnindexed: number;
   /** How long a call waits while others hold the money it needs. */
   readonly holdWaitMs: number;
+  readonly debt: DebtRules;
 }
 
 export class LiveTeller implements Teller {
@@ -216,6 +218,6 @@ export class LiveTeller implements Teller {
   }
 }
 
-function fenceDeps(kv: Deno.Kv, { clock, ttlMs }: TellerOptions, patience: Patience) {
-  return { kv, clock, ttlMs, bounded: patience.bounded, backoff: patience.backoff };
+function fenceDeps(kv: Deno.Kv, { clock, ttlMs, debt }: TellerOptions, patience: Patience) {
+  return { kv, clock, ttlMs, debt, bounded: patience.bounded, backoff: patience.backoff };
 }

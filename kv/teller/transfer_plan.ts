@@ -21,21 +21,29 @@ export interface TransferPlan {
   readonly grants: readonly (bigint | undefined)[];
 }
 
+/** The wallet as it was read. */
+export interface DrawableWallet {
+  readonly availableMicroVnd: bigint;
+  /** How far it may go below zero for what is needed; nothing is drawn ahead of that. */
+  readonly debtLimitMicroVnd: bigint;
+  readonly nowMs: number;
+}
+
 /**
- * Decides how much to draw: exactly what the waiters need, if the wallet has it, and something ahead that leaves other
- * instances three quarters of the rest.
+ * Decides how much to draw: exactly what the waiters need, if the wallet has it or may owe it, and something ahead that
+ * leaves other instances three quarters of the rest.
  */
 export function planTransfer(
   request: TransferWish,
-  availableMicroVnd: bigint,
-  nowMs: number,
+  { availableMicroVnd, debtLimitMicroVnd, nowMs }: DrawableWallet,
 ): TransferPlan {
   const { lease, waiters } = request;
   if (request.giveBack && waiters.length === 0) {
     const idle = lease.users === 0 && freeMicroVnd(lease) === lease.remainingMicroVnd;
     return { drawMicroVnd: idle ? -lease.remainingMicroVnd : 0n, grants: [] };
   }
-  let budget = freeMicroVnd(lease) + availableMicroVnd;
+  // Below its limit (which may have been lowered) a wallet gives nothing, but takes nothing from the lease either.
+  let budget = freeMicroVnd(lease) + largest(availableMicroVnd + debtLimitMicroVnd, 0n);
   let granted = 0n;
   const grants = waiters.map(({ amountMicroVnd, partial }) => {
     if (amountMicroVnd > budget && !partial) return undefined;

@@ -5,6 +5,7 @@ import { limits } from "../../core/limits.ts";
 import { leaseKey, walletKey } from "../keys.ts";
 import { type LeaseValue, readLeasesOf } from "../leases.ts";
 import { changeWallet, type WalletRow, walletRow } from "../wallets.ts";
+import { debtLimitMicroVnd, type DebtRules } from "./debt.ts";
 import type { Fence } from "./fence.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 import { refusal, unavailable } from "./refusals.ts";
@@ -40,6 +41,7 @@ export interface TransfersDeps {
   readonly kv: Deno.Kv;
   readonly nowMs: () => number;
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
+  readonly debt: DebtRules;
 }
 
 interface Planned {
@@ -120,7 +122,11 @@ export class Transfers {
       if (!wallet) return [];
       const waiters = request.waiters.filter((waiter) => !waiter.cancelled);
       request.waiters.splice(0, request.waiters.length, ...waiters);
-      const plan = planTransfer(request, wallet.availableMicroVnd, this.#deps.nowMs());
+      const plan = planTransfer(request, {
+        availableMicroVnd: wallet.availableMicroVnd,
+        debtLimitMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
+        nowMs: this.#deps.nowMs(),
+      });
       return [{ request, wallet, plan, waiters }];
     });
     const moving = planned.filter(({ plan }) => plan.drawMicroVnd !== 0n);
@@ -167,7 +173,9 @@ export class Transfers {
       for (const { request: { lease }, wallet, plan } of moving) {
         const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
         invariant(remainingMicroVnd >= 0n, "a lease never gives back more than it has");
-        changeWallet(op, wallet, wallet.availableMicroVnd - plan.drawMicroVnd);
+        changeWallet(op, wallet, wallet.availableMicroVnd - plan.drawMicroVnd, {
+          mostDebtMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
+        });
         const key = leaseKey(lease.accountId, fence.instanceId);
         if (remainingMicroVnd === 0n) op.delete(key);
         else op.set(key, { remainingMicroVnd, asOfCommit: commit } satisfies LeaseValue);
@@ -208,11 +216,14 @@ export class Transfers {
       }
     });
     if (refused.length > 0) {
-      const others = await this.#leasedElsewhereMicroVnd(lease);
+      const known = {
+        elsewhereMicroVnd: await this.#leasedElsewhereMicroVnd(lease),
+        debtLimitMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
+      };
       for (const waiter of refused) {
         if (waiter.cancelled) continue;
         answered.add(waiter);
-        waiter.done({ outcome: "refused", refusal: refusal(waiter.amountMicroVnd, lease, others) });
+        waiter.done({ outcome: "refused", refusal: refusal(waiter.amountMicroVnd, lease, known) });
       }
     }
     const left = request.waiters.filter((waiter) => !answered.has(waiter) && !waiter.cancelled);

@@ -32,6 +32,8 @@ export interface Refusal {
   readonly availableMicroVnd: bigint;
   /** Promised to other calls, here and in other instances. */
   readonly onHoldMicroVnd: bigint;
+  /** What the account owes for calls that ended. */
+  readonly owedMicroVnd: bigint;
 }
 
 export type ReserveResult = { readonly ok: true; readonly reservation: Reservation } | Refusal;
@@ -62,13 +64,13 @@ export interface Attachment {
 
 /** What a wallet is worth, and where it is. */
 export interface Balance {
-  /** In the wallet row: any instance can draw it. */
+  /** In the wallet row: any instance can draw it. Negative where more is leased than there was. */
   readonly availableMicroVnd: bigint;
   /** In leases of running instances; those of other instances may lag by a second. */
   readonly leasedMicroVnd: bigint;
   /** The part of it that calls in flight here hold. */
   readonly reservedMicroVnd: bigint;
-  /** available + leased. */
+  /** available + leased; negative where the account owes. */
   readonly totalMicroVnd: bigint;
 }
 

@@ -40,6 +40,11 @@ export function WalletFigures({ balance, locale }: { balance: Balance; locale: L
       <Stat label={t.reserved}>
         <Money microVnd={balance.reservedMicroVnd} locale={locale} short />
       </Stat>
+      {balance.totalMicroVnd < 0n && (
+        <Stat label={t.owed}>
+          <Money microVnd={-balance.totalMicroVnd} locale={locale} short />
+        </Stat>
+      )}
     </Stats>
   );
 }

@@ -4,10 +4,12 @@ import { BodyRoom } from "../../core/body_room.ts";
 import { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import { OutputExpectations } from "../../core/call/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
+import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Config } from "../../core/config.ts";
 import { Deadlines, systemTimer } from "../../core/deadlines.ts";
 import { unforeseen } from "../../core/error_line.ts";
 import { limits } from "../../core/limits.ts";
+import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { Availability } from "../../core/routing/availability.ts";
 import { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
@@ -15,7 +17,7 @@ import { openControl } from "../../kv/control.ts";
 import { openKeyDirectory } from "../../kv/key_directory.ts";
 import { withKeyLimits } from "../../kv/key_limits.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { type DebtRules, openTeller } from "../../kv/teller/mod.ts";
 import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
 import { AccessWatch } from "../v1/access_watch.ts";
@@ -66,6 +68,10 @@ async function openTelemetryOf({ catalog, telemetry }: Config): Promise<CallObse
   return [openTelemetry({ catalog })];
 }
 
+function debtRules({ wallet: { debtVnd } }: Catalog): DebtRules {
+  return { toppedUpMicroVnd: fromVnd(debtVnd.toppedUp), othersMicroVnd: fromVnd(debtVnd.others) };
+}
+
 /** Assembles a gateway on an open store. */
 export async function assemble(
   config: Config,
@@ -79,7 +85,11 @@ export async function assemble(
   // Whoever holds a local file is alone on it: everything else in it is dead, whatever its time.
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
   const control = await openControl(kv, clock);
-  const teller = withKeyLimits(await openTeller(kv, { clock, random }), kv, clock);
+  const teller = withKeyLimits(
+    await openTeller(kv, { clock, random, debt: debtRules(config.catalog) }),
+    kv,
+    clock,
+  );
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
   const bodies = new BodyRoom(deadlines);

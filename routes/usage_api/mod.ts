@@ -154,7 +154,10 @@ function balanceAnswer({ teller }: UsageApiDeps): Answer {
     return {
       object: "balance",
       currency: "VND",
+      /** Negative where the account owes. */
       balance_vnd: formatVnd(balance.totalMicroVnd),
+      /** What calls have cost beyond the balance; the next top-up pays it first. */
+      owed_vnd: formatVnd(balance.totalMicroVnd < 0n ? -balance.totalMicroVnd : 0n),
       /** Held by calls that run right now; part of the balance. */
       reserved_vnd: formatVnd(balance.reservedMicroVnd),
     };

@@ -144,11 +144,12 @@ export function unpaidError(
   }
   const needed = formatVnd(result.neededMicroVnd);
   const available = formatVnd(result.availableMicroVnd);
+  const owed = result.owedMicroVnd > 0n ? `; ${formatVnd(result.owedMicroVnd)} VND are owed` : "";
   switch (result.reason) {
     case "insufficient":
       return new GatewayError(
         "insufficient_balance",
-        `Insufficient balance: this call needs ${needed} VND to begin and ${available} VND are available. ` +
+        `Insufficient balance: this call needs ${needed} VND to begin and ${available} VND are available${owed}. ` +
           "Top up and continue with the same key",
       );
     case "on_hold":

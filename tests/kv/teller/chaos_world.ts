@@ -14,6 +14,7 @@ import {
   type Teller,
 } from "../../../kv/teller/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
+import { readWallet } from "../../../kv/wallets.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -38,6 +39,9 @@ export type Happening =
   | { readonly do: "oversleep" }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "pass"; readonly which: number; readonly count: number; readonly fate: Fate };
+
+/** Accounts of the world have topped up. */
+const chaosDebt = { toppedUpMicroVnd: 150n, othersMicroVnd: 0n };
 
 interface Process {
   readonly client: string;
@@ -127,6 +131,7 @@ export class ChaosWorld {
       timer: { start: (run, ms) => this.#time.start(() => process.alive && run(), ms) },
       random: () => 0.5,
       ttlMs: 60_000,
+      debt: chaosDebt,
     });
     this.#track(opening, process).then((teller) => process.teller = teller);
   }
@@ -305,6 +310,10 @@ export class ChaosWorld {
     assertEquals(report.problems, []);
     assertEquals(report.moving, []);
     assertEquals(report.leasedMicroVnd, 0n);
+    for (const accountId of this.#accounts) {
+      const { availableMicroVnd } = await readWallet(this.#kv, accountId);
+      assert(availableMicroVnd >= -chaosDebt.toppedUpMicroVnd, `${availableMicroVnd} is owed`);
+    }
     assertEquals(report.availableMicroVnd, report.ledgerMicroVnd - report.chargedMicroVnd);
     for (const prefix of ["lease", "settled", "indexer"]) {
       const rows = await Array.fromAsync(this.#kv.list({ prefix: [prefix] }));

@@ -19,6 +19,12 @@ function request(lease: Lease, amounts: readonly (readonly [bigint, boolean])[])
 
 const money = fc.bigInt({ min: 0n, max: 10_000n });
 
+const walletOf = (availableMicroVnd: bigint, nowMs = 0, debtLimitMicroVnd = 0n) => ({
+  availableMicroVnd,
+  debtLimitMicroVnd,
+  nowMs,
+});
+
 Deno.test("a plan never draws more than there is, grants only what is drawn, and draws only what is needed", () => {
   fc.assert(fc.property(
     money,
@@ -28,7 +34,7 @@ Deno.test("a plan never draws more than there is, grants only what is drawn, and
     (available, remaining, held, amounts) => {
       const lease = leaseOf(new LeaseBook(), remaining, held < remaining ? held : remaining);
       const free = freeMicroVnd(lease);
-      const plan = planTransfer(request(lease, amounts), available, 0);
+      const plan = planTransfer(request(lease, amounts), walletOf(available, 0));
       assert(plan.drawMicroVnd >= 0n && plan.drawMicroVnd <= available);
       const granted = plan.grants.reduce<bigint>((sum, grant) => sum + (grant ?? 0n), 0n);
       assert(granted <= free + plan.drawMicroVnd, "what is granted is there");
@@ -47,7 +53,7 @@ Deno.test("a plan never draws more than there is, grants only what is drawn, and
 Deno.test("a call is refused only if the wallet and the lease together cannot pay it", () => {
   fc.assert(fc.property(money, money, money, (available, remaining, amount) => {
     const lease = leaseOf(new LeaseBook(), remaining);
-    const { grants } = planTransfer(request(lease, [[amount, false]]), available, 0);
+    const { grants } = planTransfer(request(lease, [[amount, false]]), walletOf(available, 0));
     assertEquals(grants[0] !== undefined, amount <= available + remaining);
   }));
 });
@@ -55,19 +61,28 @@ Deno.test("a call is refused only if the wallet and the lease together cannot pa
 Deno.test("draws grow while they come often, and a poor wallet is drawn exactly", () => {
   const book = new LeaseBook();
   const lease = leaseOf(book, 0n);
-  assertEquals(planTransfer(request(lease, [[10n, false]]), 39n, 0).drawMicroVnd, 10n);
-  assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 0).drawMicroVnd, 50n);
+  assertEquals(planTransfer(request(lease, [[10n, false]]), walletOf(39n, 0)).drawMicroVnd, 10n);
+  assertEquals(
+    planTransfer(request(lease, [[10n, false]]), walletOf(1_000_000n, 0)).drawMicroVnd,
+    50n,
+  );
   book.drawn(lease, 400n, 5_000);
-  assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 6_000).drawMicroVnd, 810n);
-  assertEquals(planTransfer(request(lease, [[10n, false]]), 1_000_000n, 9_000).drawMicroVnd, 410n);
+  assertEquals(
+    planTransfer(request(lease, [[10n, false]]), walletOf(1_000_000n, 6_000)).drawMicroVnd,
+    810n,
+  );
+  assertEquals(
+    planTransfer(request(lease, [[10n, false]]), walletOf(1_000_000n, 9_000)).drawMicroVnd,
+    410n,
+  );
 });
 
 Deno.test("an idle lease goes back whole, one in use not at all", () => {
   const book = new LeaseBook();
   const idle = { ...request(leaseOf(book, 70n), []), giveBack: true };
-  assertEquals(planTransfer(idle, 0n, 0).drawMicroVnd, -70n);
+  assertEquals(planTransfer(idle, walletOf(0n, 0)).drawMicroVnd, -70n);
   const used = { ...request(leaseOf(book, 70n, 1n), []), giveBack: true };
-  assertEquals(planTransfer(used, 0n, 0).drawMicroVnd, 0n);
+  assertEquals(planTransfer(used, walletOf(0n, 0)).drawMicroVnd, 0n);
 });
 
 Deno.test("a book never promises, owes or gives back what it has not", () => {
@@ -100,4 +115,23 @@ Deno.test("the book knows which lease rows are behind, and since when", () => {
   assertEquals(book.checkpointedBefore(), 8);
   book.rowWritten(two, two.remainingMicroVnd, true);
   assertEquals(book.checkpointedBefore(), Infinity);
+});
+
+Deno.test("a wallet goes below zero for what is needed, as far as it may, and never to draw ahead", () => {
+  const book = new LeaseBook();
+  const lease = book.lease(newAccount());
+  const plan = (amounts: [bigint, boolean][], available: bigint, limit: bigint) => {
+    const { drawMicroVnd, grants } = planTransfer(
+      request(lease, amounts),
+      walletOf(available, 0, limit),
+    );
+    return [drawMicroVnd, ...grants];
+  };
+  assertEquals(plan([[15n, false]], 10n, 5n), [15n, 15n]);
+  assertEquals(plan([[16n, false]], 10n, 5n), [0n, undefined]);
+  assertEquals(plan([[16n, true]], 10n, 5n), [15n, 15n]);
+  assertEquals(plan([[1n, false]], -5n, 5n), [0n, undefined]);
+  // The limit was lowered meanwhile.
+  assertEquals(plan([[1n, true]], -9n, 5n), [0n, 0n]);
+  assertEquals(plan([], -9n, 5n), [0n]);
 });

@@ -217,6 +217,7 @@ Deno.test("a refusal tells an empty wallet from one whose money is in use", asyn
     neededMicroVnd: 101n,
     availableMicroVnd: 100n,
     onHoldMicroVnd: 0n,
+    owedMicroVnd: 0n,
   });
   await mustReserve(other, account, 80n);
   const busy = await reserve(w.teller, account, 60n);

@@ -145,6 +145,7 @@ Deno.test("the balance is exact and moves with calls", async () => {
     object: "balance",
     currency: "VND",
     balance_vnd: "998.755",
+    owed_vnd: "0",
     reserved_vnd: "0",
   });
 });

@@ -1,0 +1,89 @@
+/**
+ * 200 streams at once on a wallet that can pay for three, with `kill -9` in the middle: all lives together never give out
+ * more than the wallet has and may owe.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { credit } from "../../kv/ledger.ts";
+import { listReceipts } from "../../kv/receipts.ts";
+import { readWallet } from "../../kv/wallets.ts";
+import {
+  assertSoundBooks,
+  beginStream,
+  killAmid,
+  newPayer,
+  onStore,
+  type Payer,
+  startMoneyGateway,
+  withStoreFolder,
+} from "../support/money_process.ts";
+import type { StartedGateway } from "../support/started_gateway.ts";
+
+const processes = { sanitizeOps: false, sanitizeResources: false };
+const calls = 200;
+const worthVnd = 60;
+const debtVnd = 15;
+/** Some 1,000 tokens with its echo: a call costs about 17 VND. */
+const said = "tell me of rivers ".repeat(230);
+
+/** The default file with another debt, in the folder of the store. */
+async function writeConfig(folder: string): Promise<string> {
+  const file = JSON.parse(await Deno.readTextFile(new URL("../../gateway.json", import.meta.url)));
+  const path = `${folder}/gateway.json`;
+  const wallet = { debtVnd: { toppedUp: debtVnd } };
+  await Deno.writeTextFile(path, JSON.stringify({ ...file, wallet }));
+  return path;
+}
+
+function rush(gateway: StartedGateway, { key }: Payer, text: string): (() => Promise<void>)[] {
+  return Array.from({ length: calls }, () => async () => {
+    const response = await beginStream(gateway, key, text);
+    assert([200, 402, 429].includes(response.status), `${response.status}`);
+    await response.text();
+  });
+}
+
+Deno.test(
+  "200 streams at once and kill -9: never more than the wallet has and may owe",
+  processes,
+  () =>
+    withStoreFolder(async (folder) => {
+      const env = { GATEWAY_CONFIG: await writeConfig(folder) };
+      let payer: Payer;
+      {
+        await using first = await startMoneyGateway(folder, env);
+        payer = await newPayer(first);
+      }
+      const { accountId } = payer;
+      await onStore(folder, (kv) =>
+        credit(kv, {
+          accountId,
+          amountMicroVnd: fromVnd(worthVnd),
+          kind: "topup",
+          operationId: "test:rush",
+          reason: "test",
+          atMs: Date.now(),
+        }));
+      const killed = await startMoneyGateway(folder, env);
+      await killAmid(killed, rush(killed, payer, `[[sandbox:pace 20]] ${said}`), 2);
+      await onStore(folder, assertSoundBooks);
+      {
+        await using last = await startMoneyGateway(folder, env);
+        await Promise.all(rush(last, payer, said).map((call) => call()));
+      }
+      await onStore(folder, async (kv) => {
+        await assertSoundBooks(kv);
+        const { receipts } = await listReceipts(kv, accountId, { limit: 500 });
+        const spent = receipts.reduce((sum, { costMicroVnd }) => sum + costMicroVnd, 0n);
+        const produced = receipts.reduce(
+          (sum, { shortfallMicroVnd }) => sum + shortfallMicroVnd,
+          spent,
+        );
+        assert(spent > fromVnd(worthVnd - 25), `the wallet was used: ${spent}`);
+        assert(produced <= fromVnd(worthVnd + debtVnd), `${produced} were given out`);
+        const { availableMicroVnd } = await readWallet(kv, accountId);
+        assertEquals(availableMicroVnd, fromVnd(worthVnd) - spent);
+        assert(availableMicroVnd >= -fromVnd(debtVnd));
+      });
+    }),
+);
