@@ -236,7 +236,7 @@ export class ChaosWorld {
     const [open] = this.#take(which);
     if (!open?.process.teller) return;
     const price = open.reservation.amountMicroVnd * percent / 100n;
-    const draft = draftOf(price);
+    const draft = draftOf(price, price % 3n === 1n ? { claimMicroVnd: price } : {});
     const settled: Settled = {
       requestId: draft.requestId,
       accountId: open.reservation.accountId,
