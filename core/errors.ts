@@ -51,6 +51,8 @@ const errorTable = {
   busy: { status: 503, type: "service_unavailable", retry: true },
   /** The routes that offer what was asked for are out of service; others of the model are not. */
   feature_unavailable: { status: 503, type: "service_unavailable", retry: true },
+  /** The provider's own 503. */
+  service_unavailable: { status: 503, type: "service_unavailable", retry: true },
   overloaded: { status: 529, type: "overloaded_error", retry: true },
   upstream_timeout: { status: 504, type: "timeout_error", retry: true },
 } as const satisfies Record<string, ErrorRow>;

@@ -52,6 +52,7 @@ const routeFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "upstream_timeout",
   "rate_limit_exceeded",
   "overloaded",
+  "service_unavailable",
   "model_not_found",
   "internal_error",
 ]);

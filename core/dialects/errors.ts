@@ -32,7 +32,7 @@ const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
   [409, "overloaded"],
   [413, "request_too_large"],
   [429, "rate_limit_exceeded"],
-  [503, "overloaded"],
+  [503, "service_unavailable"],
   [504, "upstream_timeout"],
   [529, "overloaded"],
 ]);
@@ -128,7 +128,8 @@ function ours(status: number): GatewayError {
 
 /** How long to wait, for the codes where waiting helps. */
 function wait(code: ErrorCode, { retryAfterSeconds }: ProviderErrorOptions) {
-  const helps = code === "rate_limit_exceeded" || code === "overloaded";
+  const helps = code === "rate_limit_exceeded" || code === "overloaded" ||
+    code === "service_unavailable";
   return helps && retryAfterSeconds !== undefined ? { retryAfterSeconds } : {};
 }
 

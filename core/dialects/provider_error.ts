@@ -76,6 +76,7 @@ export const ownWords: Partial<Record<ErrorCode, string>> = {
   request_too_large: "The request is too large for this model",
   rate_limit_exceeded: "The provider of this model limits the rate of calls",
   overloaded: "The provider of this model is overloaded",
+  service_unavailable: "The provider of this model is out of service at the moment",
   upstream_timeout: "The provider of this model did not answer in time",
   upstream_unreachable: "The provider of this model failed",
 };

@@ -52,7 +52,7 @@ Deno.test("the status decides, the provider's words are kept", () => {
     ],
     [500, messages("api_error", "Internal"), 502, "upstream_unreachable", "Internal"],
     [502, chat("Bad gateway"), 502, "upstream_unreachable", "Bad gateway"],
-    [503, chat("Busy"), 529, "overloaded", "Busy"],
+    [503, chat("Busy"), 503, "service_unavailable", "Busy"],
     [504, chat("Late"), 504, "upstream_timeout", "Late"],
     [529, messages("overloaded_error", "Overloaded"), 529, "overloaded", "Overloaded"],
     [498, chat("Full", { code: "over_capacity" }), 529, "overloaded", "Full"],
@@ -177,7 +177,7 @@ Deno.test("pages of a proxy, empty and cut bodies get a text of ours", () => {
       assertEquals(error.message.startsWith("The provider of this model"), true, error.message);
     }
   }
-  assertEquals(decodeProviderError("chat", 503, "").code, "overloaded");
+  assertEquals(decodeProviderError("chat", 503, "").code, "service_unavailable");
   assertEquals(decodeProviderError("chat", 520, "").code, "upstream_unreachable");
 });
 

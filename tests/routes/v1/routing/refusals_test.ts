@@ -57,6 +57,24 @@ Deno.test(
 );
 
 Deno.test(
+  "a provider's 503 is service_unavailable in every style, as the table of errors has it",
+  options,
+  async () => {
+    const away: Unruly = async (conversation) =>
+      void await conversation.say(
+        plain('{"error":{"message":"Busy","type":"overloaded_error"}}', { status: 503 }),
+      );
+    await using world = await UnrulyWorld.open({ providers: { a: away } });
+    for (const style of styles) {
+      const answer = await world.call(style, true);
+      const { error } = JSON.parse(answer.text);
+      assertEquals([answer.status, error.type], [503, "service_unavailable"]);
+    }
+    await world.checkBooks(3);
+  },
+);
+
+Deno.test(
   "receipts and logs tell the status that the client was sent: 529 or 503",
   options,
   async () => {
