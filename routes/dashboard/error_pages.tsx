@@ -70,6 +70,14 @@ export function notFoundPage(c: Context<DashboardEnv>): Response | Promise<Respo
   return messagePage(c, { status: 404, title: t.notFound, text: t.notFoundText });
 }
 
+/** Instead of a receipt that does not exist. */
+export function noReceiptPage(
+  c: Context<DashboardEnv>,
+  page: { readonly title: string; readonly text: string },
+): Response | Promise<Response> {
+  return messagePage(c, { status: 404, ...page });
+}
+
 /** A form without the right token or from another site, or a body that cannot be read as the form it claims to be. */
 export function forbiddenPage(
   c: Context<DashboardEnv>,

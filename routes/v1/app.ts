@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/dialects/contract.ts";
 import { unforeseen } from "../../core/error_line.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { errorResponse } from "../http/error_response.ts";
@@ -90,17 +90,32 @@ async function respond(
     return incoming.order === undefined ? response : await incoming.order.answered(response);
   } catch (error) {
     await incoming.order?.failed();
-    if (!(error instanceof GatewayError)) {
-      gateway.log.event("error", "unexpected error", {
-        request_id: requestId,
-        ...unforeseen(error),
-      });
-    }
+    logFailure(gateway, incoming, path, error);
     return errorResponse(error, errorStyleOf(path, request.headers), requestId);
   } finally {
     incoming.held?.release();
     incoming.answer?.release();
   }
+}
+
+/**
+ * Writes the line of a call that no receipt tells of. A refusal has a message of its own for each code, and with it a
+ * budget of its own: a flood of wrong keys does not hide an empty wallet.
+ */
+function logFailure(gateway: Gateway, incoming: Incoming, path: string, error: unknown): void {
+  const { requestId, principal, isAdmitted } = incoming;
+  if (!(error instanceof GatewayError)) {
+    const fields = { request_id: requestId, ...unforeseen(error) };
+    return gateway.log.event("error", "unexpected error", fields);
+  }
+  if (isAdmitted === true) return;
+  gateway.log.event("info", `call refused: ${error.code}`, {
+    request_id: requestId,
+    // Without what follows an endpoint's own path: that is whatever the caller wrote there.
+    endpoint: servedPaths.find((served) => path === served || path.startsWith(`${served}/`)),
+    status: wireStatus(error, errorStyleOf(path, incoming.request.headers)),
+    ...(principal && { account_id: principal.accountId, key_id: principal.key.id }),
+  });
 }
 
 const chatPaths: ReadonlyMap<string, Style> = new Map([

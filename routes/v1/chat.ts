@@ -83,6 +83,7 @@ export async function serveChat(
     startedAtMs,
     wrongInItself: () => wrongInItself(gateway, call),
   });
+  incoming.isAdmitted = true;
   const control = gateway.calls.begin(request.stream ? principal : undefined);
   const settlement = new ChatSettlement(gateway, {
     requestId: incoming.requestId,

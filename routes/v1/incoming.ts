@@ -21,6 +21,10 @@ export interface Incoming {
   readonly clientAddress: string;
   /** Whether its connection brought none before, as far as we can tell. */
   readonly isFirstOfConnection: boolean;
+  /** Who calls, once that is known. */
+  principal?: Principal;
+  /** The call was admitted: from here on its receipt and its line in the log say how it ended. */
+  isAdmitted?: true;
   /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
   held?: HeldBody;
   /** Set where the client sent a key and this call is the first under it. */
@@ -53,7 +57,7 @@ export async function admitRequest(
   let principal: Principal;
   try {
     const admitted = admitCaller(gateway, incoming);
-    principal = admitted instanceof Promise ? await admitted : admitted;
+    incoming.principal = principal = admitted instanceof Promise ? await admitted : admitted;
     requirePlainBody(request.headers);
   } catch (error) {
     await discardRequestBody(request, gateway.deadlines);

@@ -72,6 +72,7 @@ export async function beginMediaCall<Value>(
       return refusalUnasked(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
     },
   });
+  incoming.isAdmitted = true;
   const control = gateway.calls.begin(input.stream ? principal : undefined);
   const settlement = new MediaSettlement(gateway, {
     requestId: incoming.requestId,

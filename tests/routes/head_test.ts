@@ -19,7 +19,10 @@ Deno.test("HEAD tells the length that GET has: JSON, errors and pages", async ()
   for (
     const path of ["/v1/models", "/v1/status", "/healthz", "/nowhere", "/sign-in", "/v1/messages"]
   ) {
-    const { status, came, told, whole, byteLength } = await headAndGet(gateway.address + path);
+    const url = gateway.address + path;
+    // A compressed page is made while it is sent, so that its length is not known before.
+    const plain = { "accept-encoding": "identity" };
+    const { status, came, told, whole, byteLength } = await headAndGet(url, plain);
     assertEquals([status, came, told], [whole, 0, String(byteLength)], path);
     assert(byteLength > 0, path);
   }

@@ -8,7 +8,7 @@ import { readReceipt } from "../../../kv/receipts.ts";
 import { readRefundsOf } from "../../../kv/refunds.ts";
 import { Card, CopyButton, DataTable, Fact, Money, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
-import { notFoundPage } from "../error_pages.tsx";
+import { noReceiptPage, notFoundPage } from "../error_pages.tsx";
 import { formatCount, formatDuration, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { renderPage } from "../layout.tsx";
@@ -25,8 +25,11 @@ export async function receiptPage(
   const t = usageTexts[locale];
   const requestId = parseId("request", c.req.param("id") ?? "");
   const receipt = requestId === undefined ? undefined : await readReceipt(deps.kv, requestId);
-  // Somebody else's receipt does not exist.
-  if (receipt === undefined || receipt.accountId !== account.id) return await notFoundPage(c);
+  if (requestId === undefined) return await notFoundPage(c);
+  // Nor is there one of another account.
+  if (receipt === undefined || receipt.accountId !== account.id) {
+    return await noReceiptPage(c, { title: t.noReceipt, text: t.noReceiptText });
+  }
   const key = await getApiKey(deps.kv, account.id, receipt.keyId);
   const keyName = key?.name ?? t.unknownKey;
   const refund = (await readRefundsOf(deps.kv, [receipt])).get(receipt.requestId);
@@ -60,6 +63,12 @@ function priceText(price: AppliedPrice, locale: Locale): string {
   return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
 }
 
+/** The words for a failure; a code that has none stands for itself. */
+function reasonOf({ attempts }: Receipt, reasons: Readonly<Record<string, string>>): string {
+  const code = attempts.at(-1)?.outcome ?? "no_route";
+  return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
+}
+
 function ReceiptFacts({ receipt, keyName, refund, locale }: {
   receipt: Receipt;
   keyName: string;
@@ -76,6 +85,7 @@ function ReceiptFacts({ receipt, keyName, refund, locale }: {
       <Fact name={t.outcome}>
         <OutcomeBadge receipt={receipt} locale={locale} /> <code>{receipt.status}</code>
       </Fact>
+      {receipt.outcome === "failed" && <Fact name={t.reason}>{reasonOf(receipt, t.reasons)}</Fact>}
       <Fact name={t.cost}>
         <strong>
           <Money microVnd={receipt.costMicroVnd} locale={locale} />

@@ -19,6 +19,35 @@ const outcomesVietnamese: Readonly<Record<Outcome, string>> = {
   cut: "Dừng sớm",
 };
 
+/** Why a call failed, by the code of its last attempt. */
+const reasonsEnglish: Readonly<Record<string, string>> = {
+  upstream_timeout: "The provider did not answer in time.",
+  upstream_unreachable: "The provider could not be reached, or its answer could not be read.",
+  rate_limit_exceeded: "The provider was at its limit.",
+  overloaded: "The provider was overloaded.",
+  context_length_exceeded: "The request was too long for the model.",
+  content_policy_violation: "The provider refused the content.",
+  invalid_request: "The provider refused the request.",
+  conversion_refused: "The request could not be put into the provider's style.",
+  connection_lost: "The connection to the provider broke.",
+  stopped: "The call was stopped before there was an answer.",
+  no_route: "No route to a provider was free to take the call.",
+};
+
+const reasonsVietnamese: typeof reasonsEnglish = {
+  upstream_timeout: "Nhà cung cấp không trả lời kịp.",
+  upstream_unreachable: "Không kết nối được với nhà cung cấp, hoặc không đọc được câu trả lời.",
+  rate_limit_exceeded: "Nhà cung cấp đang quá hạn mức.",
+  overloaded: "Nhà cung cấp đang quá tải.",
+  context_length_exceeded: "Yêu cầu quá dài đối với mô hình.",
+  content_policy_violation: "Nhà cung cấp từ chối nội dung.",
+  invalid_request: "Nhà cung cấp từ chối yêu cầu.",
+  conversion_refused: "Không chuyển được yêu cầu sang kiểu của nhà cung cấp.",
+  connection_lost: "Kết nối với nhà cung cấp bị đứt.",
+  stopped: "Lượt gọi bị dừng trước khi có câu trả lời.",
+  no_route: "Không có đường nào đến nhà cung cấp nhận lượt gọi.",
+};
+
 export const usageTexts = defineTexts({
   en: {
     title: "Usage",
@@ -86,6 +115,11 @@ export const usageTexts = defineTexts({
     estimated: "Token count",
     estimatedValue: "estimated by us",
     reportedValue: "reported by the provider",
+    reason: "Reason",
+    reasons: reasonsEnglish,
+    noReceipt: "There is no receipt with this id",
+    noReceiptText:
+      "A call that was refused before it reached a provider has none: a wrong request, an empty wallet, a model that the key may not use. It cost nothing. Its answer said why, and the operator finds it in the log by this id.",
     attempts: "Attempts",
     attempt: "Route",
     attemptOutcome: "Result",
@@ -159,6 +193,11 @@ export const usageTexts = defineTexts({
     estimated: "Số token",
     estimatedValue: "do chúng tôi ước tính",
     reportedValue: "do nhà cung cấp báo",
+    reason: "Lý do",
+    reasons: reasonsVietnamese,
+    noReceipt: "Không có biên nhận với mã này",
+    noReceiptText:
+      "Lượt gọi bị từ chối trước khi đến nhà cung cấp thì không có biên nhận: yêu cầu sai, ví hết tiền, mô hình mà khoá API không được dùng. Lượt gọi đó không tốn tiền. Câu trả lời đã nói lý do, và bên vận hành tìm được nó trong nhật ký theo mã này.",
     attempts: "Các lần thử",
     attempt: "Đường đi",
     attemptOutcome: "Kết quả",

@@ -231,3 +231,26 @@ Deno.test("an open usage page asks again by itself, and gets something only when
   assertStringIncludes(newer.text, `/receipts/${requestId}`);
   assertEquals((await browser.get(pollOf(newer.text))).status, 204, "it names the new state");
 });
+
+Deno.test("the receipt of a failed call says why in words, and a refused call why it has none", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const failWith = async (outcome: string, agoMs: number) => {
+    const startedAtMs = world.time.nowMs() - agoMs;
+    const requestId = requestIdAt(startedAtMs);
+    const attempts = [{ route: "secret-vendor/x", outcome, ms: 5 }];
+    await world.teller.settle(
+      await mustReserve(world.teller, account.id, 1n),
+      draftOf(0n, { requestId, keyId, startedAtMs, outcome: "failed", status: 504, attempts }),
+    );
+    return (await browser.get(`/receipts/${requestId}`)).text;
+  };
+  const slow = await failWith("upstream_timeout", 1_000);
+  assertStringIncludes(slow, "The provider did not answer in time.");
+  assert(!slow.includes("secret-vendor"));
+  assertStringIncludes(await failWith("a_new_code", 2_000), "a_new_code");
+  assertStringIncludes(await failWith("__proto__", 3_000), "__proto__");
+  const none = await browser.get(`/receipts/${requestIdAt(world.time.nowMs())}`);
+  assertEquals(none.status, 404);
+  assertStringIncludes(none.text, "refused before it reached a provider");
+});
