@@ -16,12 +16,23 @@ const entriesPerGeneration = 5_000;
 /** Tokens that a report may have beyond the bytes that came (end marks, call syntax) before output counts as hidden. */
 const unseenTokens = 64;
 
+/** Calls of a key that are held in full after one whose report showed more than came, without saying what it was. */
+const suspectCalls = 20;
+
 /** The output of an ended call. */
 export interface SeenOutput {
   /** As the provider reports them. */
   readonly outputTokens: number;
+  /** The part of them that the report calls reasoning. */
+  readonly reasoningTokens: number;
   /** Bytes of text, reasoning and tool arguments that came. */
   readonly outputBytes: number;
+}
+
+interface Expectation {
+  readonly tokens: number;
+  /** Calls that are still held in full. */
+  readonly suspect: number;
 }
 
 /** Whether an operator wrote of a route that its model reasons: providers show little or nothing of that. */
@@ -43,16 +54,16 @@ function isDeclaredReasoning({ routes }: Model): boolean {
  * const model = buildModel(modelSchema.parse(entry));
  * const expectations = new OutputExpectations();
  * const keyId = newId("apiKey", 0);
- * expectations.note(model, keyId, { outputTokens: 1_000, outputBytes: 4_000 });
+ * expectations.note(model, keyId, { outputTokens: 1_000, reasoningTokens: 0, outputBytes: 4_000 });
  * if (expectations.tokens(model, keyId) !== 4_000) throw new Error("not learned");
- * expectations.note(model, keyId, { outputTokens: 5_000, outputBytes: 10 });
+ * expectations.note(model, keyId, { outputTokens: 5_000, reasoningTokens: 4_990, outputBytes: 10 });
  * if (expectations.tokens(model, keyId) !== Infinity) throw new Error("hidden output cannot be expected");
  * ```
  */
 export class OutputExpectations {
-  #young = new Map<string, number>();
-  #old = new Map<string, number>();
-  /** Ids of models whose reports exceed what came. Bounded by the catalogue. */
+  #young = new Map<string, Expectation>();
+  #old = new Map<string, Expectation>();
+  /** Ids of models that have reasoned out of sight. Bounded by the catalogue. */
   readonly #hiding = new Set<string>();
   readonly #declared = new WeakMap<Model, boolean>();
 
@@ -62,23 +73,33 @@ export class OutputExpectations {
    */
   tokens(model: Model, keyId: ApiKeyId): number {
     if (this.#hidesOutput(model)) return Infinity;
-    return Math.max(this.#find(entryName(model, keyId)) ?? 0, leastTokens);
+    const known = this.#find(entryName(model, keyId));
+    if (known === undefined) return leastTokens;
+    return known.suspect > 0 ? Infinity : Math.max(known.tokens, leastTokens);
   }
 
-  /** Notes what an ended call produced. A token has at least a byte, so the larger figure bounds the tokens. */
-  note(model: Model, keyId: ApiKeyId, { outputTokens, outputBytes }: SeenOutput): void {
-    if (outputTokens > outputBytes + unseenTokens) this.#hiding.add(model.id);
+  /**
+   * Notes what an ended call produced. A token has at least a byte, so the larger figure bounds the tokens. Reasoning out
+   * of sight is a trait of the model; calls of tools without arguments also have more tokens than bytes, and a customer
+   * who asks for many of those must not change what others hold.
+   */
+  note(model: Model, keyId: ApiKeyId, seen: SeenOutput): void {
+    const { outputTokens, reasoningTokens, outputBytes } = seen;
+    const isBeyondSight = outputTokens > outputBytes + unseenTokens;
+    if (isBeyondSight && reasoningTokens > 0) this.#hiding.add(model.id);
     const name = entryName(model, keyId);
-    const earlier = this.#find(name) ?? 0;
-    const seen = Math.max(outputTokens, outputBytes);
+    const earlier = this.#find(name) ?? { tokens: 0, suspect: 0 };
     if (this.#young.size >= entriesPerGeneration && !this.#young.has(name)) {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(name, Math.max(seen, Math.round(earlier * decay)));
+    this.#young.set(name, {
+      tokens: Math.max(outputTokens, outputBytes, Math.round(earlier.tokens * decay)),
+      suspect: isBeyondSight ? suspectCalls : Math.max(earlier.suspect - 1, 0),
+    });
   }
 
-  #find(name: string): number | undefined {
+  #find(name: string): Expectation | undefined {
     return this.#young.get(name) ?? this.#old.get(name);
   }
 

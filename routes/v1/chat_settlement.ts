@@ -216,8 +216,10 @@ export class ChatSettlement {
     const outputBytes = reading?.outputBytes ?? 0;
     if (outcome !== "completed" && outputBytes === 0) return;
     const outputTokens = estimated ? 0 : usage.output;
+    const reasoningTokens = estimated ? 0 : usage.reasoning;
     const { model, principal } = this.#input;
-    this.#gateway.expectations.note(model, principal.key.id, { outputTokens, outputBytes });
+    const seen = { outputTokens, reasoningTokens, outputBytes };
+    this.#gateway.expectations.note(model, principal.key.id, seen);
   }
 
   /** Debits and writes the receipt; resolves when both are durable. */
