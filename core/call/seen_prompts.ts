@@ -30,7 +30,7 @@ const rememberedMs = 60 * 60_000;
 const leastScale = 0.5;
 
 /**
- * The prompts seen lately, by API key and hash. Bounded: the longest unused leaves first.
+ * The prompts seen lately, by API key and hash. Bounded: what was noted longest ago leaves first.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** A provider that reports what cannot be: nobody pays for it, it is a claim, and its route rests. */
+/** A provider that reports what cannot be: its customer does not pay for it, it is a claim, and the route rests. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { formatVnd } from "../../../core/money/micro_vnd.ts";
 import { vietnamDay } from "../../../core/vietnam_time.ts";
