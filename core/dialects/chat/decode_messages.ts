@@ -117,6 +117,18 @@ function decodeSaid(content: Json | undefined, path: string, isTold: boolean): B
   if (!Array.isArray(content)) return decodeChatContent(content, path);
   return content.flatMap((part, i): Block[] => {
     const partPath = `${path}.${i}`;
+    if (isJsonObject(part) && part.type === "reference") {
+      // Numbers of sources (Mistral), which mean nothing without the search that found them.
+      const kind = part.type;
+      return [{
+        type: "foreign",
+        style: "chat",
+        path: partPath,
+        kind,
+        raw: part,
+        otherwise: "note",
+      }];
+    }
     if (!isJsonObject(part) || part.type !== "thinking") return [decodeChatPart(part, partPath)];
     const text = thinkingText(part);
     return text === "" || isTold ? [] : [{ type: "reasoning", path: partPath, text }];

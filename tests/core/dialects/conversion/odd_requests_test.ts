@@ -1,5 +1,5 @@
 /** Requests in the forms of other vendors than the style's own: read as what they mean. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { chatDialect } from "../../../../core/dialects/chat/dialect.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import type { Json, JsonObject } from "../../../../core/json.ts";
@@ -33,6 +33,16 @@ Deno.test("thinking among the words of the assistant is reasoning, and is told o
   const both = { ...said, reasoning_content: "Hm." };
   const twice = chat({ messages: [user, both, { role: "user", content: "More" }] });
   assertEquals(accepted("chat", "messages", twice).body, body);
+});
+
+Deno.test("numbers of sources among the words of the assistant are named, not refused", () => {
+  const said = [{ type: "text", text: "Yes" }, { type: "reference", reference_ids: [1] }];
+  const messages = [user, { role: "assistant", content: said }, { role: "user", content: "More" }];
+  for (const to of ["messages", "responses"] as const) {
+    const { body, dropped } = accepted("chat", to, chat({ messages }));
+    assertEquals(dropped, ["messages.1.content.1"]);
+    assert(JSON.stringify(body).includes('"Yes"'));
+  }
 });
 
 Deno.test("a choice is read in the words and shapes of other vendors", () => {
