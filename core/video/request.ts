@@ -19,8 +19,8 @@ export interface VideoRequest {
   readonly seconds: number | undefined;
   /** What the price goes by: `seconds`, or the model's default. */
   readonly billedSeconds: number;
-  /** What the provider is told: the same, unless the default is no length of this model. Then it chooses. */
-  readonly sentSeconds: number | undefined;
+  /** What the provider and the client are told: the same, or the nearest length that the model can make. */
+  readonly sentSeconds: number;
   /** `<W>x<H>`: as asked for, or picked by the aspect ratio, or the model's default. */
   readonly size: string;
   readonly aspectRatio: AspectRatio;
@@ -31,6 +31,8 @@ export interface VideoRequest {
   readonly inputVideoUrl: string | undefined;
   /** Fields that this endpoint does not know. They are not sent on: a stranger's field might change the price. */
   readonly unknownFields: readonly string[];
+  /** Fields that were followed as nearly as the model can. */
+  readonly approximatedFields: readonly string[];
 }
 
 const knownFields: ReadonlySet<string> = new Set([
@@ -59,8 +61,8 @@ function either(words: readonly string[]): string {
 /**
  * Checks a request against the rules of its model.
  *
- * `aspect_ratio` without `size` picks the first size of that ratio; both given and in conflict is an error (design
- * section 6). `image_url` is another name for `input_reference`.
+ * `aspect_ratio` without `size` picks the first size of that ratio, or the nearest one where the model has none; both
+ * given and in conflict is an error. `image_url` is another name for `input_reference`.
  *
  * @example
  * ```ts
@@ -81,21 +83,21 @@ export function readVideoRequest(
 ): VideoRequest {
   const prompt = readPrompt(fields);
   const seconds = readSeconds(fields, rules, model);
-  const shape = readShape(fields, rules, model);
+  const { isNearest, ...shape } = readShape(fields, rules, model);
   const resolution = readResolution(fields, rules, model);
   const inputReferences = readInputReferences(fields, rules, model);
   return {
     prompt,
     seconds,
     billedSeconds: seconds ?? rules.defaultSeconds,
-    sentSeconds: seconds ??
-      (isAllowed(rules, rules.defaultSeconds) ? rules.defaultSeconds : undefined),
+    sentSeconds: seconds ?? nearestSeconds(rules, rules.defaultSeconds),
     ...shape,
     resolution,
     inputReferences,
     lastFrame: readLastFrame(fields, rules, model, inputReferences.length),
     inputVideoUrl: readInputVideo(fields, rules, model),
     unknownFields: [...fields.keys()].filter((name) => !knownFields.has(name)),
+    approximatedFields: isNearest ? ["aspect_ratio"] : [],
   };
 }
 
@@ -112,6 +114,15 @@ function isAllowed(rules: VideoRules, seconds: number): boolean {
   return rules.seconds.some(({ from, to }) => from <= seconds && seconds <= to);
 }
 
+/** Of two lengths that are equally near the longer one: nobody gets less than is billed. */
+function nearestSeconds(rules: VideoRules, seconds: number): number {
+  const lengths = rules.seconds.map(({ from, to }) => Math.min(Math.max(seconds, from), to));
+  return lengths.reduce((best, length) => {
+    const nearer = Math.abs(length - seconds) - Math.abs(best - seconds);
+    return nearer < 0 || (nearer === 0 && length > best) ? length : best;
+  });
+}
+
 function readSeconds(fields: MediaFields, rules: VideoRules, model: string): number | undefined {
   const seconds = wholeNumberField(fields, "seconds");
   if (seconds === undefined) return undefined;
@@ -124,18 +135,19 @@ function readShape(
   fields: MediaFields,
   rules: VideoRules,
   model: string,
-): { size: string; aspectRatio: AspectRatio } {
+): { size: string; aspectRatio: AspectRatio; isNearest: boolean } {
   const ratioText = textField(fields, "aspect_ratio");
   const ratio = aspectRatios.find((known) => known === ratioText);
   const ofRatio = rules.sizes.find((rule) => rule.ratio === ratio);
-  if (ratioText !== undefined && ofRatio === undefined) {
-    const ratios = aspectRatios.filter((known) => rules.sizes.some((rule) => rule.ratio === known));
-    refuse("aspect_ratio", `must be ${either(ratios)} for ${model}`);
+  if (ratioText !== undefined && ratio === undefined) {
+    refuse("aspect_ratio", `must be ${either(aspectRatios)}`);
   }
   const sizeText = textField(fields, "size");
   if (sizeText === undefined) {
-    const chosen = ofRatio ?? rules.sizes[0]!;
-    return { size: chosen.size, aspectRatio: chosen.ratio };
+    const nearest = ratio === undefined ? rules.sizes[0]! : nearestSize(rules, ratio);
+    const chosen = ofRatio ?? nearest;
+    const isNearest = ratio !== undefined && ofRatio === undefined;
+    return { size: chosen.size, aspectRatio: chosen.ratio, isNearest };
   }
   const chosen = rules.sizes.find((rule) => rule.size === sizeText);
   if (chosen === undefined) {
@@ -144,7 +156,23 @@ function readShape(
   if (ratio !== undefined && chosen.ratio !== ratio) {
     refuse("aspect_ratio", `${ratio} is in conflict with size ${chosen.size}; send one of them`);
   }
-  return { size: chosen.size, aspectRatio: chosen.ratio };
+  return { size: chosen.size, aspectRatio: chosen.ratio, isNearest: false };
+}
+
+/** The size whose shape differs least, by the factor between the two; the first of those that are equally near. */
+function nearestSize({ sizes }: VideoRules, ratio: AspectRatio): VideoRules["sizes"][number] {
+  const distance = ({ size }: VideoRules["sizes"][number]) =>
+    Math.abs(Math.log(shapeOf(size, "x") / shapeOf(ratio, ":")));
+  return sizes.reduce((best, rule) => {
+    // Shapes that mirror each other are equally near to a square, but for the last digit of a double.
+    return distance(best) - distance(rule) > 1e-9 ? rule : best;
+  });
+}
+
+/** Width by height. */
+function shapeOf(text: string, separator: string): number {
+  const [width, height] = text.split(separator).map(Number);
+  return width! / height!;
 }
 
 function readResolution(

@@ -25,7 +25,7 @@ const ownVideoRulesSchema = z.strictObject({
   seconds: z.array(secondsRange).min(1).max(32)
     .describe("Whole seconds that may be asked for; both ends belong to a range."),
   defaultSeconds: z.int().min(1).max(limits.videoSeconds).default(5)
-    .describe("Billed when `seconds` is left out. Sent upstream only if it is in `seconds`."),
+    .describe("Billed when `seconds` is left out. The nearest length in `seconds` is made."),
   sizes: z.array(sizeRule).min(1).max(32)
     .describe("The first is the default; the first of a ratio is what `aspect_ratio` picks."),
   maxInputReferences: z.int().min(0).max(limits.videoReferences),

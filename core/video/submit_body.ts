@@ -34,7 +34,7 @@ function valuesOf(
   return {
     model: upstreamModel,
     prompt: request.prompt,
-    seconds: request.sentSeconds ?? null,
+    seconds: request.sentSeconds,
     size: request.size,
     width: width ?? null,
     height: height ?? null,

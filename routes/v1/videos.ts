@@ -30,13 +30,18 @@ import { costHeaders } from "./response_headers.ts";
 import { giveUpOrder, orderOf } from "./video_order.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
 
+/** What `x-gateway-conversion` names. */
+function droppedFields({ unknownFields, approximatedFields }: VideoRequest): readonly string[] {
+  return [...unknownFields, ...approximatedFields];
+}
+
 function refuseDropped(request: VideoRequest, headers: Headers): void {
-  const [field] = request.unknownFields;
+  const dropped = droppedFields(request);
+  const [field] = dropped;
   if (field === undefined || headers.get("x-gateway-strict") !== "true") return;
   throw new GatewayError(
     "conversion_refused",
-    `This endpoint does not know: ${request.unknownFields.join(", ")}. ` +
-      "Leave x-gateway-strict out to drop them",
+    `This model cannot follow: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
     { param: field },
   );
 }
@@ -76,7 +81,7 @@ async function submit(
     completedAtMs: undefined,
     expiresAtMs: undefined,
     deadlineAtMs: nowMs + videoRulesOf(chosen.model).deadlineMinutes * 60_000,
-    seconds: request.billedSeconds,
+    seconds: request.sentSeconds,
     size: request.size,
     error: undefined,
     costMicroVnd: priceMicroVnd,
@@ -140,7 +145,7 @@ async function carryOut(
     stream: false,
     price,
     worstCaseMicroVnd: costOfUnits(price, 1),
-    dropped: request.unknownFields,
+    dropped: droppedFields(request),
   }, videoWork(request));
   try {
     return await submit(call, request, order);

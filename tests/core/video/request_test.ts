@@ -51,6 +51,13 @@ const allowedSizes: Record<Model, readonly string[]> = {
   C: allSizes,
   D: allSizes,
 };
+/** What A and B take for the shapes that they have not: 4:7 and 7:4 are nearer to a square than 9:16 and 16:9. */
+const nearestSmallSize: Record<string, string> = {
+  "1:1": "1024x1792",
+  "3:4": "1024x1792",
+  "4:3": "1792x1024",
+  "21:9": "1280x720",
+};
 const sizeOfRatio = {
   "9:16": "720x1280",
   "16:9": "1280x720",
@@ -91,6 +98,7 @@ for (const model of models) {
     for (const body of [{}, { seconds: null }]) {
       const request = fromJson(model, body);
       assertEquals([request.seconds, request.billedSeconds], [undefined, 5]);
+      assertEquals(request.sentSeconds, model === "B" ? 6 : 5, "a length that the model makes");
     }
   });
 
@@ -109,11 +117,12 @@ for (const model of models) {
     assertRefused("size", () => fromJson(model, { size: 720 }), "a number");
   });
 
-  Deno.test(`${model}: an aspect ratio picks the size of that ratio, if the model has one`, () => {
+  Deno.test(`${model}: an aspect ratio picks the size of that ratio, or the nearest one`, () => {
     for (const [aspect_ratio, size] of Object.entries(sizeOfRatio)) {
       const run = () => fromJson(model, { aspect_ratio });
-      if (allowedSizes[model].includes(size)) assertEquals(run().size, size);
-      else assertRefused("aspect_ratio", run, `${model} ${aspect_ratio}`);
+      const has = allowedSizes[model].includes(size);
+      assertEquals(run().size, has ? size : nearestSmallSize[aspect_ratio], aspect_ratio);
+      assertEquals(run().approximatedFields, has ? [] : ["aspect_ratio"]);
     }
     for (const aspect_ratio of ["2:1", "16x9", "", 1]) {
       assertRefused("aspect_ratio", () => fromJson(model, { aspect_ratio }), `${aspect_ratio}`);
@@ -267,7 +276,7 @@ Deno.test("messages name the field, what is allowed and the model", () => {
   const messages: [JsonObject, Model, string][] = [
     [{ seconds: 7 }, "D", "seconds: must be 5, 10, 15 or 20 to 30 for video-d"],
     [{ seconds: 5 }, "B", "seconds: must be 4, 6 or 8 for video-b"],
-    [{ aspect_ratio: "1:1" }, "A", "aspect_ratio: must be 9:16 or 16:9 for video-a"],
+    [{ aspect_ratio: "2:1" }, "A", "aspect_ratio: must be 9:16, 16:9, 1:1, 3:4, 4:3 or 21:9"],
     [
       { aspect_ratio: "1:1", size: "720x1280" },
       "C",

@@ -180,12 +180,13 @@ Deno.test("a provider with task_id, processing and succeeded, described in gatew
     input: {
       watermark: false,
       text: "a cat",
+      seconds: "6",
       width: 1280,
       height: 720,
       images: [pngUrl, pngUrl],
       tail: pngUrl,
     },
-  }, "5 seconds are no length of this model, so its provider chooses");
+  }, "5 seconds are no length of this model: the nearest one is made");
 
   const steps: [Record<string, unknown>, string, number][] = [
     [{ task_status: "submitted" }, "queued", 0],
