@@ -29,8 +29,8 @@ export function readHostedWish(
   return kind === "mcp" ? readMcp(tool, path) : undefined;
 }
 
-/** Members of any style that say what stands elsewhere, or how the vendor loads and caches the tool. */
-const common = ["type", "name", "cache_control", "defer_loading", "strict"];
+/** Members of any style that say what stands elsewhere, or how the vendor loads the tool. */
+const common = ["type", "name", "defer_loading", "strict"];
 
 /** Paths of the members that ask for something and are not read. */
 function unread(tool: JsonObject, path: string, known: ReadonlySet<string>): string[] {
@@ -82,7 +82,11 @@ function readSearch(tool: JsonObject, path: string): SearchWish {
     ...(typeof size === "string" && asks("search_context_size", size)
       ? { contextSize: { value: size, path: at("search_context_size") } }
       : {}),
-    others: [...unread(tool, path, searchMembers), ...filtered],
+    others: [
+      ...unread(tool, path, searchMembers),
+      ...filtered,
+      ...unreadLocation(location, at("user_location")),
+    ],
   };
 }
 
@@ -92,15 +96,26 @@ function words(value: Json | undefined, path: string): Told<readonly string[]> |
   return { value: value.filter((word) => typeof word === "string"), path };
 }
 
+const placeWords: ReadonlySet<string> = new Set(["city", "region", "country", "timezone"]);
+
 /** Chat has the words one level deeper, under the name of their kind. */
 function readLocation(value: Json | undefined, path: string): Told<JsonObject> | undefined {
   if (!isJsonObject(value)) return undefined;
   const from = isJsonObject(value.approximate) ? value.approximate : value;
-  const told = ["city", "region", "country", "timezone"].flatMap((key): [string, string][] => {
+  const told = [...placeWords].flatMap((key): [string, string][] => {
     const word = from[key];
     return typeof word === "string" && word !== "" ? [[key, word]] : [];
   });
   return told.length === 0 ? undefined : { value: Object.fromEntries(told), path };
+}
+
+function unreadLocation(value: Json | undefined, path: string): string[] {
+  if (!isJsonObject(value)) return [];
+  const { approximate } = value;
+  const inner = isJsonObject(approximate)
+    ? unread(approximate, `${path}.approximate`, placeWords)
+    : [];
+  return [...unread(value, path, new Set([...placeWords, "approximate"])), ...inner];
 }
 
 /** A container of the client's own has files that no other provider holds. */
@@ -118,7 +133,6 @@ function readInterpreter(tool: JsonObject, path: string): HostedWish {
 const mcpMembers = new Set([
   "server_label",
   "server_url",
-  "server_description",
   "authorization",
   "allowed_tools",
   "require_approval",
@@ -142,7 +156,12 @@ function readMcp(tool: JsonObject, path: string): McpWish | undefined {
     url,
     ...(typeof authorization === "string" ? { authorization } : {}),
     ...(allowedTools === undefined ? {} : { allowedTools }),
-    others: unread(tool, path, mcpMembers),
+    others: [
+      ...unread(tool, path, mcpMembers),
+      ...(isJsonObject(allowed_tools)
+        ? unread(allowed_tools, `${path}.allowed_tools`, new Set(["tool_names"]))
+        : []),
+    ],
   };
 }
 
@@ -154,41 +173,67 @@ export function readMcpServers(
   servers: readonly Json[],
   tools: readonly Json[],
 ): McpWish[] | undefined {
-  const wishes = servers.map((server, i) => {
-    if (!isJsonObject(server)) return undefined;
-    const { name, url, authorization_token: token, tool_configuration: settings } = server;
-    const toolset = tools.find((tool) =>
-      isJsonObject(tool) && tool.type === "mcp_toolset" && tool.mcp_server_name === name
-    );
-    const allowed = isJsonObject(settings) ? words(settings.allowed_tools, "")?.value : undefined;
-    const offered = isJsonObject(toolset) ? toolsOffered(toolset) : { all: true as const };
-    if (typeof name !== "string" || typeof url !== "string" || offered === undefined) {
-      return undefined;
-    }
-    const allowedTools = allowed ?? (offered.all === true ? undefined : offered.names);
-    const known = new Set(["url", "authorization_token", "tool_configuration"]);
-    return {
-      tool: "mcp" as const,
-      server: name,
-      url,
-      ...(typeof token === "string" ? { authorization: token } : {}),
-      ...(allowedTools === undefined ? {} : { allowedTools }),
-      others: unread(server, `mcp_servers.${i}`, known),
-    };
-  });
+  const wishes = servers.map((server, i) =>
+    isJsonObject(server) ? readMcpServer(server, `mcp_servers.${i}`, tools) : undefined
+  );
   return wishes.every((wish) => wish !== undefined) ? wishes : undefined;
 }
 
+const serverMembers = new Set(["url", "authorization_token", "tool_configuration"]);
+
+function readMcpServer(
+  server: JsonObject,
+  path: string,
+  tools: readonly Json[],
+): McpWish | undefined {
+  const { name, url, authorization_token: token } = server;
+  if (typeof name !== "string" || typeof url !== "string") return undefined;
+  const settings = isJsonObject(server.tool_configuration) ? server.tool_configuration : {};
+  const at = tools.findIndex((tool) =>
+    isJsonObject(tool) && tool.type === "mcp_toolset" && tool.mcp_server_name === name
+  );
+  const toolset = tools[at];
+  const offered = isJsonObject(toolset) ? toolsOffered(toolset, `tools.${at}`) : { others: [] };
+  if (offered === undefined || settings.enabled === false) return undefined;
+  const allowedTools = words(settings.allowed_tools, "")?.value ?? offered.names;
+  return {
+    tool: "mcp",
+    server: name,
+    url,
+    ...(typeof token === "string" ? { authorization: token } : {}),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    others: [
+      ...unread(server, path, serverMembers),
+      ...unread(settings, `${path}.tool_configuration`, new Set(["allowed_tools", "enabled"])),
+      ...offered.others,
+    ],
+  };
+}
+
+interface Offered {
+  /** Absent: all tools of the server. */
+  readonly names?: readonly string[];
+  readonly others: readonly string[];
+}
+
+const toolsetMembers = new Set(["mcp_server_name", "default_config", "configs"]);
+const switches = new Set(["enabled"]);
+
 /** Which tools of its server a toolset offers; `undefined` where it only says which it does not. */
-function toolsOffered(
-  { default_config: preset, configs }: JsonObject,
-): { readonly all: true } | { readonly all: false; readonly names: string[] } | undefined {
-  const entries = Object.entries(isJsonObject(configs) ? configs : {});
-  const says = (config: Json | undefined, enabled: boolean) =>
-    isJsonObject(config) && config.enabled === enabled;
-  if (says(preset, false)) {
-    const names = entries.filter(([, config]) => says(config, true)).map(([name]) => name);
-    return { all: false, names };
+function toolsOffered(toolset: JsonObject, path: string): Offered | undefined {
+  const preset = isJsonObject(toolset.default_config) ? toolset.default_config : {};
+  const configs = isJsonObject(toolset.configs) ? toolset.configs : {};
+  const entries = Object.entries(configs).flatMap(([name, config]) =>
+    isJsonObject(config) ? [{ name, config }] : []
+  );
+  const others = [
+    ...unread(toolset, path, toolsetMembers),
+    ...unread(preset, `${path}.default_config`, switches),
+    ...entries.flatMap(({ name, config }) => unread(config, `${path}.configs.${name}`, switches)),
+  ];
+  if (preset.enabled === false) {
+    const names = entries.flatMap(({ name, config }) => config.enabled === true ? [name] : []);
+    return { names, others };
   }
-  return entries.some(([, config]) => says(config, false)) ? undefined : { all: true };
+  return entries.some(({ config }) => config.enabled === false) ? undefined : { others };
 }

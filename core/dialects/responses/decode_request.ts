@@ -30,7 +30,7 @@ import { Notes } from "../notes.ts";
 import { noteUnread } from "../unread_members.ts";
 import { decodeInput } from "./decode_items.ts";
 import { decodeResponsesTools } from "./decode_tools.ts";
-import { encryptedReasoning, textLogprobs } from "./includes.ts";
+import { encryptedReasoning, isMet, textLogprobs } from "./includes.ts";
 import { responsesMembers } from "./members.ts";
 import { offeredTools } from "./offered_tools.ts";
 
@@ -112,15 +112,13 @@ function refuseStored(body: JsonObject, notes: Notes): void {
   if (optionalBoolean(body, "store", "store") === true) notes.add("store");
 }
 
-/** `include` asks for more output. Encrypted reasoning is always given; the rest exists only at its own vendor. */
+/** `include` asks for more output. What hosted tools found and encrypted reasoning are always given. */
 function decodeInclude(
   body: JsonObject,
   notes: Notes,
 ): { readonly encrypted: boolean; readonly logprobs: Pick<Conversation, "logprobs"> } {
   const include = optionalList(body, "include", "include") ?? [];
-  if (include.some((wish) => wish !== encryptedReasoning && wish !== textLogprobs)) {
-    notes.add("include");
-  }
+  if (!include.every(isMet)) notes.add("include");
   const encrypted = include.includes(encryptedReasoning);
   const top = optionalCount(body, "top_logprobs", "top_logprobs");
   const given = top === undefined ? {} : { top };

@@ -4,6 +4,7 @@ import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
 import type { Notes } from "../notes.ts";
 import { carriedHosted, type CarriedTool, noteWishes } from "../tool_fields.ts";
+import { codeOutputs, searchSources } from "./includes.ts";
 
 export interface EncodedHosted {
   readonly carried: readonly CarriedTool[];
@@ -35,8 +36,8 @@ export function encodeHostedTools(
 
 /** Values of `include`, by tool. */
 const told: Partial<Record<HostedWish["tool"], string>> = {
-  web_search: "web_search_call.action.sources",
-  code_execution: "code_interpreter_call.outputs",
+  web_search: searchSources,
+  code_execution: codeOutputs,
 };
 
 function writeTool(wish: HostedWish, notes: Notes): JsonObject[] {

@@ -186,6 +186,23 @@ const serverToolResultBlock = z.strictObject({
   cache_control: cacheControl,
 });
 
+const mcpUseBlock = z.strictObject({
+  type: z.literal("mcp_tool_use"),
+  id: toolId,
+  name: z.string().min(1),
+  server_name: z.string().min(1),
+  input: jsonObject,
+  cache_control: cacheControl,
+});
+
+const mcpResultBlock = z.strictObject({
+  type: z.literal("mcp_tool_result"),
+  tool_use_id: toolId,
+  is_error: z.boolean().optional(),
+  content: z.union([z.string(), z.array(textBlock)]).optional(),
+  cache_control: cacheControl,
+});
+
 const containerUploadBlock = z.strictObject({
   type: z.literal("container_upload"),
   file_id: z.string().min(1),
@@ -208,6 +225,8 @@ export const assistantBlock = z.discriminatedUnion("type", [
   toolUseBlock,
   serverToolUseBlock,
   serverToolResultBlock,
+  mcpUseBlock,
+  mcpResultBlock,
   containerUploadBlock,
 ]);
 

@@ -157,7 +157,7 @@ function toolLoopStartsWithThinking(messages: readonly MessagesMessage[]): strin
 }
 
 const toolsFit: Check = ({ tools = [], tool_choice }) => {
-  const names = tools.map((tool) => tool.name);
+  const names = tools.map((tool) => "name" in tool ? tool.name : undefined);
   const repeated = names.find((name, i) => name !== undefined && names.indexOf(name) !== i);
   if (repeated !== undefined) return `tools: Tool names must be unique: ${repeated}`;
   if (tool_choice === undefined) return undefined;

@@ -40,7 +40,25 @@ const typedTool = z.looseObject({
   input_schema: z.undefined().optional(),
 });
 
-const tool = z.union([customTool, typedTool]);
+/** What may be called of an MCP server. */
+const mcpToolset = z.strictObject({
+  type: z.literal("mcp_toolset"),
+  mcp_server_name: z.string().min(1),
+  default_config: z.looseObject({}).nullable().optional(),
+  configs: z.record(z.string(), z.looseObject({})).nullable().optional(),
+  cache_control: cacheControl,
+});
+
+/** Needs the vendor's beta in the header, which this schema does not see. */
+const mcpServer = z.strictObject({
+  type: z.literal("url"),
+  name: z.string().min(1),
+  url: z.string().regex(/^https:\/\//, "Only HTTPS URLs are supported"),
+  authorization_token: z.string().nullable().optional(),
+  tool_configuration: z.looseObject({}).nullable().optional(),
+});
+
+const tool = z.union([customTool, mcpToolset, typedTool]);
 
 const toolChoice = z.discriminatedUnion("type", [
   z.strictObject({
@@ -121,6 +139,7 @@ export const messagesRequest = z.strictObject({
   metadata: z.strictObject({ user_id: z.string().nullable().optional() }).optional(),
   service_tier: z.enum(["auto", "standard_only"]).optional(),
   cache_control: cacheControl,
+  mcp_servers: z.array(mcpServer).optional(),
   container: z.union([z.string(), z.looseObject({})]).nullable().optional(),
   inference_geo: z.string().nullable().optional(),
   context_management: z.looseObject({

@@ -73,6 +73,14 @@ Deno.test("a Responses search becomes a Messages search, with its wishes", () =>
   assertEquals(dropped, []);
 });
 
+Deno.test("asking for what hosted tools found is met: other styles tell it unasked", () => {
+  const include = ["web_search_call.action.sources", "code_interpreter_call.outputs"];
+  const tools = [{ type: "web_search" }];
+  assertEquals(sent("responses", "messages", { tools, include }).dropped, []);
+  const files = [...include, "file_search_call.results"];
+  assertEquals(sent("responses", "messages", { tools, include: files }).dropped, ["include"]);
+});
+
 Deno.test("the search of a Chat request is a tool elsewhere, and back", () => {
   const web_search_options = {
     search_context_size: "high",
@@ -143,7 +151,7 @@ const mcp = {
 Deno.test("an MCP server is told to the other vendor; one that asks before each call is not", () => {
   const there = sent("messages", "responses", { mcp_servers, tools: [toolset] });
   assertEquals([there.body["tools"], there.dropped], [[mcp], []]);
-  const back = converted("responses", "messages", asked("responses", { tools: [mcp] }));
+  const back = sent("responses", "messages", { tools: [mcp] });
   assertEquals(back.body["mcp_servers"], mcp_servers);
   assertEquals<Json | undefined>(back.body["tools"], [toolset]);
   assertEquals(back.betas, ["mcp-client-2025-11-20"]);

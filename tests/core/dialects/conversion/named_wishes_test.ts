@@ -30,6 +30,9 @@ const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {
     /^tools\.0\.(defer_loading|eager_input_streaming|input_examples|allowed_callers)$/,
     // A hosted tool has one name.
     /^tools\.1\.name$/,
+    // Lists tools by their names; a server is on unless it says otherwise.
+    /^tools\.0\.configs$/,
+    /\.tool_configuration\.enabled$/,
     /\.source\.media_type$/,
     // Reasoning and its proofs go to their maker only; the sources of an earlier answer to nobody.
     /^messages\.2\.content\.0\.signature$/,

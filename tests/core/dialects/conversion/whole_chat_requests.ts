@@ -96,7 +96,10 @@ export const wholeChatRequests: readonly JsonObject[] = [
     reasoning: { summary: "detailed", exclude: true },
     verbosity: "low",
     prediction: { type: "content", content: "x" },
-    web_search_options: {},
+    web_search_options: {
+      search_context_size: "low",
+      user_location: { type: "approximate", approximate: { city: "Huế", timezone: "t" } },
+    },
     moderation: { model: "x" },
     service_tier: "flex",
     store: true,

@@ -126,7 +126,72 @@ const richResult: JsonObject = {
   content: messagesUserBlocks.filter((block) => block.type !== "container_upload"),
 };
 
+/** Tools that the provider runs, with all their wishes, and calls of them. */
+const hostedRequest: JsonObject = {
+  ...messagesBase,
+  messages: [
+    { role: "user", content: "a" },
+    {
+      role: "assistant",
+      content: [
+        {
+          type: "mcp_tool_use",
+          id: "mcptoolu_1",
+          name: "f",
+          server_name: "s",
+          input: { a: "1" },
+          cache_control: mark,
+        },
+        {
+          type: "mcp_tool_result",
+          tool_use_id: "mcptoolu_1",
+          is_error: true,
+          content: [{ type: "text", text: "t" }],
+          cache_control: mark,
+        },
+      ],
+    },
+    { role: "user", content: "b" },
+  ],
+  mcp_servers: [{
+    type: "url",
+    name: "s",
+    url: "https://mcp.example",
+    authorization_token: "t",
+  }],
+  tools: [
+    {
+      type: "mcp_toolset",
+      mcp_server_name: "s",
+      default_config: { enabled: false },
+      configs: { f: { enabled: true } },
+      cache_control: mark,
+    },
+    {
+      type: "web_search_20250305",
+      name: "web_search",
+      max_uses: 3,
+      allowed_domains: ["example.com"],
+      user_location: { type: "approximate", city: "Huế", country: "VN" },
+      cache_control: mark,
+    },
+  ],
+};
+
+/** The older form, in which the server says itself what may be called. */
+const configuredServer: JsonObject = {
+  ...messagesBase,
+  mcp_servers: [{
+    type: "url",
+    name: "s",
+    url: "https://mcp.example",
+    tool_configuration: { enabled: true, allowed_tools: ["f"] },
+  }],
+};
+
 export const wholeMessagesRequests: readonly JsonObject[] = [
+  hostedRequest,
+  configuredServer,
   {
     ...messagesBase,
     system: [{

@@ -146,6 +146,29 @@ export const wholeResponsesRequests: readonly JsonObject[] = [
   },
   {
     ...responsesBase,
+    tools: [
+      {
+        type: "web_search",
+        filters: { allowed_domains: ["example.com"] },
+        user_location: { type: "approximate", city: "Huế", region: "r" },
+        search_context_size: "low",
+        external_web_access: false,
+      },
+      { type: "code_interpreter", container: { type: "auto", memory_limit: "4g" } },
+      {
+        type: "mcp",
+        server_label: "s",
+        server_url: "https://mcp.example",
+        server_description: "d",
+        authorization: "t",
+        headers: { a: "b" },
+        allowed_tools: { tool_names: ["f"], read_only: true },
+        require_approval: "never",
+      },
+    ],
+  },
+  {
+    ...responsesBase,
     tools: [responsesTool],
     tool_choice: { type: "function", name: "f" },
     text: { format: { type: "json_object" } },

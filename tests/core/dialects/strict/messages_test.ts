@@ -416,3 +416,26 @@ Deno.test("Messages takes context_management with its beta, as Claude Code sends
   assertEquals(validateRequest("messages", body, betas.slice(0, 1)), refusal);
   assertEquals(validateRequest("messages", body), refusal);
 });
+
+Deno.test("MCP servers, their toolsets and their calls are known", () => {
+  const body = {
+    model: "m",
+    max_tokens: 10,
+    mcp_servers: [{ type: "url", name: "s", url: "https://mcp.example" }],
+    tools: [{ type: "mcp_toolset", mcp_server_name: "s" }],
+    messages: [
+      { role: "user", content: "Hi" },
+      {
+        role: "assistant",
+        content: [
+          { type: "mcp_tool_use", id: "mcptoolu_1", name: "f", server_name: "s", input: {} },
+          { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] },
+        ],
+      },
+      { role: "user", content: "And?" },
+    ],
+  };
+  assertEquals(validateRequest("messages", body), undefined);
+  const plain = { ...body, mcp_servers: [{ type: "url", name: "s", url: "http://mcp.example" }] };
+  assertStringIncludes(validateRequest("messages", plain) ?? "", "mcp_servers.0.url");
+});
