@@ -69,7 +69,7 @@ export function believableUsage(
   const trustsOutput = reportedOutputIsPossible(told, evidence) &&
     told.output * limits.bytesPerToken >= evidence.outputBytes &&
     !(evidence.produced && told.output === 0) &&
-    !(evidence.early && told.output < own.output);
+    !(evidence.early && (told.output < own.output || told.output > mostWanted(bounds)));
   const output = trustsOutput ? told.output : own.output;
   const { input, cacheRead, cacheWrite } = trustsInput ? told : own;
   return {
@@ -84,6 +84,11 @@ export function believableUsage(
   };
 }
 
+/** A whole answer may pass the caller's bound, by its provider's account; one that ended early costs no more than it. */
+function mostWanted({ wantedOutput, possibleOutput }: TokenBounds): number {
+  return wantedOutput ?? possibleOutput;
+}
+
 const uncorrected: EstimateCorrection = { cachedTokens: 0, inputScale: 1, outputScale: 1 };
 
 /** Our own count, within what the caller asked for: a provider that floods must not empty a wallet either. */
@@ -93,7 +98,7 @@ function counted(evidence: UsageEvidence): TokenUsage {
   const input = Math.min(Math.ceil(estimatedInputTokens * inputScale), bounds.input);
   const cacheRead = Math.min(cachedTokens, input);
   const estimatedOutput = Math.ceil(estimateOutputTokens(outputBytes) * outputScale);
-  const mostOutput = Math.min(bounds.wantedOutput ?? Infinity, bounds.possibleOutput);
+  const mostOutput = Math.min(mostWanted(bounds), bounds.possibleOutput);
   const output = Math.max(Math.min(estimatedOutput, mostOutput), produced ? 1 : 0);
   return {
     ...noTokens,

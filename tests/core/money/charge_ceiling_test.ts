@@ -160,6 +160,22 @@ Deno.test("reasoning beyond the caller's bound is paid up to the ceiling, and no
   );
 });
 
+Deno.test("a stream that was ended costs no more output than was asked for, whatever it had reported", () => {
+  for (const outcome of ["cut", "broken", "client_gone"] as const) {
+    const charge = chargeForEndedChat(quote(ask("Write", 100)), {
+      outcome,
+      runsTools: false,
+      reading: reading({
+        outputBytes: 21_000,
+        answerBytes: 21_000,
+        usage: usageOf({ output: 5_200 }),
+      }),
+    });
+    assertEquals([charge.usage.input, charge.usage.output], [30, 100], outcome);
+    assertEquals(charge.claimMicroVnd, 5_150n * 40_000n, outcome);
+  }
+});
+
 Deno.test("what only looks like much is believed: tools of the vendor, pictures, files, hosted tools", () => {
   const part = (content: JsonObject): JsonObject => ({
     ...ask("", 1_000),
