@@ -4,6 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
+import { pathOf } from "../http/path_of.ts";
 import { createAccountPages } from "./account/mod.tsx";
 import { createAssetRoutes } from "./assets.ts";
 import { createConnectPage } from "./connect.tsx";
@@ -58,7 +59,7 @@ const pageRoots = [
 function isPageRequest(request: Request): boolean {
   const { headers } = request;
   if (headers.has("authorization") || headers.has("x-api-key")) return false;
-  const [root = ""] = new URL(request.url).pathname.slice(1).split("/");
+  const [root = ""] = pathOf(request.url).slice(1).split("/");
   const readsHtml = (headers.get("accept") ?? "").includes("text/html");
   if (root === "models") return readsHtml;
   if (root === "" || root === "assets" || pageRoots.includes(root)) return true;
@@ -103,7 +104,7 @@ export function createDashboard(
   deps: DashboardDeps,
   more: readonly Hono<DashboardEnv>[] = [],
 ): Hono<DashboardEnv> {
-  const app = new Hono<DashboardEnv>();
+  const app = new Hono<DashboardEnv>({ getPath: ({ url }) => pathOf(url) });
   app.onError((error, c) => {
     if (!(error instanceof GatewayError)) deps.report?.("page", error);
     return errorPage(error, c);

@@ -34,29 +34,39 @@ function brokenOff(cause: unknown): GatewayError {
  * Reads on and throws away, so that the client can finish sending and read our answer: the server would otherwise
  * reset the connection under it. Bounded: past that the reset is the client's own doing.
  */
-async function discard(pieces: Pieces): Promise<void> {
+async function discard(pieces: Pieces, onPiece = () => {}): Promise<void> {
   let discardedBytes = 0;
   while (discardedBytes < limits.discardedBodyBytes) {
     const piece = await pieces.read();
     if (piece === undefined) return;
+    onPiece();
     discardedBytes += piece.length;
   }
   await pieces.cancel();
 }
 
-/** Throws the body of a refused request away, within the same bounds of size and time. Never throws. */
+/** A refused client that sends nothing for this long gets its answer: it may have nothing more to send. */
+const refusedStallMs = 3_000;
+
+/**
+ * Throws the body of a refused request away, within the same bounds of size and time, as long as it comes. Never throws.
+ */
 export async function discardRequestBody(request: Request, deadlines: Deadlines): Promise<void> {
   const { body } = request;
   if (body === null || body.locked) return;
   const pieces = piecesOf(body);
-  const patience = deadlines.create(() => void pieces.cancel().catch(() => {}));
+  const cutOff = () => void pieces.cancel().catch(() => {});
+  const patience = deadlines.create(cutOff);
+  const stall = deadlines.create(cutOff);
   patience.arm(limits.discardMs);
+  stall.arm(refusedStallMs);
   try {
-    await discard(pieces);
+    await discard(pieces, () => stall.arm(refusedStallMs));
   } catch {
-    // The client broke off: nobody is left to be told.
+    // The client broke off: there is no one to answer.
   } finally {
     patience.disarm();
+    stall.disarm();
   }
 }
 

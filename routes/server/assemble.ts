@@ -18,6 +18,7 @@ import { openKeyDirectory } from "../../kv/key_directory.ts";
 import { withKeyLimits } from "../../kv/key_limits.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
 import { type DebtRules, openTeller } from "../../kv/teller/mod.ts";
+import { RefusedBodies } from "../http/refused_bodies.ts";
 import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
 import { AccessWatch } from "../v1/access_watch.ts";
@@ -128,6 +129,7 @@ export async function assemble(
     routeAffinity: new RouteAffinity(),
     calls,
     bodies,
+    refusedBodies: new RefusedBodies(deadlines),
     answers,
     orders: new CallOrders(deadlines),
     log,

@@ -7,6 +7,7 @@ import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { errorResponse } from "../http/error_response.ts";
+import { pathOf } from "../http/path_of.ts";
 import { serveChat } from "./chat.ts";
 import { serveCountTokens } from "./count_tokens.ts";
 import { errorStyleOf } from "./error_style.ts";
@@ -124,13 +125,6 @@ const chatPaths: ReadonlyMap<string, Style> = new Map([
   ["/v1/responses", "responses"],
 ]);
 
-/** The path of an absolute URL, without what a parser would cost. */
-function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  const query = url.indexOf("?", start);
-  return start === -1 ? "/" : url.slice(start, query === -1 ? undefined : query);
-}
-
 /** Browsers name the origin of the page that asks; nobody else does. */
 function comesFromPage(request: Request): boolean {
   return request.headers.has("origin");
@@ -170,7 +164,7 @@ const forOtherOrigins = cors({
 
 /** Builds the API. */
 export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings }> {
-  const app = new Hono<{ Bindings: ConnectionBindings }>();
+  const app = new Hono<{ Bindings: ConnectionBindings }>({ getPath: ({ url }) => pathOf(url) });
 
   const handle = (serve: Serve) => (context: Context) =>
     respond(

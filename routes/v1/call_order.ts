@@ -27,6 +27,7 @@ import {
 } from "../../kv/orders.ts";
 import { readReceipt } from "../../kv/receipts.ts";
 import type { Attachment, ReceiptDraft } from "../../kv/teller/mod.ts";
+import { pathOf } from "../http/path_of.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";
 
@@ -114,7 +115,7 @@ export async function knownAnswer(
   const key = await readOrderKey(
     request.headers.get(header) ?? "",
     body,
-    new URL(request.url).pathname,
+    pathOf(request.url),
   );
   const id = `${accountId} ${key.id}`;
   for (let look = 1; look <= looks; look++) {

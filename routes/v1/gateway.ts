@@ -12,6 +12,7 @@ import type { Router } from "../../core/routing/router.ts";
 import type { Control } from "../../kv/control.ts";
 import type { KeyDirectory } from "../../kv/key_directory.ts";
 import type { KeyedTeller } from "../../kv/key_limits.ts";
+import type { RefusedBodies } from "../http/refused_bodies.ts";
 import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";
 import type { CallOrders } from "./call_order.ts";
@@ -40,6 +41,8 @@ export interface Gateway {
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
   readonly bodies: BodyRoom;
+  /** What refused requests still send. */
+  readonly refusedBodies: RefusedBodies;
   /** What they hold of large answers. */
   readonly answers: AnswerRoom;
   /** Calls under a key of the client (`Idempotency-Key`). */

@@ -8,7 +8,7 @@ import { mayBeFree } from "../../core/money/price.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { ReserveResult } from "../../kv/teller/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
-import { type BodyAdmission, discardRequestBody, readRequestBody } from "../http/request_body.ts";
+import { type BodyAdmission, readRequestBody } from "../http/request_body.ts";
 import { unpaidError } from "./admission.ts";
 import type { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
@@ -60,7 +60,7 @@ export async function admitRequest(
     incoming.principal = principal = admitted instanceof Promise ? await admitted : admitted;
     requirePlainBody(request.headers);
   } catch (error) {
-    await discardRequestBody(request, gateway.deadlines);
+    await gateway.refusedBodies.discard(request, incoming.clientAddress);
     throw error;
   }
   const body = await readRequestBody(request, gateway.deadlines, {
