@@ -99,7 +99,7 @@ interface PlacedResult {
   readonly path: string;
 }
 
-/** The hosted calls of one list of blocks: the result of each is told with the call. */
+/** Reads the hosted calls of one list of blocks, each together with its result. */
 export class HostedCallReader {
   readonly #results = new Map<string, PlacedResult>();
   /** Ids of calls that were told with their results. */

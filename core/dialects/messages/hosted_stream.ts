@@ -56,7 +56,7 @@ export class HostedStream {
     return true;
   }
 
-  /** The answer ended: what has no result is told without one. */
+  /** The answer ended: calls without a result go out as they are. */
   finish(emit: EventSink): void {
     for (const [id, { block, call }] of this.#waiting) tell(block, id, call, emit);
     this.#waiting.clear();
