@@ -19,7 +19,7 @@ export interface ChatHold {
  * import { chatHold } from "./chat_hold.ts";
  * import { applyPrice } from "../money/price.ts";
  * const price = applyPrice({ unit: "token", vndPerMtok: 8_300 });
- * const input = { tokens: 100, believableTokens: 100, isText: true };
+ * const input = { tokens: 100, believableTokens: 100, isText: true, namesUnseen: false };
  * const bounds = { input, outputTokens: 128_000, costMicroVnd: 1_063_230_000n };
  * const hold = chatHold(bounds, price, { stream: true, expectedTokens: 2_000 });
  * if (hold.costMicroVnd !== 17_430_000n || hold.outputTokens !== 2_000) throw new Error("wrong hold");
