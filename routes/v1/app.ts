@@ -14,6 +14,7 @@ import { errorStyleOf } from "./error_style.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming } from "./incoming.ts";
 import { mediaEndpoints } from "./media_endpoints.ts";
+import { withCostHeaders } from "./response_headers.ts";
 import { listStyle, modelList, modelObject } from "./models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
 import { unknownPathMessage } from "./unknown_path.ts";
@@ -87,12 +88,13 @@ async function respond(
   const requestId = newId("request", gateway.clock.nowMs());
   const incoming: Incoming = { request, requestId, ...connection };
   try {
-    const response = await serve(incoming);
+    const response = withCostHeaders(await serve(incoming), incoming.chosen);
     return incoming.order === undefined ? response : await incoming.order.answered(response);
   } catch (error) {
     await incoming.order?.failed();
     logFailure(gateway, incoming, path, error);
-    return errorResponse(error, errorStyleOf(path, request.headers), requestId);
+    const response = errorResponse(error, errorStyleOf(path, request.headers), requestId);
+    return withCostHeaders(response, incoming.chosen);
   } finally {
     incoming.held?.release();
     incoming.answer?.release();

@@ -38,7 +38,12 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
   const { body, principal } = await admitRequest(gateway, incoming);
   requireJson(incoming.request);
   const request = readSpeechRequest(body);
-  const chosen = chooseModel(gateway.config.catalog, request.model, "speech", principal);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.config.catalog,
+    request.model,
+    "speech",
+    principal,
+  );
   if (hasOrderKey(incoming)) {
     const known = await knownAnswer(
       gateway,

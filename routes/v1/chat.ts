@@ -55,7 +55,12 @@ export async function serveChat(
   const body = parseJsonBody(bytes);
   const request = readChatRequest(style, body.value);
   const { catalog } = gateway.config;
-  const { model, mappedFrom } = chooseModel(catalog, request.model, "chat", principal);
+  const { model, mappedFrom } = incoming.chosen = chooseModel(
+    catalog,
+    request.model,
+    "chat",
+    principal,
+  );
   refuseUnseenImages(model, body.value);
   const urls = fetchedUrls(body.value);
   refuseFreeChoices(model, request, body.value);

@@ -41,7 +41,12 @@ export async function serveImages(
   const { body, principal } = await admitRequest(gateway, incoming);
   const contentType = incoming.request.headers.get("content-type") ?? "";
   const request = readImageRequest(endpoint, body, contentType);
-  const chosen = chooseModel(gateway.config.catalog, request.model, "image", principal);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.config.catalog,
+    request.model,
+    "image",
+    principal,
+  );
   if (hasOrderKey(incoming)) {
     const known = await knownAnswer(gateway, incoming, principal, readMediaBody(body, contentType));
     if (known !== undefined) return known;

@@ -9,7 +9,7 @@ import type { Principal } from "../../kv/key_directory.ts";
 import type { ReserveResult } from "../../kv/teller/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { type BodyAdmission, readRequestBody } from "../http/request_body.ts";
-import { unpaidError } from "./admission.ts";
+import { type ChosenModel, unpaidError } from "./admission.ts";
 import type { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -29,6 +29,8 @@ export interface Incoming {
   held?: HeldBody;
   /** Set where the client sent a key and this call is the first under it. */
   order?: CallOrder;
+  /** The model that the call is for, once it is known. */
+  chosen?: ChosenModel;
   /** The same of its answer, where that is read whole. */
   answer?: HeldAnswer;
 }

@@ -3,6 +3,8 @@ import type { Model } from "../../core/catalog/catalog.ts";
 import type { RequestId } from "../../core/ids.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { billedInputTokens } from "../../core/money/token_usage.ts";
+import type { ChosenModel } from "./admission.ts";
+import { applyPrice } from "../../core/money/price.ts";
 import type { AppliedPrice, Receipt } from "../../core/receipt.ts";
 
 /** What is known as soon as a route is committed; all that streams can carry. */
@@ -32,6 +34,13 @@ export function headerSafe(text: string): string {
 /** Longest value of `x-gateway-conversion`; a request can have thousands of fields that were dropped. */
 const conversionChars = 2_000;
 
+function priceHeader(price: AppliedPrice): [string, string] {
+  // µVND per token is VND per million tokens: the same number.
+  return price.unit === "token"
+    ? ["x-gateway-price-vnd-per-mtok", String(price.inputMicroVnd)]
+    : ["x-gateway-price-vnd-per-request", formatVnd(price.perUnitMicroVnd)];
+}
+
 /** Headers of any answer of a call. */
 export function callHeaders(input: CallHeadersInput): [string, string][] {
   const headers: [string, string][] = [
@@ -42,12 +51,7 @@ export function callHeaders(input: CallHeadersInput): [string, string][] {
   if (input.mappedFrom !== undefined) {
     headers.push(["x-gateway-model-mapped-from", headerSafe(input.mappedFrom)]);
   }
-  if (input.price.unit === "token") {
-    // µVND per token is VND per million tokens: the same number.
-    headers.push(["x-gateway-price-vnd-per-mtok", String(input.price.inputMicroVnd)]);
-  } else {
-    headers.push(["x-gateway-price-vnd-per-request", formatVnd(input.price.perUnitMicroVnd)]);
-  }
+  headers.push(priceHeader(input.price));
   if (input.dropped.length > 0) {
     const value = `dropped=${input.dropped.join(",")}`;
     headers.push([
@@ -68,6 +72,32 @@ export function costHeaders(receipt: Receipt): [string, string][] {
     );
   }
   return headers;
+}
+
+/** What an answer has that is not streamed, at least: zero where nothing was charged. */
+const costNames = ["x-gateway-input-tokens", "x-gateway-output-tokens", "x-gateway-cost-vnd"];
+
+/**
+ * Completes an answer that is not streamed, whatever it is: a refusal, a free endpoint, a call that is not billed by the
+ * token.
+ *
+ * @param chosen the model that was asked for, where that is known
+ */
+export function withCostHeaders(response: Response, chosen: ChosenModel | undefined): Response {
+  const { headers } = response;
+  if (headers.get("content-type")?.startsWith("text/event-stream") === true) return response;
+  for (const name of costNames) if (!headers.has(name)) headers.set(name, "0");
+  if (chosen === undefined || headers.has("x-gateway-model")) return response;
+  headers.set("x-gateway-model", chosen.model.id);
+  if (chosen.mappedFrom !== undefined) {
+    headers.set("x-gateway-model-mapped-from", headerSafe(chosen.mappedFrom));
+  }
+  const { price } = chosen.model;
+  // Which step of a video's price applies is not known of every refused request.
+  if (price.unit === "video") return response;
+  const [name, value] = priceHeader(applyPrice(price));
+  headers.set(name, value);
+  return response;
 }
 
 /**

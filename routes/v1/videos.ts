@@ -118,7 +118,12 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
   const { headers } = incoming.request;
   const media = readMediaBody(body, headers.get("content-type") ?? "");
   const fields = fieldsOfBody(media);
-  const chosen = chooseModel(gateway.config.catalog, modelField(fields), "video", principal);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.config.catalog,
+    modelField(fields),
+    "video",
+    principal,
+  );
   const request = readVideoRequest(fields, videoRulesOf(chosen.model), chosen.model.id);
   refuseDropped(request, headers);
   const known = await orderOf(gateway, incoming, principal, media);

@@ -116,3 +116,44 @@ Deno.test("a key that may use some models sees only those, in the list and alone
   const other = await get("/v1/models/premium-1");
   assertEquals([other.status, other.body.error.code], [404, "model_not_found"]);
 });
+
+Deno.test("every answer that is not streamed tells tokens and cost: zero where nothing is charged", async () => {
+  await using test = await openTestGateway();
+  const { key } = await test.customer(1_000);
+  const ask = async (path: string, body?: object, headers: Record<string, string> = {}) => {
+    const request = new Request(`http://gateway.example${path}`, {
+      headers: { "x-api-key": key, "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    });
+    const response = await test.fetch(request);
+    await response.body?.cancel();
+    const told = ["input-tokens", "output-tokens", "cost-vnd", "model", "model-mapped-from"];
+    return [response.status, ...told.map((name) => response.headers.get(`x-gateway-${name}`))];
+  };
+  const chat = { model: "premium-1", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] };
+  const counted = await ask("/v1/messages/count_tokens", chat);
+  assertEquals(counted, [200, "0", "0", "0", "premium-1", null]);
+  assertEquals(await ask("/v1/models"), [200, "0", "0", "0", null, null]);
+  const wrong = { ...chat, model: "unknown", response_format: { type: "text" }, n: 3, tools: 7 };
+  const refused = await ask("/v1/chat/completions", { ...wrong, max_tokens: -1 });
+  assertEquals(refused, [400, "0", "0", "0", null, null]);
+  const tooDear = { ...chat, model: "unknown", max_tokens: 128_000 };
+  assertEquals(await ask("/v1/chat/completions", { ...tooDear, n: 8 }, {}), [
+    402,
+    "0",
+    "0",
+    "0",
+    "premium-1",
+    "unknown",
+  ]);
+  assertEquals(await ask("/v1/models", undefined, { "x-api-key": "sk-wrong" }), [
+    401,
+    "0",
+    "0",
+    "0",
+    null,
+    null,
+  ]);
+  const streamed = await ask("/v1/chat/completions", { ...chat, stream: true });
+  assertEquals(streamed, [200, null, null, null, "premium-1", null]);
+});
