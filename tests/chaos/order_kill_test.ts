@@ -1,0 +1,101 @@
+/** Calls under a key of their client, whose answers are lost as the process is killed: the retries pay for none twice. */
+import { assert, assertEquals } from "@std/assert";
+import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+
+const calls = 60;
+const inFlight = 12;
+
+interface Sent {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly costVnd: number;
+}
+
+/** A picture, which has one price. `undefined`: the process died before it answered. */
+async function send(gateway: StartedGateway, number: number): Promise<Sent | undefined> {
+  try {
+    const response = await fetch(`${gateway.address}/v1/images/generations`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${gateway.key}`,
+        "content-type": "application/json",
+        "idempotency-key": `order-${number}`,
+      },
+      body: JSON.stringify({
+        model: "image-1",
+        prompt: `[[sandbox:slow ${5 + number % 20}]] a cat of number ${number}`,
+      }),
+    });
+    const body = await response.json();
+    return {
+      status: response.status,
+      code: body.error?.code,
+      costVnd: Number(response.headers.get("x-gateway-cost-vnd")),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sends all of them, some at a time. */
+async function sendAll(
+  gateway: StartedGateway,
+  onAnswer: (answered: number) => void = () => {},
+): Promise<(Sent | undefined)[]> {
+  const results: (Sent | undefined)[] = [];
+  let next = 0;
+  let answered = 0;
+  await Promise.all(Array.from({ length: inFlight }, async () => {
+    while (next < calls) {
+      const number = next++;
+      results[number] = await send(gateway, number);
+      if (results[number] !== undefined) onAnswer(++answered);
+    }
+  }));
+  return results;
+}
+
+async function balanceVnd(gateway: StartedGateway): Promise<number> {
+  const list = JSON.parse((await gateway.admin("account", "list")).output);
+  const { output } = await gateway.admin("account", "show", list[0].id);
+  return Number(String(JSON.parse(output).balanceVnd).replaceAll(/[^\d.]/g, ""));
+}
+
+for (const killAfter of [5, 25]) {
+  Deno.test(`after a kill at answer ${killAfter} retries under the same keys are charged once`, async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gateway-test-" });
+    try {
+      let first: (Sent | undefined)[] = [];
+      let beforeVnd = 0;
+      {
+        await using gateway = await startGateway({ folder });
+        beforeVnd = await balanceVnd(gateway);
+        let killing: Promise<number> | undefined;
+        first = await sendAll(gateway, (answered) => {
+          if (answered === killAfter) killing = gateway.end("SIGKILL");
+        });
+        await killing;
+      }
+      await using gateway = await startGateway({ folder });
+      const second = await sendAll(gateway);
+      const third = await sendAll(gateway);
+      const charged = new Set<number>();
+      for (let number = 0; number < calls; number++) {
+        const tries = [first[number], second[number], third[number]];
+        for (const sent of tries) {
+          if (sent?.status === 200 || sent?.code === "already_answered") charged.add(number);
+          else assert(sent === undefined || sent.code === "order_under_way", JSON.stringify(sent));
+        }
+        // What the first process answered is known to the second.
+        if (first[number]?.status === 200) assertEquals(second[number]?.code, "already_answered");
+      }
+      assert(first.includes(undefined), "answers were lost");
+      const priceVnd = [...first, ...second].find((sent) => sent?.status === 200)?.costVnd ?? 0;
+      assert(priceVnd > 0);
+      assertEquals(beforeVnd - await balanceVnd(gateway), charged.size * priceVnd);
+      assertEquals((await gateway.admin("verify")).code, 0);
+    } finally {
+      await Deno.remove(folder, { recursive: true }).catch(() => {});
+    }
+  });
+}
