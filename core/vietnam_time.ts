@@ -39,6 +39,20 @@ export function vietnamDayStartMs(day: string): number {
   return Date.parse(`${day}T00:00:00+07:00`);
 }
 
+/**
+ * A moment for programs, in Vietnam's time: ISO 8601 with the offset, to the millisecond.
+ *
+ * @example
+ * ```ts
+ * import { vietnamIsoTime } from "./vietnam_time.ts";
+ * const time = vietnamIsoTime(Date.UTC(2026, 10, 20, 17, 30));
+ * if (time !== "2026-11-21T00:30:00.000+07:00") throw new Error(time);
+ * ```
+ */
+export function vietnamIsoTime(atMs: number): string {
+  return new Date(atMs + vietnamOffsetMs).toISOString().replace("Z", "+07:00");
+}
+
 /** Date and time in Vietnam, as `2026-11-20 14:02:37`. */
 export function vietnamDateTime(atMs: number): string {
   return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 19).replace("T", " ");

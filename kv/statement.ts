@@ -47,7 +47,7 @@ export interface Statement extends Period {
 }
 
 /** A movement before it has a running balance. */
-type Move =
+export type Move =
   | { readonly kind: "ledger"; readonly day: string; readonly entry: LedgerEntry }
   | {
     readonly kind: "usage";
@@ -95,7 +95,8 @@ async function readLedger(
   };
 }
 
-function amountOf(move: Move): bigint {
+/** What a movement adds to the balance. */
+export function changeOf(move: Move): bigint {
   return move.kind === "ledger" ? move.entry.amountMicroVnd : -move.costMicroVnd;
 }
 
@@ -127,16 +128,16 @@ export async function readStatement(
   const shownFrom = truncated && oldest ? vietnamDay(oldest.atMs) : period.fromDay;
   const openingMicroVnd = usage
     .filter(({ day }) => day < shownFrom)
-    .reduce((sum, move) => sum + amountOf(move), earlierMicroVnd);
+    .reduce((sum, move) => sum + changeOf(move), earlierMicroVnd);
   const moves = [
     ...entries.map((entry): Move => ({ kind: "ledger", day: vietnamDay(entry.atMs), entry })),
     ...usage.filter(({ day }) => day >= shownFrom),
-  ].filter((move) => amountOf(move) !== 0n);
+  ].filter((move) => changeOf(move) !== 0n);
   // The sort is stable: within a day ledger lines keep their order and stand before the calls.
   moves.sort((left, right) => left.day < right.day ? -1 : left.day > right.day ? 1 : 0);
   let balanceMicroVnd = openingMicroVnd;
   const lines = moves.map((move): StatementLine => {
-    balanceMicroVnd += amountOf(move);
+    balanceMicroVnd += changeOf(move);
     return { ...move, balanceMicroVnd };
   });
   return {

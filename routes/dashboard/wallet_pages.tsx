@@ -25,10 +25,12 @@ import { readForm } from "./form_data.ts";
 import { formatMoney } from "./format.ts";
 import { requireAccount } from "./identify.ts";
 import { renderPage } from "./layout.tsx";
+import { csvDownloadHeaders } from "../http/csv_download.ts";
 import { parseDay } from "../usage_api/days.ts";
 import type { DashboardEnv } from "./visitor.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
-import { statementCsv, StatementTable } from "./wallet_statement.tsx";
+import { statementCsv } from "./wallet_statement_csv.ts";
+import { StatementTable } from "./wallet_statement.tsx";
 import { walletTexts } from "./wallet_texts.ts";
 import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
 
@@ -234,10 +236,7 @@ async function statementPage(c: PageContext, deps: WalletDeps) {
 async function statementDownload(c: PageContext, deps: WalletDeps) {
   const { statement } = await statementOf(c, deps);
   const name = `statement-${statement.fromDay}-${statement.toDay}.csv`;
-  return c.body(statementCsv(statement, c.get("visitor").locale), 200, {
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="${name}"`,
-  });
+  return c.body(statementCsv(statement), 200, csvDownloadHeaders(name));
 }
 
 async function setLowBalance(c: PageContext, deps: WalletDeps) {

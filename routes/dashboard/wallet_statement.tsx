@@ -1,16 +1,9 @@
-/** The statement of a wallet, as a table and as CSV. */
-import { csvFile } from "../../core/topup/csv.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { vietnamDateTime } from "../../core/vietnam_time.ts";
-import { openingDay, type Statement, type StatementLine } from "../../kv/statement.ts";
+/** The statement of a wallet, as a table. */
+import { changeOf, openingDay, type Statement, type StatementLine } from "../../kv/statement.ts";
 import { Empty, Money, Notice, TableFrame, Time } from "./components/mod.ts";
 import { formatCount } from "./format.ts";
 import type { Locale } from "./i18n.ts";
 import { walletTexts } from "./wallet_texts.ts";
-
-function changeOf(line: StatementLine): bigint {
-  return line.kind === "ledger" ? line.entry.amountMicroVnd : -line.costMicroVnd;
-}
 
 function detailOf(line: StatementLine, locale: Locale): string {
   return line.kind === "ledger"
@@ -111,30 +104,4 @@ function EdgeRow({ day, name, microVnd, locale }: {
       </td>
     </tr>
   );
-}
-
-/** The same as a file, oldest first. Sums are exact decimals in VND. */
-export function statementCsv(statement: Statement, locale: Locale): string {
-  const t = walletTexts[locale];
-  const rows = statement.lines.map((line) => [
-    line.kind === "ledger" ? vietnamDateTime(line.entry.atMs) : line.day,
-    t.kinds[line.kind === "ledger" ? line.entry.kind : "usage"],
-    detailOf(line, locale),
-    line.kind === "ledger" ? line.entry.ledgerId : "",
-    formatVnd(changeOf(line)),
-    formatVnd(line.balanceMicroVnd),
-  ]);
-  return csvFile([
-    [t.day, t.kind, t.detail, "id", `${t.change} (VND)`, `${t.after} (VND)`],
-    [
-      openingDay(statement),
-      openingName(statement, locale),
-      "",
-      "",
-      "",
-      formatVnd(statement.openingMicroVnd),
-    ],
-    ...rows,
-    [statement.toDay, t.closing, "", "", "", formatVnd(statement.closingMicroVnd)],
-  ]);
 }

@@ -1,6 +1,6 @@
 /** The export of paid top-ups, for the books. */
 import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { vietnamDateTime, vietnamDay } from "../../core/vietnam_time.ts";
+import { vietnamDay, vietnamIsoTime } from "../../core/vietnam_time.ts";
 import { csvFile } from "../../core/topup/csv.ts";
 import {
   type BankEventRow,
@@ -8,6 +8,7 @@ import {
   journalMark,
   listBankEvents,
 } from "../../kv/bank_events.ts";
+import { csvDownloadHeaders } from "../http/csv_download.ts";
 import { parseDay } from "../usage_api/days.ts";
 import type { OperatorDeps } from "./deps.ts";
 import type { OperatorContext } from "./frame.tsx";
@@ -46,8 +47,8 @@ export async function topupsCsv(c: OperatorContext, deps: OperatorDeps) {
   const toDay = parseDay(c.req.query("to")) ?? today;
   const rows = await creditedRows(deps, fromDay, toDay);
   const lines = rows.map(({ event, state }) => [
-    state.kind === "credited" ? vietnamDateTime(state.atMs) : "",
-    vietnamDateTime(event.time.atMs),
+    state.kind === "credited" ? vietnamIsoTime(state.atMs) : "",
+    vietnamIsoTime(event.time.atMs),
     `${event.source}:${event.id}`,
     event.reference ?? "",
     state.kind === "credited" ? state.accountId : "",
@@ -56,15 +57,13 @@ export async function topupsCsv(c: OperatorContext, deps: OperatorDeps) {
   ]);
   const header = [
     "credited_at",
-    "bank_time",
+    "transferred_at",
     "notice",
     "bank_reference",
     "account",
     "order_code",
     "amount_vnd",
   ];
-  return c.body(csvFile([header, ...lines]), 200, {
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="topups-${fromDay}-${toDay}.csv"`,
-  });
+  const name = `topups-${fromDay}-${toDay}.csv`;
+  return c.body(csvFile([header, ...lines]), 200, csvDownloadHeaders(name));
 }

@@ -21,6 +21,7 @@ import { type PostedForm, readForm } from "../dashboard/form_data.ts";
 import { invoiceTexts } from "../dashboard/invoices_texts.ts";
 import { fileResponse, InvoiceFacts, InvoiceFiles } from "../dashboard/invoices_views.tsx";
 import type { DashboardEnv, Visitor } from "../dashboard/visitor.ts";
+import { csvDownloadHeaders } from "../http/csv_download.ts";
 import { parseDay } from "../usage_api/days.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
@@ -107,11 +108,10 @@ async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
     // One that somebody moved or rejected just now is left out.
     if (moved.ok) invoices.push(moved.invoice);
   }
-  const body = format === "json" ? invoicesAsJson(invoices) : invoicesAsCsv(invoices);
-  const type = format === "json" ? "application/json" : "text/csv";
   const name = `invoices-${vietnamDay(deps.clock.nowMs())}.${format}`;
-  return c.body(body, 200, {
-    "content-type": `${type}; charset=utf-8`,
+  if (format === "csv") return c.body(invoicesAsCsv(invoices), 200, csvDownloadHeaders(name));
+  return c.body(invoicesAsJson(invoices), 200, {
+    "content-type": "application/json; charset=utf-8",
     "content-disposition": `attachment; filename="${name}"`,
   });
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { billedInputTokens } from "../../core/money/token_usage.ts";
 import type { AppliedPrice, Receipt } from "../../core/receipt.ts";
+import { vietnamIsoTime } from "../../core/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 
 function priceJson(price: AppliedPrice): JsonObject {
@@ -99,7 +100,7 @@ export function receiptCells(
   const tokens = price.unit === "token";
   return [
     receipt.requestId,
-    new Date(receipt.startedAtMs).toISOString(),
+    vietnamIsoTime(receipt.startedAtMs),
     receipt.keyId,
     keyName,
     receipt.kind,

@@ -5,6 +5,7 @@ import type { Receipt } from "../../../core/receipt.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger.ts";
 import { readRefundsOf } from "../../../kv/refunds.ts";
+import { csvDownloadHeaders } from "../../http/csv_download.ts";
 import { rangeMs } from "../../usage_api/range.ts";
 import { receiptCells, receiptColumns, receiptJson } from "../../usage_api/receipt_json.ts";
 import { scanReceipts } from "../../usage_api/receipt_scan.ts";
@@ -20,7 +21,7 @@ interface ExportedCall {
 }
 
 interface FileForm {
-  readonly type: string;
+  headers(fileName: string): Readonly<Record<string, string>>;
   readonly extension: string;
   readonly start: string;
   row(call: ExportedCall, first: boolean): string;
@@ -30,7 +31,7 @@ interface FileForm {
 const csvRow = (cells: readonly string[]) => `${cells.map(csvCell).join(",")}\r\n`;
 
 export const csvForm: FileForm = {
-  type: "text/csv; charset=utf-8",
+  headers: csvDownloadHeaders,
   extension: "csv",
   // The mark tells spreadsheets that this is UTF-8.
   start: `\ufeff${csvRow(receiptColumns)}`,
@@ -39,7 +40,10 @@ export const csvForm: FileForm = {
 };
 
 export const jsonForm: FileForm = {
-  type: "application/json",
+  headers: (fileName) => ({
+    "content-type": "application/json",
+    "content-disposition": `attachment; filename="${fileName}"`,
+  }),
   extension: "json",
   start: "[",
   row: ({ receipt, keyName, refund }, first) => {
@@ -107,8 +111,5 @@ export async function exportFile(
   });
   const text = ReadableStream.from(fileText(deps.kv, receipts, keyNames, form));
   const name = `calls-${range.fromDay}-to-${range.toDay}.${form.extension}`;
-  return c.body(text.pipeThrough(new TextEncoderStream()), 200, {
-    "content-type": form.type,
-    "content-disposition": `attachment; filename="${name}"`,
-  });
+  return c.body(text.pipeThrough(new TextEncoderStream()), 200, form.headers(name));
 }

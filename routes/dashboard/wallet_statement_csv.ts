@@ -1,0 +1,46 @@
+/** The statement of a wallet, as CSV. */
+import { csvFile } from "../../core/topup/csv.ts";
+import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { vietnamIsoTime } from "../../core/vietnam_time.ts";
+import { changeOf, openingDay, type Statement, type StatementLine } from "../../kv/statement.ts";
+
+const header = [
+  "day",
+  "booked_at",
+  "kind",
+  "detail",
+  "calls",
+  "ledger_id",
+  "change_vnd",
+  "balance_vnd",
+] as const;
+
+function lineCells(line: StatementLine): string[] {
+  const isLedger = line.kind === "ledger";
+  return [
+    line.day,
+    // Calls are added up by the day: their sum has no time.
+    isLedger ? vietnamIsoTime(line.entry.atMs) : "",
+    isLedger ? line.entry.kind : "usage",
+    isLedger ? line.entry.reason : "",
+    isLedger ? "" : String(line.calls),
+    isLedger ? line.entry.ledgerId : "",
+    formatVnd(changeOf(line)),
+    formatVnd(line.balanceMicroVnd),
+  ];
+}
+
+function balanceCells(day: string, kind: string, microVnd: bigint): string[] {
+  return [day, "", kind, "", "", "", "", formatVnd(microVnd)];
+}
+
+/** Writes a statement as a file, oldest line first, between its two balances. */
+export function statementCsv(statement: Statement): string {
+  const opening = statement.opensAt === "day" ? "opening_balance" : "balance_before";
+  return csvFile([
+    header,
+    balanceCells(openingDay(statement), opening, statement.openingMicroVnd),
+    ...statement.lines.map(lineCells),
+    balanceCells(statement.toDay, "closing_balance", statement.closingMicroVnd),
+  ]);
+}
