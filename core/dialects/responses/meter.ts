@@ -8,13 +8,18 @@ import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, type FrameFate, newStreamReading, type StreamMeter } from "../reading.ts";
 import { readResponsesItem } from "./answer_reading.ts";
+import { KeptOutput } from "./kept_output.ts";
 import { readResponsesUsage } from "./usage.ts";
 
+const decoder = new TextDecoder();
 const keys = {
   id: jsonKey("id"),
   createdAt: jsonKey("created_at"),
   type: jsonKey("type"),
   delta: jsonKey("delta"),
+  outputIndex: jsonKey("output_index"),
+  contentIndex: jsonKey("content_index"),
+  summaryIndex: jsonKey("summary_index"),
   sequenceNumber: jsonKey("sequence_number"),
   response: jsonKey("response"),
   usage: jsonKey("usage"),
@@ -43,6 +48,8 @@ export class ResponsesMeter implements StreamMeter {
   nextSequenceNumber = 0;
   /** Of the response object, as its first event says; what a closing event of ours repeats. */
   identity: ResponseIdentity = {};
+  /** What has passed, for a closing event of ours. */
+  readonly kept = new KeptOutput();
   readonly #cursor = new JsonCursor();
   /** Bytes of deltas since the last item ended: items of a server without deltas are measured whole. */
   #itemBytes = 0;
@@ -116,9 +123,24 @@ export class ResponsesMeter implements StreamMeter {
     if (!cursor.enterObject()) throw new JsonScanError("Not an object");
     let type = "";
     let deltaBytes = 0;
+    const isKept = this.kept.keeps(frame.event);
+    let literal: string | undefined;
+    let outputIndex = 0;
+    let partIndex = 0;
     while (cursor.nextMember()) {
       if (cursor.keyIs(keys.delta)) {
+        const start = cursor.at;
+        const isText = cursor.isString;
         deltaBytes = cursor.takeTextLength();
+        if (isKept && isText) {
+          literal = decoder.decode(frame.payload.subarray(start, cursor.at)).trim();
+        }
+      } else if (isKept && cursor.keyIs(keys.outputIndex)) {
+        outputIndex = wholeNumber(cursor.takeValue()) ?? 0;
+      } else if (
+        isKept && (cursor.keyIs(keys.contentIndex) || cursor.keyIs(keys.summaryIndex))
+      ) {
+        partIndex = wholeNumber(cursor.takeValue()) ?? 0;
       } else if (cursor.keyIs(keys.sequenceNumber)) {
         const number = cursor.takeValue();
         if (typeof number === "number") this.nextSequenceNumber = number + 1;
@@ -132,6 +154,10 @@ export class ResponsesMeter implements StreamMeter {
       } else {
         cursor.skip();
       }
+    }
+    if (isKept && !frame.event.endsWith(".delta")) this.kept.ended(frame.event, outputIndex);
+    if (literal !== undefined) {
+      this.kept.delta({ event: frame.event, outputIndex, partIndex, literal });
     }
     return { type, deltaBytes };
   }
@@ -171,6 +197,11 @@ export class ResponsesMeter implements StreamMeter {
     const body = objectOrText(frame);
     const item = isJsonObject(body) ? body["item"] : undefined;
     if (!isJsonObject(item)) return;
+    const outputIndex = isJsonObject(body) ? body["output_index"] : undefined;
+    if (typeof outputIndex === "number") {
+      if (done) this.kept.done(outputIndex, item);
+      else this.kept.add(outputIndex, item);
+    }
     const { isOutput, bytes } = readResponsesItem(item);
     if (isOutput) this.reading.sawOutput = true;
     if (!done) return;

@@ -7,6 +7,7 @@ import { BytePipe } from "../byte_pipe.ts";
 import { ClientModel, inClientTerms } from "../client_model.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";
 import { failureOf } from "./failure_codes.ts";
+import type { ClosingEvent } from "./kept_output.ts";
 import { ResponsesMeter } from "./meter.ts";
 import { responseObject, type ResponseState } from "./response_object.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
@@ -24,18 +25,17 @@ function continued(
   return response;
 }
 
-/**
- * The closing event alone. What passed is not kept, so open items get no `done` event, which would have to repeat their
- * text, and the response lists no output: its deltas are the answer, as libraries gather it.
- */
+/** Closes what is open, then the response, with the output as far as it was kept. */
 function lengthStop(meter: ResponsesMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
   const stop = writeResponsesStop({ reason: "length" }, false);
-  const event = {
-    type: "response.incomplete",
-    sequence_number: meter.nextSequenceNumber,
-    response: continued(meter, context, { ...stop, output: [], usage }),
-  };
-  return encodeSseEvent(JSON.stringify(event), event.type);
+  const { events, output } = meter.kept.close();
+  const response = continued(meter, context, { ...stop, output, usage });
+  let sequence = meter.nextSequenceNumber;
+  const closing: readonly ClosingEvent[] = [...events, ["response.incomplete", { response }]];
+  return joined(closing.map(([type, members]) => {
+    const event = { type, sequence_number: sequence++, ...members };
+    return encodeSseEvent(JSON.stringify(event), type);
+  }));
 }
 
 /**

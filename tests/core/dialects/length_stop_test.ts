@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { StreamPipe, Style } from "../../../core/dialects/contract.ts";
 import { createConvertingPipe } from "../../../core/dialects/converting_pipe.ts";
+import { responseObject } from "../../../core/dialects/responses/response_object.ts";
 import { createNativePipe } from "../../../core/dialects/native_pipe.ts";
 import { readChatStream } from "../../support/strict_client_chat.ts";
 import { readMessagesStream } from "../../support/strict_client_messages.ts";
@@ -13,6 +14,8 @@ const decoder = new TextDecoder();
 const styles: readonly Style[] = ["messages", "chat", "responses"];
 const billed = { input: 12, cacheRead: 0, cacheWrite: 0, output: 7, reasoning: 0 };
 const tools = [{ name: "look", arguments: '{"place":"Huế"}' }];
+
+const said = { type: "output_text", text: "Let me look.", annotations: [], logprobs: [] };
 
 /** Text, then a call, as each vendor streams it. */
 const events: Readonly<Record<Style, readonly (readonly [string | undefined, object])[]>> = {
@@ -72,7 +75,14 @@ const events: Readonly<Record<Style, readonly (readonly [string | undefined, obj
   responses: [
     {
       type: "response.created",
-      response: { id: "resp_7", model: "upstream-model", created_at: 9 },
+      response: {
+        ...responseObject({ ...context, clientModel: "upstream-model" }, {
+          status: "in_progress",
+          output: [],
+        }),
+        id: "resp_7",
+        created_at: 9,
+      },
     },
     {
       type: "response.output_item.added",
@@ -84,7 +94,7 @@ const events: Readonly<Record<Style, readonly (readonly [string | undefined, obj
       item_id: "msg_1",
       output_index: 0,
       content_index: 0,
-      part: { type: "output_text", text: "", annotations: [] },
+      part: { type: "output_text", text: "", annotations: [], logprobs: [] },
     },
     ...["Let ", "me look."].map((delta) => ({
       type: "response.output_text.delta",
@@ -92,7 +102,34 @@ const events: Readonly<Record<Style, readonly (readonly [string | undefined, obj
       output_index: 0,
       content_index: 0,
       delta,
+      logprobs: [],
     })),
+    {
+      type: "response.output_text.done",
+      item_id: "msg_1",
+      output_index: 0,
+      content_index: 0,
+      text: "Let me look.",
+      logprobs: [],
+    },
+    {
+      type: "response.content_part.done",
+      item_id: "msg_1",
+      output_index: 0,
+      content_index: 0,
+      part: said,
+    },
+    {
+      type: "response.output_item.done",
+      output_index: 0,
+      item: {
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        status: "completed",
+        content: [said],
+      },
+    },
     {
       type: "response.output_item.added",
       output_index: 1,
@@ -161,8 +198,6 @@ const reasons = { chat: "length", messages: "max_tokens", responses: "max_output
 
 for (const upstream of styles) {
   for (const client of styles) {
-    // Natively the style's items are left open: their `done` would repeat a text that is not kept.
-    if (upstream === "responses" && client === "responses") continue;
     Deno.test(`${upstream} to ${client}: a stop for length closes the stream after every event`, () => {
       let cuts = 0;
       for (let count = 1; count <= events[upstream].length; count++) {
@@ -182,7 +217,8 @@ Deno.test("responses natively: the closing event carries on id and numbering", (
   const last = decoder.decode(bytes).trimEnd().split("\n\n").at(-1) ?? "";
   const event = JSON.parse(last.slice(last.indexOf("data: ") + 6));
   assertEquals(last.split("\n")[0], "event: response.incomplete");
-  assertEquals(event.sequence_number, events.responses.length);
+  // The call's arguments and the call are closed before it.
+  assertEquals(event.sequence_number, events.responses.length + 2);
   const { id, model, created_at, status, incomplete_details, usage } = event.response;
   assertEquals({ id, model, created_at, status }, {
     id: "resp_7",
@@ -192,6 +228,23 @@ Deno.test("responses natively: the closing event carries on id and numbering", (
   });
   assertEquals(incomplete_details, { reason: "max_output_tokens" });
   assertEquals(usage.output_tokens, billed.output);
+  const [message, call] = event.response.output;
+  assertEquals(message.content, [said]);
+  assertEquals([call.status, call.arguments], ["incomplete", tools[0]?.arguments]);
+});
+
+Deno.test("responses natively: an answer too long to be kept closes without output", () => {
+  const pipe = createNativePipe("responses", context);
+  const [created, added, part, delta] = events.responses;
+  const push = ([name, event]: readonly [string | undefined, object]) =>
+    pipe.push(encoder.encode(`event: ${name}\ndata: ${JSON.stringify(event)}\n\n`));
+  for (const each of [created, added, part]) if (each !== undefined) push(each);
+  for (let pieces = 0; pieces < 70; pieces++) {
+    push([delta?.[0], { ...delta?.[1], delta: "x".repeat(1_000), sequence_number: 3 + pieces }]);
+  }
+  const last = decoder.decode(pipe.stopForLength(billed));
+  assertEquals(last.split("\n")[0], "event: response.incomplete");
+  assertEquals(JSON.parse(last.slice(last.indexOf("data: ") + 6)).response.output, []);
 });
 
 Deno.test("chat natively: the last chunks have the provider's id, and end only choices that go on", () => {
