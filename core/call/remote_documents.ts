@@ -1,4 +1,4 @@
-/** Fetches the documents that a chat request names by URL, for routes that take only their data. */
+/** Fetches the documents and pictures that a chat request names by URL, for routes that take only their data. */
 import type { ByteRoom } from "../byte_budget.ts";
 import type { Route } from "../catalog/catalog.ts";
 import {
@@ -6,12 +6,12 @@ import {
   documentUrls,
   type FetchedDocument,
   type FetchedDocuments,
-  takesDocumentData,
+  takesData,
 } from "../dialects/document_urls.ts";
 import { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
-import type { RemoteMedia } from "../media/guarded_fetch.ts";
+import type { RemoteKind, RemoteMedia } from "../media/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";
 
 /** Documents that are fetched for one call: each is a connection, and all of them are fetched at once. */
@@ -23,12 +23,20 @@ const documentBytes = limits.remoteMediaBytes;
 /** Fetches a PDF, or throws a {@linkcode GatewayError} that names `field`. */
 export type FetchDocument = (
   url: string,
-  bounds: { readonly field: string; readonly maxBytes: number; readonly room: ByteRoom },
+  bounds: {
+    readonly kind: RemoteKind;
+    readonly field: string;
+    readonly maxBytes: number;
+    readonly room: ByteRoom;
+  },
 ) => Promise<RemoteMedia>;
 
 /** Stands for every document: for finding out what else is wrong with a request, without fetching. */
 export const anyDocument: FetchedDocuments = {
-  get: () => ({ mediaType: "application/pdf", base64: "" }),
+  get: (_url, kind) => ({
+    mediaType: kind === "picture" ? "image/png" : "application/pdf",
+    base64: "",
+  }),
 };
 
 /**
@@ -57,8 +65,8 @@ export class RemoteDocuments {
   for({ style, facts }: Route): Promise<FetchedDocuments> | undefined {
     if (style === this.#request.style) return undefined;
     if (style !== "chat" && style !== "messages") return undefined;
-    if (!takesDocumentData(style, facts)) return undefined;
-    const urls = this.#urls ??= documentUrls(this.#request.style, this.#body);
+    const named = this.#urls ??= documentUrls(this.#request.style, this.#body);
+    const urls = named.filter((one) => takesData(style, facts, one));
     return urls.length === 0 ? undefined : this.#fetchAll(urls);
   }
 
@@ -88,11 +96,11 @@ export class RemoteDocuments {
   }
 
   async #fetchOne(
-    { url, path }: DocumentUrl,
+    { kind, url, path }: DocumentUrl,
     maxBytes: number,
   ): Promise<readonly [string, FetchedDocument]> {
     const room = this.#room;
-    const { mediaType, bytes } = await this.#fetch(url, { field: path, maxBytes, room });
+    const { mediaType, bytes } = await this.#fetch(url, { kind, field: path, maxBytes, room });
     const base64 = bytes.toBase64();
     room.take(base64.length);
     return [url, { mediaType, base64 }];
@@ -101,6 +109,6 @@ export class RemoteDocuments {
 
 function tooMany({ path }: DocumentUrl): GatewayError {
   const message =
-    `${path}: this model takes documents as data; at most ${documentsPerCall} are fetched`;
+    `${path}: this model takes files as data; at most ${documentsPerCall} are fetched`;
   return new GatewayError("invalid_request", message, { param: path });
 }

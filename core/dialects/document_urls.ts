@@ -1,8 +1,9 @@
-/** Documents that a client names by URL, and routes that take only their data. */
+/** Documents and pictures that a client names by URL, and routes that take only their data. */
 import { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import type { RemoteKind } from "../media/guarded_fetch.ts";
 import type { RouteFacts, Style } from "./contract.ts";
-import type { Block, Conversation, DocumentBlock, Turn } from "./conversation/mod.ts";
+import type { Block, Conversation, DocumentBlock, ImageBlock, Turn } from "./conversation/mod.ts";
 import { dialectOf } from "./dialects.ts";
 import { resolveFacts } from "./facts.ts";
 
@@ -14,14 +15,24 @@ export interface FetchedDocument {
 
 /** What was fetched for a route, by URL. */
 export interface FetchedDocuments {
-  readonly get: (url: string) => FetchedDocument | undefined;
+  readonly get: (url: string, kind: RemoteKind) => FetchedDocument | undefined;
 }
 
-/** A document of a request. */
+/** A document or a picture of a request. */
 export interface DocumentUrl {
+  readonly kind: RemoteKind;
   readonly url: string;
   /** Where it stands in the client's request. */
   readonly path: string;
+}
+
+/** Whether a route takes what is behind a URL, but cannot fetch it itself. */
+export function takesData(style: Style, given: RouteFacts, { kind, url }: DocumentUrl): boolean {
+  if (kind === "document") return takesDocumentData(style, given);
+  const { images } = resolveFacts(style, given);
+  if (images === "base64") return style === "chat" || style === "messages";
+  // The Messages vendor fetches over TLS only.
+  return images === "url" && style === "messages" && /^http:/i.test(url);
 }
 
 /** Whether a route takes documents, but cannot fetch them itself. */
@@ -31,7 +42,7 @@ export function takesDocumentData(style: Style, given: RouteFacts): boolean {
 }
 
 /**
- * The documents of a request that are named by URL, each URL once. None in a request that cannot be read: its
+ * The documents and pictures of a request that are named by URL, each URL once. None in a request that cannot be read: its
  * conversion tells what is wrong.
  */
 export function documentUrls(style: Style, body: JsonObject): readonly DocumentUrl[] {
@@ -41,7 +52,8 @@ export function documentUrls(style: Style, body: JsonObject): readonly DocumentU
       for (const block of documentsOf(blocks)) {
         const { source, path } = block;
         if (source.kind === "url" && !found.has(source.url)) {
-          found.set(source.url, { url: source.url, path });
+          const kind = block.type === "image" ? "picture" : "document";
+          found.set(source.url, { kind, url: source.url, path });
         }
       }
     }
@@ -52,11 +64,13 @@ export function documentUrls(style: Style, body: JsonObject): readonly DocumentU
   return [...found.values()];
 }
 
-function documentsOf(blocks: readonly Block[]): DocumentBlock[] {
-  return blocks.flatMap((block) =>
+type Remote = DocumentBlock | ImageBlock;
+
+function documentsOf(blocks: readonly Block[]): Remote[] {
+  return blocks.flatMap((block): Remote[] =>
     block.type === "tool_result"
-      ? block.content.filter((inner) => inner.type === "document")
-      : block.type === "document"
+      ? block.content.filter((inner) => inner.type === "document" || inner.type === "image")
+      : block.type === "document" || block.type === "image"
       ? [block]
       : []
   );
@@ -70,10 +84,10 @@ export function withFetchedDocuments(
   const turns = conversation.turns.map((turn): Turn => ({
     ...turn,
     blocks: turn.blocks.map((block): Block => {
-      if (block.type === "document") return filled(block, documents);
+      if (block.type === "document" || block.type === "image") return filled(block, documents);
       if (block.type !== "tool_result") return block;
       const content = block.content.map((inner) =>
-        inner.type === "document" ? filled(inner, documents) : inner
+        inner.type === "document" || inner.type === "image" ? filled(inner, documents) : inner
       );
       return { ...block, content };
     }),
@@ -81,8 +95,10 @@ export function withFetchedDocuments(
   return { ...conversation, turns };
 }
 
-function filled(block: DocumentBlock, documents: FetchedDocuments): DocumentBlock {
-  const fetched = block.source.kind === "url" ? documents.get(block.source.url) : undefined;
+function filled<Block extends Remote>(block: Block, documents: FetchedDocuments): Block {
+  const kind = block.type === "image" ? "picture" : "document";
+  const { source } = block;
+  const fetched = source.kind === "url" ? documents.get(source.url, kind) : undefined;
   if (fetched === undefined) return block;
   const { mediaType, base64 } = fetched;
   return { ...block, source: { kind: "base64", mediaType, data: base64 } };

@@ -114,7 +114,7 @@ export async function serveChat(
     };
     if (!request.stream) incoming.answer = gateway.answers.hold(principal.accountId);
     const { held, answer: room } = incoming;
-    const documents = bounds.input.namesUnseen
+    const documents = bounds.input.namesUnseen || urls.length > 0
       ? new RemoteDocuments(
         request,
         body.value,

@@ -51,7 +51,10 @@ export function openMediaServices(
       newBoundary: () => crypto.randomUUID().replaceAll("-", ""),
     },
     fetchDocument: (url, bounds) =>
-      fetchRemoteMedia(remote, url, { ...bounds, kind: "document", accepts: documentMediaTypes }),
+      fetchRemoteMedia(remote, url, {
+        ...bounds,
+        accepts: bounds.kind === "picture" ? imageMediaTypes : documentMediaTypes,
+      }),
     names: new PublicNames({ resolve, clock, deadlines }),
     wakeUp: createWakeUp(),
     close: () => transport.close(),

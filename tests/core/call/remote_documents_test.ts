@@ -67,7 +67,7 @@ Deno.test("what is fetched is held until the call is over, also what comes after
   documents.release();
   second.resolve(new Uint8Array(30));
   const fetched = await fetching;
-  assertEquals(fetched?.get("https://a/2")?.base64.length, 40);
+  assertEquals(fetched?.get("https://a/2", "document")?.base64.length, 40);
   await Promise.resolve();
   assertEquals(budget.held, 0);
 });

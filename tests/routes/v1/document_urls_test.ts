@@ -148,3 +148,36 @@ Deno.test("a route that fetches itself gets the URL, and nothing is fetched for 
   });
   assertEquals(opened.files.seen.length, 0);
 });
+
+Deno.test("a picture by http goes as data to a Messages model, one by https as its URL", async () => {
+  const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk");
+  await using files = mockProvider(() => new Response(png));
+  await using provider = mockProvider(() =>
+    Response.json({
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      content: [{ type: "text", text: "Hi" }],
+      stop_reason: "end_turn",
+      usage: { input_tokens: 3, output_tokens: 2 },
+    })
+  );
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: [{ ...model({ provider: "p1", model: "m", style: "messages" }), vision: true }],
+    names: { [host]: files.port },
+  });
+  const ask = (picture: string) =>
+    world.post("/v1/chat/completions", {
+      model: "reader",
+      messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: picture } }] }],
+    });
+  for (const scheme of ["http", "https"]) {
+    const response = await ask(`${scheme}://${host}/a.png`);
+    assertEquals(response.status, 200, await response.text());
+  }
+  const sources = provider.seen.map((seen) => JSON.stringify(seen.json()["messages"]));
+  assert(sources[0]?.includes(`"media_type":"image/png","data":"${png.toBase64()}"`), sources[0]);
+  assert(sources[1]?.includes(`"source":{"type":"url","url":"https://${host}/a.png"}`), sources[1]);
+  assertEquals([files.seen.length, world.gateway.bodies.held], [1, 0]);
+});
