@@ -66,33 +66,48 @@ export async function admitRequest(
     throw error;
   }
   const body = await readRequestBody(request, gateway.deadlines, {
-    admission: largeBodyAdmission(gateway, incoming, principal, charging),
+    admission: new LargeBodyAdmission(gateway, incoming, principal, charging),
     isReadWidely: incoming.isFirstOfConnection,
   });
   return { body, principal };
 }
 
-/** What a large body is asked before it is kept: money first, then room. */
-function largeBodyAdmission(
-  gateway: Gateway,
-  incoming: Incoming,
-  principal: Principal,
-  charging: Charging,
-): BodyAdmission {
-  const { accountId } = principal;
-  return {
-    begin(declaredBytes = 0) {
-      const held = incoming.held ??= gateway.bodies.body(accountId);
-      if (charging === "free" || mayCallForNothing(gateway, principal)) {
-        return held.declare(declaredBytes);
-      }
-      const solvency = requireMoney(gateway, principal);
-      return solvency?.then(() => held.declare(declaredBytes)) ?? held.declare(declaredBytes);
-    },
-    grow: (bytes) => incoming.held?.grow(bytes),
-    whole: () => incoming.held?.whole(),
-    release: () => incoming.held?.release(),
-  };
+/** What a large body is asked before it is kept: money first, then room. One object and no closure for each call. */
+class LargeBodyAdmission implements BodyAdmission {
+  readonly #gateway: Gateway;
+  readonly #incoming: Incoming;
+  readonly #principal: Principal;
+  readonly #charging: Charging;
+
+  constructor(gateway: Gateway, incoming: Incoming, principal: Principal, charging: Charging) {
+    this.#gateway = gateway;
+    this.#incoming = incoming;
+    this.#principal = principal;
+    this.#charging = charging;
+  }
+
+  begin(declaredBytes = 0): Promise<void> | undefined {
+    const gateway = this.#gateway;
+    const principal = this.#principal;
+    const held = this.#incoming.held ??= gateway.bodies.body(principal.accountId);
+    const isFree = this.#charging === "free" || mayCallForNothing(gateway, principal);
+    const solvency = isFree ? undefined : requireMoney(gateway, principal);
+    return solvency === undefined
+      ? held.declare(declaredBytes)
+      : solvency.then(() => held.declare(declaredBytes));
+  }
+
+  grow(bytes: number): Promise<void> | undefined {
+    return this.#incoming.held?.grow(bytes);
+  }
+
+  whole(): void {
+    this.#incoming.held?.whole();
+  }
+
+  release(): void {
+    this.#incoming.held?.release();
+  }
 }
 
 /** Some operators have models at a price of 0; which model a body asks for is known only when it is there. */
