@@ -20,6 +20,7 @@ import type { ChatRequest } from "./chat_request.ts";
 import { fieldsLeftOut, hostedToolsAskedFor, type StyledRequest } from "./dear_features.ts";
 import { wishesLost, withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { withFields } from "./changed_body.ts";
+import { ItemTap, type ItemVisitor, visitItems } from "./item_tap.ts";
 import type { JsonBody } from "./json_body.ts";
 import { withoutStore } from "./stored_answers.ts";
 import { providerRequest } from "./provider_request.ts";
@@ -36,6 +37,8 @@ export interface ChatCall {
   readonly strict: boolean;
   /** Documents that were fetched for the route. */
   readonly documents?: FetchedDocuments;
+  /** Visits the items of a Responses answer that goes to the client. */
+  readonly onItem?: ItemVisitor;
 }
 
 /** The provider's side of a route. */
@@ -264,7 +267,20 @@ export function startChatExchange(
   access: ChatRouteAccess,
 ): ChatExchange {
   const style = chatStyle(route);
-  return style === call.request.style
+  const exchange = style === call.request.style
     ? startNative(call, route, style, access)
     : startConverted(call, route, style, access);
+  return call.onItem === undefined ? exchange : tapped(exchange, call.onItem);
+}
+
+function tapped(exchange: ChatExchange, visit: ItemVisitor): ChatExchange {
+  return {
+    ...exchange,
+    createPipe: () => new ItemTap(exchange.createPipe(), visit),
+    toClient(answer) {
+      const bytes = exchange.toClient(answer);
+      visitItems(bytes, visit);
+      return bytes;
+    },
+  };
 }

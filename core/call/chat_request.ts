@@ -154,7 +154,7 @@ function readChat(body: JsonObject): ChatRequest {
 }
 
 const storedItem =
-  "is a reference, which is not supported; send the item itself (in the AI SDK: store: false)";
+  "is a reference to an item that is not held here (any more); send the item itself (in the AI SDK: store: false)";
 
 function readResponses(body: JsonObject): ChatRequest {
   const { input } = body;

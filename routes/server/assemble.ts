@@ -2,6 +2,7 @@
 import { AnswerRoom } from "../../core/answer_room.ts";
 import { BodyRoom } from "../../core/body_room.ts";
 import { SeenPrompts } from "../../core/call/seen_prompts.ts";
+import { RecentItems } from "../../core/call/recent_items.ts";
 import { OutputExpectations } from "../../core/call/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
@@ -127,6 +128,7 @@ export async function assemble(
     seenPrompts: new SeenPrompts(),
     expectations: new OutputExpectations(),
     routeAffinity: new RouteAffinity(),
+    recentItems: new RecentItems(clock),
     calls,
     bodies,
     refusedBodies: new RefusedBodies(deadlines),

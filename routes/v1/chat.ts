@@ -19,11 +19,13 @@ import { isLate } from "../../core/call/early_stream.ts";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
 import { continuesTurn } from "../../core/call/turn_continuation.ts";
+import { withRecentItems } from "../../core/call/recent_items.ts";
 import { RemoteDocuments } from "../../core/call/remote_documents.ts";
 import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { ProviderEntry } from "../../core/catalog/schema.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { applyPrice } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../core/routing/patience.ts";
@@ -52,7 +54,11 @@ export async function serveChat(
   const { headers } = incoming.request;
   requireJson(incoming.request);
   if (style === "messages") checkVersion(headers);
-  const body = parseJsonBody(bytes);
+  const sent = parseJsonBody(bytes);
+  const { recentItems } = gateway;
+  const body = style === "responses"
+    ? withRecentItems(recentItems, principal.accountId, sent)
+    : sent;
   const request = readChatRequest(style, body.value);
   const { catalog } = gateway.config;
   const { model, mappedFrom } = incoming.chosen = chooseModel(
@@ -78,6 +84,10 @@ export async function serveChat(
     nowSeconds: Math.floor(startedAtMs / 1000),
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get("x-gateway-strict") === "true",
+    // A client that does without a store sends its items itself.
+    ...(style === "responses" && body.value["store"] !== false && {
+      onItem: (item: JsonObject) => recentItems.keep(principal.accountId, item),
+    }),
   };
   const hold = chatHold(bounds, price, {
     stream: request.stream,

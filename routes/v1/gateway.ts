@@ -4,6 +4,7 @@ import type { BodyRoom } from "../../core/body_room.ts";
 import type { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import type { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { RecentItems } from "../../core/call/recent_items.ts";
 import type { OutputExpectations } from "../../core/call/output_expectations.ts";
 import type { Config } from "../../core/config.ts";
 import type { Deadlines } from "../../core/deadlines.ts";
@@ -38,6 +39,8 @@ export interface Gateway {
   readonly expectations: OutputExpectations;
   /** Which route answered a conversation last. */
   readonly routeAffinity: RouteAffinity;
+  /** What Responses clients may refer to by id. */
+  readonly recentItems: RecentItems;
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
   readonly bodies: BodyRoom;
