@@ -41,6 +41,8 @@ export async function renderOperatorPage(
     readonly actions?: Child;
     /** What went wrong with the form that was sent. */
     readonly problem?: string | undefined;
+    /** For a page that says itself, elsewhere than at its top, what went wrong. */
+    readonly status?: 400;
   },
   body: Child,
 ) {
@@ -51,7 +53,7 @@ export async function renderOperatorPage(
     {
       title: options.title ?? t.sections[options.section],
       section: "operator",
-      status: options.problem === undefined ? 200 : 400,
+      status: options.status ?? (options.problem === undefined ? 200 : 400),
       ...(options.lead !== undefined && { lead: options.lead }),
       ...(options.actions !== undefined && { actions: options.actions }),
     },

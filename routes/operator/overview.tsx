@@ -75,7 +75,7 @@ async function todos(deps: OperatorDeps, locale: Locale): Promise<Todo[]> {
     ],
     ["/operator/approvals", t.approvals, approvals.filter((one) => one.state === "pending").length],
     ["/operator/invoices", t.invoices, requested.length + exported.length],
-    ["/operator/service", t.routesDown, routesDown(deps)],
+    ["/operator/service?state=trouble", t.routesDown, routesDown(deps)],
   ] as const;
   return rows.filter(([, , count]) => count > 0)
     .map(([href, text, count]) => ({ href, text: text(counted(count, locale)) }));

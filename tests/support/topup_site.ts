@@ -1,10 +1,13 @@
 /** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
+import type { Catalog } from "../../core/catalog/catalog.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
+import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/topup/settings.ts";
 import type { Account } from "../../kv/accounts.ts";
 import { type BankIntake, createBankIntake } from "../../kv/bank_intake.ts";
 import { createAccount } from "../../kv/accounts.ts";
 import { requestApproval } from "../../kv/approvals.ts";
+import type { Control, Switches } from "../../kv/control.ts";
 import { requestInvoice } from "../../kv/invoices.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
@@ -22,6 +25,47 @@ export interface TopupSite extends AsyncDisposable {
   readonly customerToken: string;
   readonly operatorToken: string;
   order(amountVnd: number): Promise<TopupOrder>;
+}
+
+/** Switches that are kept in memory. */
+function switchboard(): Pick<Control, "switches" | "update"> {
+  const board: {
+    switches: Switches;
+    update: (apply: (switches: Switches) => Switches) => Promise<void>;
+  } = {
+    switches: { routes: {} },
+    update(apply: (switches: Switches) => Switches) {
+      board.switches = apply(board.switches);
+      return Promise.resolve();
+    },
+  };
+  return board;
+}
+
+/** Every route of the catalogue: one of them rests, the others are well. */
+function reportsOf(catalog: Catalog, switches: Switches): RouteReport[] {
+  return catalog.models.flatMap((model) =>
+    model.routes.map((route, at): RouteReport => ({
+      model: model.id,
+      route,
+      switched: switches.routes[route.id]?.state,
+      operations: {
+        chat: {
+          state: model.id === "general-05" && at === 0 ? "open" : "closed",
+          windowCalls: 10,
+          windowFailures: 7,
+          consecutiveFailures: 3,
+          firstOutputMs: 420,
+          tokensPerSecond: undefined,
+          nextProbeAtMs: undefined,
+          reason: "upstream 503",
+          inFlight: 0,
+          stuck: false,
+        },
+      },
+      credentials: { count: 1, resting: 0 },
+    }))
+  );
 }
 
 export async function openTopupSite(): Promise<TopupSite> {
@@ -51,8 +95,8 @@ export async function openTopupSite(): Promise<TopupSite> {
         report: () => {},
       });
       intakes.push(intake);
-      const control = { switches: { routes: {} }, update: () => Promise.resolve() };
-      const routes = () => [];
+      const control = switchboard();
+      const routes = () => reportsOf(deps.catalog, control.switches);
       return [
         createWalletPages({ ...deps, topup }),
         createInvoicePages({ ...deps, topup }),
@@ -166,6 +210,7 @@ export async function seedTopups(
       "operator-invoices": "/operator/invoices",
       "operator-invoice": `/operator/invoices/${made.invoice.id}`,
       "operator-service": "/operator/service",
+      "operator-service-search": "/operator/service?q=general-0",
       "operator-audit": "/operator/audit",
     },
   };

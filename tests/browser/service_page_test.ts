@@ -1,0 +1,55 @@
+/** The routes of `/operator/service` in a real browser: short, searchable as one types, and an act comes back to its row. */
+import { assert, assertEquals } from "@std/assert";
+import { browserTest } from "../support/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
+import { openTopupSite } from "../support/topup_site.ts";
+
+const looks: readonly Look[] = [
+  { locale: "vi", theme: "light", width: 1280 },
+  { locale: "en", theme: "dark", width: 1280 },
+  { locale: "en", theme: "light", width: 390 },
+  { locale: "vi", theme: "dark", width: 390 },
+];
+const folder = new URL("../../screenshots/", import.meta.url);
+
+/** Pixels: a list of 57 models, each in one line, on the narrowest screen. */
+const mostHeight = 6_000;
+
+for (const look of looks) {
+  await browserTest(
+    `routes are found and switched in place: ${look.locale}, ${look.theme}, ${look.width} px`,
+    async (browser) => {
+      await using site = await openTopupSite();
+      const context = await openWindow(browser, look, site.address, site.operatorToken);
+      const page = await context.newPage();
+      const picture = async (name: string) => {
+        const file = `${name}-${look.locale}-${look.theme}-${look.width}.png`;
+        await page.screenshot({ path: new URL(file, folder).pathname });
+      };
+      await page.goto(`${site.address}/operator/service`);
+      const height = await page.evaluate<number>("document.documentElement.scrollHeight");
+      assert(height < mostHeight, `${height} px`);
+      assertEquals(await page.locator("details[open].route-group").count(), 1);
+      await picture("service");
+
+      await page.locator("input[name=q]").first().fill("general-07");
+      await page.locator(".route-group").first().filter({ hasText: "general-07" }).waitFor();
+      assertEquals(await problemsOf(page, "search"), []);
+
+      await page.goto(`${site.address}/operator/service`);
+      const group = page.locator(".route-group").last();
+      await group.locator("summary").click();
+      const id = await group.locator(".route-row").last().getAttribute("id");
+      const row = page.locator(`[id="${id}"]`);
+      await row.locator("input[name=reason]").fill("slow");
+      await row.locator("button[value=disable]").click();
+      await row.getByRole("status").waitFor();
+      const top = (await row.boundingBox())!.y;
+      assert(top >= 50 && top < 850, `the row is in sight: ${top}`);
+      assertEquals(await row.locator("button[value=enable]").count(), 1);
+      assertEquals(await problemsOf(page, "after an act"), []);
+      await picture("service-changed");
+      await context.close();
+    },
+  );
+}
