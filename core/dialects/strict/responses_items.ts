@@ -67,6 +67,8 @@ const messageItem = z.discriminatedUnion("role", [
   z.strictObject({
     type: messageType,
     role: z.enum(["user", "system", "developer"]),
+    // Codex gives every item of its history an id of its own making.
+    id: itemId("msg"),
     content: z.union([z.string(), z.array(inputPart)]),
     status,
   }),

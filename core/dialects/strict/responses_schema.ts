@@ -132,6 +132,8 @@ export const responsesRequest = z.strictObject({
   previous_response_id: z.string().nullable().optional(),
   prompt: z.looseObject({ id: z.string() }).nullable().optional(),
   context_management: z.array(z.looseObject({ type: z.string() })).nullable().optional(),
+  // Undocumented; Codex sends it with every request, and the vendor takes it.
+  client_metadata: z.record(z.string(), z.string()).nullable().optional(),
 });
 
 export type ResponsesRequest = z.infer<typeof responsesRequest>;

@@ -1,0 +1,190 @@
+/** The agents: how each is started against the gateway, and which of its tools the scripted model uses. */
+import type { Style } from "../../core/dialects/contract.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { programs } from "./installed.ts";
+import type { Script } from "./scripted_upstream.ts";
+
+/** One run: the gateway's address and key, the model, and an empty folder of its own. */
+export interface AgentTask {
+  readonly address: string;
+  readonly key: string;
+  readonly model: string;
+  /** Holds `work/note.txt`, which says alpha; the agent's home is `home/` in it. */
+  readonly folder: string;
+}
+
+export interface Agent {
+  readonly name: string;
+  /** The style it speaks. */
+  readonly style: Style;
+  /** The model's calls of its tools, in order; each edits nothing but `note.txt`. */
+  steps(note: string): readonly (readonly [tool: string, input: JsonObject])[];
+  /** Writes its configuration and gives its command line. */
+  prepare(task: AgentTask): Promise<AgentCommand>;
+}
+
+export interface AgentCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const prompt = "Edit note.txt in this folder: alpha becomes beta. Then say that it is done.";
+
+/** The script that walks through the agent's steps. */
+export function scriptOf(agent: Agent, note: string): Script {
+  const steps = agent.steps(note);
+  return ({ toolResults, tools }) => {
+    const due = steps[toolResults];
+    if (due === undefined) return undefined;
+    const tool = tools.find(({ name }) => name === due[0]);
+    if (tool === undefined) {
+      throw new Error(`${agent.name} offers no tool ${due[0]}`);
+    }
+    return { tool, input: due[1] };
+  };
+}
+
+const claudeCode: Agent = {
+  name: "claude code",
+  style: "messages",
+  steps: (note) => [
+    ["Read", { file_path: note }],
+    ["Edit", { file_path: note, old_string: "alpha", new_string: "beta" }],
+  ],
+  prepare: ({ address, key, model }) =>
+    Promise.resolve({
+      program: programs.claude,
+      args: [
+        "-p",
+        prompt,
+        "--permission-mode",
+        "acceptEdits",
+        "--output-format",
+        "json",
+      ],
+      env: {
+        ANTHROPIC_BASE_URL: address,
+        ANTHROPIC_AUTH_TOKEN: key,
+        ANTHROPIC_MODEL: model,
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+        MAX_THINKING_TOKENS: "4000",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        DISABLE_AUTOUPDATER: "1",
+      },
+    }),
+};
+
+const codex: Agent = {
+  name: "codex",
+  style: "responses",
+  steps: () => [
+    ["exec_command", { cmd: "cat note.txt" }],
+    ["exec_command", { cmd: "sed -i s/alpha/beta/ note.txt" }],
+  ],
+  async prepare({ address, key, model, folder }) {
+    const config = `
+model = "${model}"
+model_provider = "gateway"
+web_search = "disabled"
+
+[model_providers.gateway]
+name = "gateway"
+base_url = "${address}/v1"
+env_key = "KEY"
+wire_api = "responses"
+`;
+    await Deno.mkdir(`${folder}/home/.codex`);
+    await Deno.writeTextFile(`${folder}/home/.codex/config.toml`, config);
+    return {
+      program: programs.codex,
+      args: [
+        "exec",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--json",
+        prompt,
+      ],
+      env: { KEY: key },
+    };
+  },
+};
+
+const opencode: Agent = {
+  name: "opencode",
+  style: "chat",
+  steps: (note) => [
+    ["read", { filePath: note }],
+    ["edit", { filePath: note, oldString: "alpha", newString: "beta" }],
+  ],
+  async prepare({ address, key, model, folder }) {
+    const config = {
+      model: `gateway/${model}`,
+      small_model: `gateway/${model}`,
+      autoupdate: false,
+      share: "disabled",
+      permission: { edit: "allow", bash: "allow" },
+      provider: {
+        gateway: {
+          npm: "@ai-sdk/openai-compatible",
+          name: "gateway",
+          options: { baseURL: `${address}/v1`, apiKey: key },
+          models: { [model]: { name: model, tool_call: true } },
+        },
+      },
+    };
+    await Deno.writeTextFile(
+      `${folder}/work/opencode.json`,
+      JSON.stringify(config),
+    );
+    return {
+      program: programs.opencode,
+      args: ["run", "--format", "json", prompt],
+      env: {
+        OPENCODE_DISABLE_AUTOUPDATE: "1",
+        OPENCODE_DISABLE_MODELS_FETCH: "1",
+      },
+    };
+  },
+};
+
+/** The AI SDK's loop with one of its provider packages; it streams where `streams` says so. */
+function aiSdk(
+  provider: "openai" | "openai.chat" | "anthropic",
+  style: Style,
+): Agent {
+  return {
+    name: `ai sdk, ${provider}`,
+    style,
+    steps: () => [
+      ["read_note", {}],
+      ["edit_note", { from: "alpha", to: "beta" }],
+    ],
+    prepare: ({ address, key, model }) =>
+      Promise.resolve({
+        program: Deno.execPath(),
+        args: [
+          "run",
+          "--allow-all",
+          "--no-config",
+          "--node-modules-dir=manual",
+          programs.aiSdk,
+          provider,
+          model,
+          prompt,
+        ],
+        env: { BASE: `${address}/v1`, KEY: key },
+      }),
+  };
+}
+
+export const agents = {
+  claudeCode,
+  codex,
+  opencode,
+  aiSdkResponses: aiSdk("openai", "responses"),
+  aiSdkChat: aiSdk("openai.chat", "chat"),
+  aiSdkMessages: aiSdk("anthropic", "messages"),
+} as const;
+
+export type AgentName = keyof typeof agents;

@@ -1,0 +1,191 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Style } from "../../core/dialects/contract.ts";
+import { type AgentName, agents, scriptOf } from "./agents.ts";
+import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
+import { installAgents } from "./installed.ts";
+
+// Processes and sockets of programs that are not ours.
+const options = { sanitizeOps: false, sanitizeResources: false };
+
+const missing = await installAgents();
+if (missing !== undefined) {
+  Deno.test(`skipped: no agents, since ${missing}`, { ignore: true }, () => {});
+}
+const ignore = missing !== undefined;
+
+const styles: readonly Style[] = ["messages", "chat", "responses"];
+const names = Object.keys(agents) as AgentName[];
+
+/** As many agents at once as a small machine runs. */
+const lanes = 2;
+
+async function inLanes<Item>(
+  items: readonly Item[],
+  lanes: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  const failures: unknown[] = [];
+  const lane = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+      await work(item).catch((failure) => failures.push(failure));
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  if (failures.length > 0) throw new AggregateError(failures);
+}
+
+/** The agent did what it was asked, and nothing that it sent was refused by the strict vendor. */
+function assertEdited(
+  world: AgentsWorld,
+  scene: Scene,
+  { code, output, note }: RanAgent,
+): void {
+  const seen = world.seen(scene.model).map((
+    { style, provider, step, outcome, refusal },
+  ) => [provider, style, step, outcome, refusal ?? ""].join(" "));
+  const story = `${scene.model}\n${seen.join("\n")}\n${output.slice(-3_000)}`;
+  assertEquals(note, "beta\n", story);
+  assertEquals(code, 0, story);
+  assert(
+    !output.includes(vendorModel),
+    `the vendor's name of the model is told: ${story}`,
+  );
+  assert(
+    world.seen(scene.model).every(({ refusal }) => refusal === undefined),
+    story,
+  );
+}
+
+Deno.test({
+  name: "every agent edits a file over every provider style",
+  ignore,
+  ...options,
+}, async () => {
+  const scenes: Scene[] = names.flatMap((name) =>
+    styles.map((style): Scene => ({
+      model: `${name.toLowerCase()}-${style}`,
+      agent: agents[name],
+      routes: [["a", style]],
+    }))
+  );
+  await using world = await AgentsWorld.open(scenes, scriptOf);
+  await inLanes(scenes, lanes, async (scene) => {
+    const ran = await world.run(scene.model);
+    assertEdited(world, scene, ran);
+    assertEquals(
+      world.loop(scene.model).map(({ step }) => step),
+      [0, 1, 2],
+      scene.model,
+    );
+  });
+  await world.checkBooks();
+});
+
+/** What each agent is used with most: its own style, and Claude Code and Codex converted. */
+const usual: readonly (readonly [AgentName, Style])[] = [
+  ["claudeCode", "messages"],
+  ["claudeCode", "chat"],
+  ["codex", "responses"],
+  ["codex", "messages"],
+  ["opencode", "chat"],
+  ["aiSdkMessages", "messages"],
+];
+
+function usualScenes(
+  kind: string,
+  rest: Omit<Scene, "model" | "agent" | "routes">,
+): Scene[] {
+  return usual.map(([name, style]): Scene => ({
+    model: `${kind}-${name.toLowerCase()}-${style}`,
+    agent: agents[name],
+    routes: [["a", style]],
+    ...rest,
+  }));
+}
+
+Deno.test({
+  name: "a model that thinks silently for longer than 30 s is waited for, in one attempt a step",
+  ignore,
+  ...options,
+}, async () => {
+  const scenes = usualScenes("silent", {
+    trouble: ({ step }, earlier) =>
+      step === 1 && earlier === 0 ? { kind: "silence", silentMs: 34_000 } : { kind: "none" },
+  });
+  await using world = await AgentsWorld.open(scenes, scriptOf);
+  await inLanes(scenes, scenes.length, async (scene) => {
+    const ran = await world.run(scene.model);
+    assertEdited(world, scene, ran);
+    assertEquals(
+      world.loop(scene.model).map(({ step }) => step),
+      [0, 1, 2],
+      scene.model,
+    );
+  });
+  await world.checkBooks();
+});
+
+Deno.test({
+  name: "an overload told within a stream is tried again by the agent, which goes on",
+  ignore,
+  ...options,
+}, async () => {
+  const scenes = usualScenes("overloaded", {
+    trouble: ({ step }, earlier) =>
+      step === 1 && earlier === 0 ? { kind: "overload_in_stream" } : { kind: "none" },
+  });
+  await using world = await AgentsWorld.open(scenes, scriptOf);
+  await inLanes(scenes, lanes, async (scene) => {
+    assertEdited(world, scene, await world.run(scene.model));
+    assertEquals(
+      world.loop(scene.model).map(({ step }) => step),
+      [0, 1, 1, 2],
+      scene.model,
+    );
+  });
+  await world.checkBooks();
+});
+
+Deno.test({
+  name: "a route that fails in the middle of a tool loop is replaced, and the loop goes on",
+  ignore,
+  ...options,
+}, async () => {
+  const scenes = usual.flatMap(([name, style]) =>
+    styles.map((second): Scene => ({
+      model: `failover-${name.toLowerCase()}-${style}-${second}`,
+      agent: agents[name],
+      routes: [["a", style], ["b", second]],
+      trouble: ({ step, provider }) =>
+        step === 1 && provider === "a" ? { kind: "server_error" } : { kind: "none" },
+    }))
+  );
+  await using world = await AgentsWorld.open(scenes, scriptOf);
+  await inLanes(scenes, lanes, async (scene) => {
+    assertEdited(world, scene, await world.run(scene.model));
+  });
+  await world.checkBooks();
+});
+
+Deno.test({
+  name: "an agent that is interrupted stops its provider and pays for what came",
+  ignore,
+  ...options,
+}, async () => {
+  const scenes = usualScenes("interrupted", {
+    trouble: () => ({ kind: "endless", paceMs: 20 }),
+  });
+  await using world = await AgentsWorld.open(scenes, scriptOf);
+  await inLanes(scenes, lanes, async (scene) => {
+    const { stop, ended } = await world.start(scene.model);
+    await world.producing(scene.model);
+    stop();
+    await ended;
+    assertEquals(
+      (await world.settled(scene.model)).map(({ outcome }) => outcome),
+      ["left"],
+    );
+  });
+  await world.checkBooks();
+});

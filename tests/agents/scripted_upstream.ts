@@ -1,0 +1,259 @@
+/**
+ * A vendor with a scripted model on a loopback port. It speaks the three chat styles, refuses what the real vendors
+ * refuse, calls the agent's own tools step by step, and makes trouble where a test wants it.
+ */
+import type { Style } from "../../core/dialects/contract.ts";
+import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";
+import {
+  messagesEvents,
+  messagesOverload,
+  messagesProofRefusal,
+  readMessages,
+} from "./messages_script.ts";
+import { readResponses, responsesEvents, responsesOverload } from "./responses_script.ts";
+import type {
+  ScriptedCall,
+  ScriptedEvent,
+  ScriptedRequest,
+  ScriptedTurn,
+} from "./scripted_turn.ts";
+import { wholeChat, wholeMessages, wholeResponses } from "./whole_answers.ts";
+
+/** What goes wrong with one request. */
+export type Trouble =
+  | { readonly kind: "none" }
+  /** Head and first event come, then nothing for so long. */
+  | { readonly kind: "silence"; readonly silentMs: number }
+  /** An error event of the vendor's after the first words. */
+  | { readonly kind: "overload_in_stream" }
+  | { readonly kind: "server_error" }
+  /** Words without end, until the client leaves. */
+  | { readonly kind: "endless"; readonly paceMs: number };
+
+/** Which call of which tool is due; `undefined` ends the loop with a text. */
+export type Script = (
+  request: ScriptedRequest,
+) => Omit<ScriptedCall, "id"> | undefined;
+
+export interface Seen {
+  readonly style: Style;
+  /** Which provider of the gateway asked: the first part of the path. */
+  readonly provider: string;
+  readonly request: ScriptedRequest;
+  /** Results of tools in the history. */
+  readonly step: number;
+  outcome: "refused" | "failed" | "completed" | "left";
+  turn: ScriptedTurn | undefined;
+  refusal?: string;
+}
+
+export interface ScriptedUpstreamOptions {
+  /** The only model name that the vendor knows. */
+  readonly model: string;
+  readonly script: Script;
+  /** Asked for each request; `earlier` are those that came before with the same step. */
+  readonly trouble?: (seen: Seen, earlier: number) => Trouble;
+}
+
+export const finalText = "All done: the note now says beta, as you asked.";
+
+const readers = {
+  messages: readMessages,
+  chat: readChat,
+  responses: readResponses,
+};
+const writers = {
+  messages: messagesEvents,
+  chat: chatEvents,
+  responses: responsesEvents,
+};
+const overloads = {
+  messages: messagesOverload,
+  chat: chatOverload,
+  responses: responsesOverload,
+};
+const wholes = {
+  messages: wholeMessages,
+  chat: wholeChat,
+  responses: wholeResponses,
+};
+const paths: readonly (readonly [end: string, style: Style])[] = [
+  ["/messages", "messages"],
+  ["/chat/completions", "chat"],
+  ["/responses", "responses"],
+];
+
+export class ScriptedUpstream implements AsyncDisposable {
+  readonly seen: Seen[] = [];
+  readonly #options: ScriptedUpstreamOptions;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #gone = new AbortController();
+
+  constructor(options: ScriptedUpstreamOptions) {
+    this.#options = options;
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      (request) => this.#answer(request),
+    );
+  }
+
+  /** `http://127.0.0.1:port`; a provider of the gateway appends its own name. */
+  get address(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  /** Requests of the tool loop, in order: those that offer tools. */
+  get loop(): readonly Seen[] {
+    return this.seen.filter(({ request }) => request.tools.length > 0);
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    const style = paths.find(([end]) => pathname.endsWith(end))?.[1];
+    const body: Json = await request.json().catch(() => null);
+    if (style === undefined || !isJsonObject(body)) {
+      return refusal(404, `no endpoint ${pathname}`);
+    }
+    const read = readers[style](body);
+    const provider = pathname.split("/")[1] ?? "";
+    const seen: Seen = {
+      style,
+      provider,
+      request: read,
+      step: read.toolResults,
+      outcome: "refused",
+      turn: undefined,
+    };
+    const earlier = this.loop.filter(({ step }) => step === seen.step).length;
+    this.seen.push(seen);
+    const betas = request.headers.get("anthropic-beta")?.split(",") ?? [];
+    const wrong = this.#refusalOf(seen, betas.map((beta) => beta.trim()));
+    if (wrong !== undefined) {
+      seen.refusal = wrong;
+      return refusal(400, wrong);
+    }
+    const trouble = read.tools.length > 0 && this.#options.trouble?.(seen, earlier) || {
+      kind: "none",
+    } as const;
+    seen.outcome = "failed";
+    if (trouble.kind === "server_error") {
+      return refusal(500, "Internal server error");
+    }
+    const turn = seen.turn = this.#turnOf(read);
+    // Codex keeps the finished reasoning of an answer that failed, and its vendor refuses it without what follows.
+    const isKept = trouble.kind === "overload_in_stream" &&
+      style === "responses";
+    if (isKept) seen.turn = { ...turn, thinking: "" };
+    const events = [...writers[style](read, seen.turn ?? turn)];
+    if (!read.stream) {
+      if (trouble.kind === "silence") await this.#wait(trouble.silentMs);
+      seen.outcome = "completed";
+      return Response.json(wholes[style](events));
+    }
+    const stream = ReadableStream.from(this.#say(seen, events, trouble));
+    return new Response(stream.pipeThrough(new TextEncoderStream()), {
+      headers: { "content-type": "text/event-stream" },
+    });
+  }
+
+  #refusalOf(
+    { style, request }: Seen,
+    betas: readonly string[],
+  ): string | undefined {
+    if (request.model !== this.#options.model) {
+      return `The model ${request.model} does not exist`;
+    }
+    const body = style === "chat" ? withoutReasoning(request.body) : request.body;
+    return validateRequest(style, body, betas) ??
+      (style === "messages" ? messagesProofRefusal(request) : undefined);
+  }
+
+  #turnOf(request: ScriptedRequest): ScriptedTurn {
+    const due = request.tools.length > 0 ? this.#options.script(request) : undefined;
+    const promptTokens = Math.ceil(JSON.stringify(request.body).length / 4);
+    const cacheRead = request.toolResults > 0 ? Math.floor(promptTokens / 2) : 0;
+    return {
+      thinking: "The note must be edited.",
+      text: due === undefined ? finalText : "I edit the note.",
+      call: due && { id: `scripted${request.toolResults}`, ...due },
+      usage: { input: promptTokens - cacheRead, cacheRead, output: 40 },
+    };
+  }
+
+  async *#say(
+    seen: Seen,
+    events: readonly ScriptedEvent[],
+    trouble: Trouble,
+  ): AsyncGenerator<string> {
+    let left = true;
+    try {
+      if (trouble.kind === "endless") {
+        return yield* this.#endless(events, trouble.paceMs);
+      }
+      const [first, ...rest] = events;
+      yield written(first!);
+      if (trouble.kind === "silence") await this.#wait(trouble.silentMs);
+      if (trouble.kind === "overload_in_stream") {
+        yield rest.slice(0, firstWord(rest) + 1).map(written).join("");
+        yield written(overloads[seen.style]);
+        left = false;
+        return;
+      }
+      // Together with the end: who takes it has the whole answer.
+      seen.outcome = "completed";
+      left = false;
+      yield rest.map(written).join("") +
+        (seen.style === "chat" ? "data: [DONE]\n\n" : "");
+    } finally {
+      if (left) seen.outcome = "left";
+    }
+  }
+
+  /** The opening of the answer, and its first words again and again; bounded by what a test can wait for. */
+  async *#endless(
+    events: readonly ScriptedEvent[],
+    paceMs: number,
+  ): AsyncGenerator<string> {
+    const word = events.findIndex(({ value }) => JSON.stringify(value).includes("edit "));
+    yield events.slice(0, word).map(written).join("");
+    for (let i = 0; i < 10_000; i++) {
+      yield written(events[word]!);
+      await this.#wait(paceMs);
+    }
+  }
+
+  /** Waits, or less when the upstream ends. */
+  #wait(timeMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeMs);
+    this.#gone.signal.addEventListener("abort", () => resolve(), {
+      once: true,
+    });
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#gone.abort();
+    await this.#server.shutdown();
+  }
+}
+
+/** Where the text of a step comes to its second word: output that a client sees. */
+function firstWord(events: readonly ScriptedEvent[]): number {
+  return events.findIndex(({ value }) => JSON.stringify(value).includes('"edit "'));
+}
+
+function written({ name, value }: ScriptedEvent): string {
+  return `${name === undefined ? "" : `event: ${name}\n`}data: ${JSON.stringify(value)}\n\n`;
+}
+
+function refusal(status: number, message: string): Response {
+  const type = status === 500 ? "api_error" : "invalid_request_error";
+  const body: JsonObject = {
+    type: "error",
+    error: { type, message, code: null, param: null },
+  };
+  return Response.json(body, { status });
+}
