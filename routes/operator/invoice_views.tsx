@@ -1,7 +1,6 @@
 /** Invoice requests as operators see them. */
 import type { Invoice } from "../../core/topup/invoice.ts";
-import { vietnamDateTime } from "../../core/vietnam_time.ts";
-import { DataTable } from "../dashboard/components/mod.ts";
+import { DataTable, Time } from "../dashboard/components/mod.ts";
 import type { Locale } from "../dashboard/i18n.ts";
 import { invoiceTexts } from "../dashboard/invoices_texts.ts";
 import { sharedInvoiceColumns } from "../dashboard/invoices_views.tsx";
@@ -24,7 +23,7 @@ export function InvoiceTable({ invoices, locale }: {
           kind: "one-line",
           cell: (invoice) => (
             <a href={`/operator/invoices/${invoice.id}`}>
-              {vietnamDateTime(invoice.requestedAtMs)}
+              <Time atMs={invoice.requestedAtMs} locale={locale} />
             </a>
           ),
         },

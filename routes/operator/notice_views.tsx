@@ -1,6 +1,5 @@
 /** Bank notices as tables and facts. */
 import type { Child } from "hono/jsx";
-import { vietnamDateTime } from "../../core/vietnam_time.ts";
 import type { BankEventRef, BankEventRow, BankEventState } from "../../kv/bank_events.ts";
 import {
   Badge,
@@ -118,7 +117,16 @@ export function NoticeFacts({ row, title, locale }: {
       value: about && <a href={noticePath(about)}>{`${about.source}:${about.id}`}</a>,
     },
     { name: t.memo, value: event.memo },
-    { name: t.bankTime, value: vietnamDateTime(event.time.atMs) },
+    {
+      name: t.bankTime,
+      value: (
+        <Time
+          atMs={event.time.atMs}
+          locale={locale}
+          dateOnly={event.time.precision === "day"}
+        />
+      ),
+    },
     { name: t.received, value: <Time atMs={row.receivedAtMs} locale={locale} /> },
     { name: t.source, value: `${event.source}:${event.id}` },
     { name: t.importedBy, value: row.importedBy?.email },

@@ -1,5 +1,6 @@
 /** The building blocks of pages: notices, figures, badges, copy buttons, times and money. */
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { vietnamIsoTime } from "../../../core/vietnam_time.ts";
 import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { Icon } from "./icons.tsx";
@@ -152,10 +153,11 @@ export function CodeBlock({ code, what, locale }: { code: string; what: string; 
   );
 }
 
+/** A moment in the form of the language; whoever points at it reads it to the millisecond, in the same time zone. */
 export function Time(
   { atMs, locale, dateOnly }: { atMs: number; locale: Locale; dateOnly?: boolean },
 ) {
-  const iso = new Date(atMs).toISOString();
+  const iso = vietnamIsoTime(atMs);
   return (
     <time datetime={iso} title={iso}>
       {dateOnly === true ? formatDate(atMs, locale) : formatDateTime(atMs, locale)}

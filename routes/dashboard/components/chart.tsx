@@ -1,5 +1,6 @@
 /** A bar per day. Drawn by `chart.js`; without script the same figures stand in the table below it. */
-import { formatMoney, formatMoneyShort } from "../format.ts";
+import { vietnamDayStartMs } from "../../../core/vietnam_time.ts";
+import { formatDate, formatMoney, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { DataTable } from "./data_table.tsx";
 
@@ -41,7 +42,7 @@ export function DayChart({ bars, label, locale }: {
           label={label}
           rows={bars.filter(({ calls }) => calls > 0)}
           columns={[
-            { head: t.day, cell: ({ day }) => day },
+            { head: t.day, cell: ({ day }) => formatDate(vietnamDayStartMs(day), locale) },
             { head: t.calls, kind: "number", cell: ({ calls }) => calls },
             {
               head: t.cost,

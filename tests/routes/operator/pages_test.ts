@@ -418,6 +418,39 @@ Deno.test("an invoice goes from the queue to the customer: export, issue, file, 
     ]);
   }));
 
+Deno.test("times have one form on every page, and one time zone", () =>
+  operatorWorld(async ({ world, operator }) => {
+    const ann = await world.customer("ann");
+    const order = await world.order(ann);
+    const event = notice(order.code, { at: "2026-11-20 00:30:05" });
+    await world.intake.take(event, "{}");
+    const made = await requestInvoice(world.kv, {
+      accountId: ann.id,
+      codes: [order.code],
+      buyer: {
+        type: "company",
+        taxCode: "0100233488",
+        legalName: "Công ty A",
+        address: "Hà Nội",
+        email: "ke.toan@example.com",
+      },
+      note: "",
+      rate: { percent: 8 },
+      itemName: "Phí dịch vụ",
+      nowMs: Date.UTC(2026, 10, 19, 17, 30, 5),
+    });
+    assert(made.ok);
+    for (const [name, locale] of [["staff", "en"], ["second", "vi"]] as const) {
+      const browser = await operator(name, locale);
+      for (const path of [`/operator/notices/sepay/${event.id}`, "/operator/invoices"]) {
+        const { text } = await browser.get(path);
+        const written = locale === "en" ? "20 Nov 2026, 00:30:05" : "00:30:05 20/11/2026";
+        assertStringIncludes(text, `title="2026-11-20T00:30:05.000+07:00">${written}</time>`);
+        assert(!/>\s*\d{4}-\d\d-\d\d \d\d:/.test(text), path);
+      }
+    }
+  }));
+
 Deno.test("a statement is imported, the provider asked, the sums compared, the top-ups exported", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
