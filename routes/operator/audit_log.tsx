@@ -41,11 +41,12 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
             kind: "one-line",
             cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
           },
-          { head: frame.who, cell: ({ operatorEmail }) => operatorEmail },
+          { head: frame.who, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
           { head: t.act, cell: ({ act }) => t.acts[act] },
-          { head: t.subject, cell: ({ subject }) => <code>{subject}</code> },
+          { head: t.subject, kind: "long", cell: ({ subject }) => <code>{subject}</code> },
           {
             head: t.detail,
+            kind: "long",
             cell: ({ detail, shown }) => (
               <>
                 {detail}

@@ -119,6 +119,9 @@ await browserTest(
     await page.getByText("Approved and carried out.").waitFor();
     await page.goto(`${site.address}/operator/audit`);
     await page.getByText("₫1,500,000 → ₫1,850,000").first().waitFor();
+    const hidden = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)";
+    const frame = 'document.querySelector(".table-frame")';
+    assertEquals(await page.evaluate<number>(`${hidden}(${frame})`), 0, "pixels cut off");
     await context.close();
   },
 );

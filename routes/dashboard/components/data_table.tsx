@@ -4,8 +4,11 @@ import { TableFrame } from "./blocks.tsx";
 
 export interface Column<Row> {
   readonly head: Child;
-  /** Numbers stand to the right, texts that must not wrap on one line, buttons side by side. */
-  readonly kind?: "number" | "one-line" | "buttons";
+  /**
+   * Numbers stand to the right, texts that must not wrap on one line, buttons side by side. Long texts and ids wrap
+   * wherever they have to, so that the table keeps to the page.
+   */
+  readonly kind?: "number" | "one-line" | "buttons" | "long";
   /** Left out on a phone. */
   readonly wideOnly?: boolean;
   /** The heading is only read out: buttons below it say themselves what they do. */
@@ -22,8 +25,18 @@ export interface DataTableProps<Row> {
   readonly empty?: Child;
 }
 
-const headClasses = { number: "number", "one-line": undefined, buttons: undefined } as const;
-const cellClasses = { number: "number", "one-line": "nowrap", buttons: "table-actions" } as const;
+const headClasses = {
+  number: "number",
+  "one-line": undefined,
+  buttons: undefined,
+  long: undefined,
+} as const;
+const cellClasses = {
+  number: "number",
+  "one-line": "nowrap",
+  buttons: "table-actions",
+  long: "long",
+} as const;
 
 function classOf<Row>(
   { kind, wideOnly }: Column<Row>,
