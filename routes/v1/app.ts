@@ -181,6 +181,11 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     "/v1/*",
     (context, next) => comesFromPage(context.req.raw) ? forOtherOrigins(context, next) : next(),
   );
+  // What is mounted beside the endpoints has them too: usage, the status page's data, unknown paths.
+  app.use("/v1/*", async (context, next) => {
+    await next();
+    withCostHeaders(context.res, undefined);
+  });
 
   const day = new DayOfAvailability(gateway);
   app.get("/v1/status", () => serveStatus(gateway, day));

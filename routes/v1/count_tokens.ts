@@ -14,7 +14,6 @@ import { estimateInputTokens } from "../../core/tokens/estimate_input.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";
-import { headerSafe } from "./response_headers.ts";
 
 /** Asks the provider. `undefined`: it could not answer, and an estimate must do. */
 async function countUpstream(
@@ -72,7 +71,7 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   checkVersion(headers);
   const body = parseJsonBody(bytes);
   const request = readCountTokensRequest(body.value);
-  const { model, mappedFrom } = chooseModel(
+  const { model } = incoming.chosen = chooseModel(
     gateway.config.catalog,
     request.model,
     "chat",
@@ -86,11 +85,7 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
     "content-type": "application/json",
     "x-request-id": incoming.requestId,
     "request-id": incoming.requestId,
-    "x-gateway-model": model.id,
   });
-  if (mappedFrom !== undefined) {
-    responseHeaders.set("x-gateway-model-mapped-from", headerSafe(mappedFrom));
-  }
   if (counted === undefined) responseHeaders.set("x-gateway-estimate", "true");
   const inputTokens = counted ?? await estimateInputTokens(body.value);
   return new Response(JSON.stringify({ input_tokens: inputTokens }), { headers: responseHeaders });
