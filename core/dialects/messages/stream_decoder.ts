@@ -44,6 +44,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   /** Some servers end an answer without a reason; then the answer itself tells it. */
   #stopTold = false;
   #tier: string | undefined;
+  #started = false;
   #finished = false;
   #emit: EventSink = () => {};
 
@@ -99,7 +100,16 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
   }
 
+  /** Some servers send it twice before their first block; in the midst of a block the rest of that block never comes. */
   #messageStart(value: JsonObject): void {
+    if (this.#open.size > 0) {
+      this.#finished = true;
+      const message = "The provider began its answer a second time";
+      return this.#emit({
+        type: "error",
+        error: new GatewayError("upstream_unreachable", message),
+      });
+    }
     const message = isJsonObject(value.message) ? value.message : {};
     const { counts, report } = enterMessagesUsage(
       this.#counts,
@@ -107,11 +117,14 @@ export class MessagesStreamDecoder implements StreamDecoder {
     );
     this.#counts = counts;
     this.#readTier(message.usage);
-    this.#emit({
-      type: "start",
-      ...(typeof message.id === "string" ? { id: message.id } : {}),
-      ...(report.kind === "counts" ? { usage: report.usage } : {}),
-    });
+    if (!this.#started) {
+      this.#emit({
+        type: "start",
+        ...(typeof message.id === "string" ? { id: message.id } : {}),
+        ...(report.kind === "counts" ? { usage: report.usage } : {}),
+      });
+    }
+    this.#started = true;
     this.#report(report);
   }
 

@@ -57,6 +57,8 @@ export class OpenMessage implements OpenItem {
   #blockStart = 0;
   #startChars: number | undefined = 0;
   #citations: Citation[] = [];
+  /** Sources that have a place in a text that has not begun. */
+  #ahead: Citation[] = [];
 
   constructor(id: string, index: number, write: WriteEvent) {
     this.#id = id;
@@ -74,17 +76,27 @@ export class OpenMessage implements OpenItem {
     if (refusal) return this.#write("response.refusal.delta", delta);
     if (logprobs !== "[]") part.logprobs += (part.logprobs && ",") + logprobs.slice(1, -1);
     this.#write("response.output_text.delta", `${delta},"logprobs":${logprobs}`);
+    if (this.#ahead.length > 0) this.#citeAhead();
   }
 
-  /** A source that has a place goes out at once, as the vendor does; others when their block has ended. */
+  /**
+   * A source that has a place goes out at once, as the vendor does, or behind the first text; others when their block
+   * has ended.
+   */
   cite(citation: Citation): void {
     const part = this.#part;
-    if (citation.span === undefined || part === undefined || part.refusal) {
-      this.#citations.push(citation);
-      return;
+    if (citation.span === undefined) this.#citations.push(citation);
+    else if (part === undefined || part.refusal) this.#ahead.push(citation);
+    else {
+      const start = this.#startOf(part);
+      this.#annotate(part, annotation(citation, start, start));
     }
-    const start = this.#startOf(part);
-    this.#annotate(part, annotation(citation, start, start));
+  }
+
+  #citeAhead(): void {
+    const ahead = this.#ahead;
+    this.#ahead = [];
+    for (const citation of ahead) this.cite(citation);
   }
 
   /** A block of the answer ended: its sources are placed on its text. Another block may follow in the same part. */
@@ -93,6 +105,7 @@ export class OpenMessage implements OpenItem {
     if (part === undefined) return;
     if (this.#citations.length > 0 && !part.refusal) this.#placeCitations(part);
     this.#citations = [];
+    this.#ahead = [];
     this.#blockStart = part.inner.length;
     this.#startChars = undefined;
   }

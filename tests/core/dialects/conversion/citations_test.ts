@@ -115,6 +115,13 @@ const chatStreams: Record<string, Json[]> = {
     chunk({ annotations: [annotation(rain), annotation(sun)] }),
     chunk({}, "stop"),
   ],
+  "before and behind": [
+    chunk({ role: "assistant", annotations: [annotation(rain)] }),
+    chunk({ content: text.slice(0, 13) }),
+    chunk({ content: text.slice(13) }),
+    chunk({ annotations: [annotation(sun)] }),
+    chunk({}, "stop"),
+  ],
   behind: [
     chunk({ role: "assistant", content: text }),
     chunk({}, "stop"),

@@ -348,6 +348,31 @@ Deno.test("a body that ends without message_stop is an error, never a finish", (
   assertEquals([error?.type, finishReason, reading.state], ["api_error", null, "open"]);
 });
 
+Deno.test("a begin that is told twice is told once, with the counts of both", () => {
+  const { text: out, message, usage } = toChat([
+    begin,
+    begin,
+    ...text(0, "a"),
+    stop("end_turn"),
+    end,
+  ]);
+  assertEquals(out.match(/"role"/g)?.length, 1);
+  assertEquals([message.content, usage?.["prompt_tokens"]], ["a", 15]);
+});
+
+Deno.test("an answer that begins again in the midst of a call is an error, never half a call", () => {
+  const { error, finishReason } = toChat([
+    begin,
+    open(0, { type: "tool_use", id: "toolu_1", name: "f", input: {} }),
+    delta(0, { type: "input_json_delta", partial_json: '{"x":"cu' }),
+    begin,
+    ...use(0, "toolu_2", "f", '{"x":"cut"}'),
+    stop("tool_use"),
+    end,
+  ]);
+  assertEquals([error?.type, finishReason], ["api_error", null]);
+});
+
 Deno.test("a tool call cut by the output limit, its block never closed, ends as length", () => {
   const { message, finishReason } = toChat([
     begin,

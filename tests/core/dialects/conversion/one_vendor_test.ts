@@ -300,9 +300,9 @@ function chatStream(of: Given): string {
 
 /** What a Chat client has collected at the end of its stream. */
 function collected(text: string): JsonObject {
-  const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]): JsonObject =>
-    JSON.parse(json!)
-  );
+  // A pattern's lines end at U+2028 too, those of the stream do not.
+  const chunks = text.split("\n").filter((line) => line.startsWith("data: {"))
+    .map((line): JsonObject => JSON.parse(line.slice(6)));
   let content = "";
   const logprobs: Json[] = [];
   const rest: Record<string, Json> = {};
