@@ -16,7 +16,20 @@ function joined(parts: readonly (JsonObject | undefined)[], key: string): string
   return parts.map((part) => typeof part?.[key] === "string" ? part[key] : "").join("");
 }
 
-function call(id: unknown, name: unknown, args: unknown): string {
+/** The words of a Chat message: some servers write a list of parts, thinking among them. */
+function chatWords({ content }: JsonObject): { readonly text: string; readonly thinking: string } {
+  if (typeof content === "string") return { text: content, thinking: "" };
+  const parts = list(content);
+  const thoughts = parts.flatMap((part) => list(part["thinking"]));
+  return { text: joined(parts, "text"), thinking: joined(thoughts, "text") };
+}
+
+/** Servers that spell out every member of their SDK write calls of nothing. */
+function isNamed({ name }: JsonObject): boolean {
+  return typeof name === "string" && name !== "";
+}
+
+function call(id: unknown, name: unknown, args: unknown = ""): string {
   const input = typeof args === "string" ? JSON.parse(args === "" ? "{}" : args) : args;
   return `${String(id)} ${String(name)} ${JSON.stringify(input)}`;
 }
@@ -43,21 +56,26 @@ export function gistOf(style: Style, answer: JsonObject): Gist {
         : call(one["id"], inner["name"], inner["arguments"]);
     });
     const legacy = message["function_call"];
-    if (isJsonObject(legacy)) calls.push(call("", legacy["name"], legacy["arguments"]));
+    if (isJsonObject(legacy) && isNamed(legacy)) {
+      calls.push(call("", legacy["name"], legacy["arguments"]));
+    }
+    const words = chatWords(message);
     return {
-      text: joined([message], "content"),
+      text: words.text,
       refusal: joined([message], "refusal"),
-      reasoning: joined([message], "reasoning_content") || joined([message], "reasoning"),
+      reasoning: joined([message], "reasoning_content") || joined([message], "reasoning") ||
+        words.thinking,
       calls,
-      tokens: counts(usage, "prompt_tokens", "completion_tokens"),
+      tokens: chatTokens(usage),
     };
   }
   const items = list(answer["output"]);
-  const parts = items.flatMap((item) => list(item["content"]));
+  const parts = items.filter(({ type }) => type === "message")
+    .flatMap((item) => list(item["content"]));
   return {
     text: joined(parts, "text"),
     refusal: joined(parts, "refusal"),
-    reasoning: joined(items.flatMap((item) => list(item["summary"])), "text"),
+    reasoning: joined(items.filter(({ type }) => type === "reasoning").flatMap(thoughtsOf), "text"),
     calls: items.flatMap((item) => {
       const { type, call_id, name } = item;
       if (type === "custom_tool_call") return [call(call_id, name, { input: item["input"] })];
@@ -67,17 +85,41 @@ export function gistOf(style: Style, answer: JsonObject): Gist {
   };
 }
 
+/** Servers that show all of the reasoning have it as content, others a summary. */
+function thoughtsOf(item: JsonObject): JsonObject[] {
+  const summary = list(item["summary"]);
+  return summary.length > 0 ? summary : list(item["content"]);
+}
+
+/** Some servers count reasoning in the total only. */
+function chatTokens(usage: unknown): (number | undefined)[] {
+  const [input, output, total] = counts(
+    usage,
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+  );
+  const reasoned = output !== undefined && total !== undefined;
+  return [input, reasoned ? Math.max(output, total - (input ?? 0)) : output];
+}
+
 function messagesGist(answer: JsonObject): Gist {
   const blocks = list(answer["content"]);
   const texts = blocks.filter((block) => block["type"] === "text");
   const details = isJsonObject(answer["stop_details"]) ? answer["stop_details"] : {};
-  const [input, written, read, output] = counts(
-    answer["usage"],
-    "input_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "output_tokens",
+  const { usage } = answer;
+  const rounds = isJsonObject(usage) ? list(usage["iterations"]) : [];
+  const told = (rounds.length > 0 ? rounds : [usage]).map((one) =>
+    counts(
+      one,
+      "input_tokens",
+      "cache_creation_input_tokens",
+      "cache_read_input_tokens",
+      "output_tokens",
+    )
   );
+  const sum = (column: number) =>
+    told.reduce((total, columns) => total + (columns[column] ?? 0), 0);
   return {
     text: joined(texts, "text"),
     refusal: joined([details], "explanation"),
@@ -85,6 +127,6 @@ function messagesGist(answer: JsonObject): Gist {
     calls: blocks.flatMap((block) =>
       block["type"] === "tool_use" ? [call(block["id"], block["name"], block["input"])] : []
     ),
-    tokens: [(input ?? 0) + (written ?? 0) + (read ?? 0), output],
+    tokens: [sum(0) + sum(1) + sum(2), sum(3)],
   };
 }

@@ -15,7 +15,11 @@ export function wholeChatAnswer(stream: Uint8Array): JsonObject {
     for (const key of ["id", "model", "created", "service_tier"]) {
       if (chunk[key]) answer[key] = chunk[key];
     }
-    if (isJsonObject(chunk["usage"])) answer["usage"] = chunk["usage"];
+    const groq = isJsonObject(chunk["x_groq"]) ? chunk["x_groq"] : {};
+    for (const usage of [groq["usage"], chunk["usage"]]) {
+      if (isJsonObject(usage)) answer["usage"] = usage;
+    }
+    if (isJsonObject(chunk["moderation"])) answer["moderation"] = chunk["moderation"];
     for (const key of ["search_results", "citations"]) {
       if (Array.isArray(chunk[key])) answer[key] = chunk[key];
     }
@@ -25,6 +29,7 @@ export function wholeChatAnswer(stream: Uint8Array): JsonObject {
     for (const key of ["content", "refusal", "reasoning_content", "reasoning"]) {
       if (typeof delta[key] === "string") message[key] = `${message[key] ?? ""}${delta[key]}`;
     }
+    addParts(message, list(delta["content"]));
     addDetails(message, list(delta["reasoning_details"]));
     addAnnotations(message, list(delta["annotations"]));
     for (const piece of list(delta["tool_calls"])) addCall(calls, piece);
@@ -40,6 +45,17 @@ function chunks(stream: Uint8Array): JsonObject[] {
     const value: Json = JSON.parse(line.slice(6));
     return isJsonObject(value) ? [value] : [];
   });
+}
+
+/** Mistral writes thinking and the text behind it as parts. */
+function addParts(message: JsonObject, parts: readonly JsonObject[]): void {
+  for (const part of parts) {
+    const isThinking = part["type"] === "thinking";
+    const key = isThinking ? "reasoning_content" : "content";
+    for (const { text } of isThinking ? list(part["thinking"]) : [part]) {
+      if (typeof text === "string") message[key] = `${message[key] ?? ""}${text}`;
+    }
+  }
 }
 
 interface Call extends JsonObject {

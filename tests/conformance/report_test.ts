@@ -118,6 +118,78 @@ Deno.test("what is named in the answer's header is no loss", () => {
   assertEquals(countsOf(rows, "chat", "messages")["weightyLosses"], 0);
 });
 
+/** Answers that say the same in the manner of one server. */
+const manners: Record<string, Recording> = {
+  "members spelled out that mean nothing": withMessage({
+    content: "Hello",
+    tool_calls: null,
+    function_call: { name: "", arguments: "" },
+  }),
+  "a call without arguments": withMessage({
+    content: null,
+    tool_calls: [{ id: "call_1", type: "function", function: { name: "f" } }],
+  }),
+  "thinking as a part": withMessage({
+    content: [
+      { type: "thinking", thinking: [{ type: "text", text: "Hm" }] },
+      { type: "text", text: "Hello" },
+    ],
+  }),
+  "reasoning that only the total counts": {
+    ...good,
+    answer: { ...answer, usage: { ...usage, total_tokens: 20 } },
+  },
+  "a name of a schema": {
+    ...good,
+    request: {
+      ...request,
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "label_of_schema", schema: { type: "object" } },
+      },
+    },
+  },
+};
+
+function withMessage(message: JsonObject): Recording {
+  const choice = { index: 0, message: { role: "assistant", ...message }, finish_reason: "stop" };
+  return { ...good, answer: { ...answer, choices: [choice] } };
+}
+
+for (const [what, recording] of Object.entries(manners)) {
+  Deno.test(`no loss: ${what}`, () => {
+    const remarks = measure([recording]).flatMap((row) => row.remarks);
+    assertEquals(remarks, []);
+  });
+}
+
+Deno.test("no loss: reasoning of a Responses server that is content, and a text file", () => {
+  const told = { type: "reasoning_text", text: "Hm" };
+  const said = { type: "output_text", text: "Hello", annotations: [] };
+  const output = [
+    { type: "reasoning", id: "rs_1", summary: [], content: [told] },
+    { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [said] },
+  ];
+  const file_data = `data:text/plain;base64,${btoa("What the file says")}`;
+  const file = { type: "input_file", filename: "a.txt", file_data };
+  const recording: Recording = {
+    name: "responses/reasoning",
+    style: "responses",
+    status: 200,
+    request: { model: "m", input: [{ role: "user", content: [file] }] },
+    answer: { id: "resp_1", object: "response", status: "completed", model: "m", output },
+  };
+  assertEquals(measure([recording]).flatMap((row) => row.remarks), []);
+});
+
+Deno.test("a stream in parts says what the whole says", () => {
+  const thought = { type: "thinking", thinking: [{ type: "text", text: "Hm" }] };
+  const parts = chunk({ content: [thought] }) +
+    chunk({ content: [{ type: "text", text: "Hello" }] }) + chunk({}, "stop") + "data: [DONE]\n\n";
+  const recording = { ...streamed, stream: new TextEncoder().encode(parts) };
+  assertEquals(countsOf(measure([recording]), "chat", "responses")["streamIsWhole"], 1);
+});
+
 Deno.test("the task prints one line for each direction of a folder's recordings", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -2,6 +2,7 @@
  * A Chat Completions client that forgives nothing: the shape of an answer, and the order of a stream (wire notes
  * sections 2.3 and 2.5). What it accumulates from a stream has the shape of a whole answer's choice.
  */
+import { isJsonObject } from "../../core/json.ts";
 import { z } from "zod";
 import { accept, parseData, readEvents, StrictClientError } from "./strict_client.ts";
 
@@ -159,6 +160,7 @@ const chunk = z.looseObject({
   })),
   usage: usage.nullable().optional(),
   service_tier: z.string().nullable().optional(),
+  moderation: z.looseObject({}).nullable().optional(),
 });
 
 type Chunk = z.infer<typeof chunk>;
@@ -232,7 +234,7 @@ class StreamReader {
       this.#usage = data.usage;
       return;
     }
-    accept(data.choices.length > 0, "a chunk with nothing in it");
+    accept(data.choices.length > 0 || isJsonObject(data.moderation), "a chunk with nothing in it");
     for (const one of data.choices) this.#takeChoice(one);
   }
 

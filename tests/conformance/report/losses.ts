@@ -35,6 +35,8 @@ const light = new Set([
     "stop",
     "modalities",
     "effort",
+    "execution",
+    "require_approval",
   ],
 ]);
 
@@ -60,10 +62,17 @@ function leavesOf(value: Json | undefined, path: string, found: Leaf[]): Leaf[] 
     value.forEach((entry, i) => leavesOf(entry, `${path}.${i}`, found));
   } else if (isJsonObject(value) && !ofItsMaker.has(value["type"])) {
     for (const [key, entry] of Object.entries(value)) {
-      if (!light.has(key)) leavesOf(entry, path === "" ? key : `${path}.${key}`, found);
+      if (!light.has(key) && !(key === "name" && isLabel(value))) {
+        leavesOf(entry, path === "" ? key : `${path}.${key}`, found);
+      }
     }
   }
   return found;
+}
+
+/** Names of schemas, and those that the vendor prescribes for its dated tools. */
+function isLabel({ schema, type }: JsonObject): boolean {
+  return schema !== undefined || (typeof type === "string" && /_\d{8}$/.test(type));
 }
 
 function parsed(text: string): JsonObject | undefined {
@@ -91,9 +100,11 @@ function haystack(value: Json | undefined, found: string[] = []): string[] {
   return found;
 }
 
-/** The words of a data URL, which other styles write as plain base64. */
+/** The words of a data URL, which other styles write as plain base64, or as the text that it is. */
 function needle(text: string): string {
-  return /^data:[^,]*;base64,(.*)$/s.exec(text)?.[1] ?? text;
+  const [, type, data] = /^data:([^,]*);base64,(.*)$/s.exec(text) ?? [];
+  if (data === undefined) return text;
+  return type?.startsWith("text/") ? new TextDecoder().decode(Uint8Array.fromBase64(data)) : data;
 }
 
 /** Paths of a request whose words are nowhere in the converted body and that no name speaks of. */
@@ -136,13 +147,18 @@ export function lostOfAnswer(
   const said = after.text + after.refusal;
   if (!said.includes(before.text)) lost.push("text");
   if (!said.includes(before.refusal)) lost.push("refusal");
-  if (!after.reasoning.includes(before.reasoning)) lost.push("reasoning");
+  if (!unspaced(after.reasoning).includes(unspaced(before.reasoning))) lost.push("reasoning");
   if (callsOf(before) !== callsOf(after)) lost.push("calls");
   const told = before.tokens.some((count) => count !== undefined && count > 0);
   if (told && JSON.stringify(before.tokens) !== JSON.stringify(after.tokens)) lost.push("tokens");
   const kept = new Set(sourcesOf(to, converted));
   if (sourcesOf(from, answer).some((url) => !kept.has(url))) lost.push("sources");
   return lost;
+}
+
+/** Parts of a summary are one text elsewhere, with blank lines between them. */
+function unspaced(text: string): string {
+  return text.replaceAll(/\s+/g, "");
 }
 
 /** Calls without their ids, which change where the client's style asks for another form. */
