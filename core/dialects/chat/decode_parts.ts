@@ -78,16 +78,18 @@ function decodeImage(part: JsonObject, path: string): ImageBlock | DocumentBlock
 
 function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock {
   const file = requiredObject(part.file, `${path}.file`);
-  const title = optionalString(file, "filename", `${path}.file.filename`);
+  const titlePath = `${path}.file.filename`;
+  const title = optionalString(file, "filename", titlePath);
+  const named = { path, title, titlePath };
   const url = optionalString(file, "file_url", `${path}.file.file_url`);
-  if (url !== undefined) return urlDocument(url, `${path}.file.file_url`, { path, title });
+  if (url !== undefined) return urlDocument(url, `${path}.file.file_url`, named);
   const content = optionalString(file, "file_data", `${path}.file.file_data`);
   if (content === undefined) {
     return refuse(`${path}.file.file_id`, "the file belongs to another provider; send its data");
   }
   // Aggregators take a URL in the place of the data, and the data itself without the URL around it.
   const isBare = title !== undefined && /\.pdf$/i.test(title) && !/^\w+:/.test(content);
-  if (!isBare) return urlDocument(content, `${path}.file.file_data`, { path, title });
+  if (!isBare) return urlDocument(content, `${path}.file.file_data`, named);
   const data = { mediaType: "application/pdf", data: content };
   return fileBlock(data, { path, dataPath: `${path}.file.file_data`, title });
 }
@@ -99,25 +101,30 @@ function decodeDocumentUrl(
   path: string,
 ): ImageBlock | DocumentBlock {
   const held = part[member];
-  const title = optionalString(part, "document_name", `${path}.document_name`);
-  if (typeof held === "string") return urlDocument(held, `${path}.${member}`, { path, title });
+  const titlePath = `${path}.document_name`;
+  const named = { path, title: optionalString(part, "document_name", titlePath), titlePath };
+  if (typeof held === "string") return urlDocument(held, `${path}.${member}`, named);
   const url = requiredString(
     requiredObject(held, `${path}.${member}`),
     "url",
     `${path}.${member}.url`,
   );
-  return urlDocument(url, `${path}.${member}.url`, { path, title });
+  return urlDocument(url, `${path}.${member}.url`, named);
 }
 
 /** A file behind a URL of either kind: with its data, or where it is. */
 function urlDocument(
   url: string,
   dataPath: string,
-  { path, title }: { readonly path: string; readonly title: string | undefined },
+  { path, title, titlePath }: {
+    readonly path: string;
+    readonly title: string | undefined;
+    readonly titlePath: string;
+  },
 ): ImageBlock | DocumentBlock {
   const data = dataUrl(url);
   if (data !== undefined) return fileBlock(data, { path, dataPath, title });
   if (!/^https?:/i.test(url)) invalid(dataPath, "must be a base64 data URL or an https URL");
-  const named = title === undefined ? {} : { title };
+  const named = title === undefined ? {} : { title, titlePath };
   return { type: "document", path, source: { kind: "url", url }, ...named };
 }

@@ -57,6 +57,8 @@ export interface DocumentBlock extends Placed {
     | { readonly kind: "blocks"; readonly blocks: readonly (TextBlock | ImageBlock)[] };
   /** Title or file name. */
   readonly title?: string;
+  /** Where the client wrote it, unless that is the member `title`. */
+  readonly titlePath?: string;
   readonly context?: string;
   /** The client asked for citations into this document. */
   readonly citations?: boolean;

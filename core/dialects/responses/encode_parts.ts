@@ -95,7 +95,7 @@ export class InputPartWriter {
       case "file":
         return refuseForeignFile(path);
       case "url":
-        if (block.title !== undefined) this.#notes.add(`${path}.title`);
+        if (block.title !== undefined) this.#notes.add(block.titlePath ?? `${path}.title`);
         return [this.#file(block, { file_url: source.url })];
       case "base64":
         return [this.#file(block, {

@@ -104,6 +104,15 @@ Deno.test("documents come by URL in the shapes of several vendors", () => {
     const [block] = (body.messages as JsonObject[])[0]!.content as JsonObject[];
     assertEquals([block, dropped], [{ type: "document", ...expected }, []], JSON.stringify(part));
   }
+  // A Responses model takes a URL without a name: the name is named where the client wrote it.
+  const names: readonly (readonly [JsonObject, string])[] = [
+    [{ type: "document_url", document_url: url, document_name: "A" }, "document_name"],
+    [{ type: "file", file: { file_data: url, filename: "a.pdf" } }, "file.filename"],
+  ];
+  for (const [part, member] of names) {
+    const { dropped } = accepted("chat", "responses", asked([part]));
+    assertEquals(dropped, [`messages.0.content.0.${member}`]);
+  }
   const wrong = asked([{ type: "document_url", document_url: "gopher://x" }]);
   assertEquals(refusal("chat", "messages", wrong).param, "messages.0.content.0.document_url");
 });
