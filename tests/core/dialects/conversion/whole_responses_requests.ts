@@ -9,12 +9,14 @@ const responsesTool = { type: "function", name: "f", parameters: schema };
 const responsesItems: JsonObject[] = [
   {
     type: "message",
+    id: "msg_s",
     role: "developer",
     content: [{ type: "input_text", text: "s", prompt_cache_breakpoint: breakpoint }],
     status: "completed",
   },
   {
     type: "message",
+    id: "msg_a",
     role: "user",
     content: [
       { type: "input_text", text: "a", prompt_cache_breakpoint: breakpoint },
@@ -136,6 +138,7 @@ export const wholeResponsesRequests: readonly JsonObject[] = [
     include: ["web_search_call.results"],
     truncation: "auto",
     context_management: [{ type: "compaction" }],
+    client_metadata: { session: "s" },
     service_tier: "flex",
     metadata: { a: "b" },
     user: "u",
