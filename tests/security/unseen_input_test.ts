@@ -126,7 +126,6 @@ Deno.test("state that lies at the provider is refused, it is no customer's own",
     { previous_response_id: "resp_1", input: "go on" },
     { conversation: "conv_1", input: "go on" },
     { prompt: { id: "pmpt_1" } },
-    { input: [{ type: "item_reference", id: "msg_1" }] },
   ];
   for (const state of states) {
     assertThrows(
@@ -135,6 +134,12 @@ Deno.test("state that lies at the provider is refused, it is no customer's own",
       "is not supported",
     );
   }
+  const input = [{ type: "item_reference", id: "msg_1" }];
+  assertThrows(
+    () => readChatRequest("responses", { model: "m", input }),
+    GatewayError,
+    "is not held here",
+  );
   const thread = { type: "continue", previous_message_id: "msg_1" };
   const messages = [{ role: "user", content: "go on" }];
   assertThrows(
