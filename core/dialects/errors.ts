@@ -64,9 +64,33 @@ export function decodeProviderError(
   const body = parse(bodyText);
   if (status < 400) return ofSuccess(style, status, body, options);
   const error = refusal(status, body, options);
-  // Where ours is another status, or one of the operator's affairs, the provider's words would contradict it.
-  const isCallers = error.status === status && status < 500 && error.code !== "model_not_found";
-  const members = options.native === true && isCallers ? vendorErrorMembers(body) : undefined;
+  // Where ours is another status, the provider's words would contradict it.
+  return options.native === true && error.status === status
+    ? withVendorMembers(error, body)
+    : error;
+}
+
+/**
+ * Reads an error that a provider of the caller's own style put into its stream.
+ *
+ * @example
+ * ```ts
+ * import { nativeStreamError } from "./errors.ts";
+ * const { vendorMembers } = nativeStreamError({
+ *   error: { message: "No call", type: "invalid_request_error", code: "tool_use_failed", failed_generation: "<f>" },
+ * });
+ * if (vendorMembers?.["failed_generation"] !== "<f>") throw new Error(JSON.stringify(vendorMembers));
+ * ```
+ */
+export function nativeStreamError(body: Json): GatewayError {
+  const error = readProviderError(body);
+  return isJsonObject(body) && isJsonObject(body["error"]) ? withVendorMembers(error, body) : error;
+}
+
+/** Adds the provider's codes and details, unless the error is one of the operator's affairs. */
+function withVendorMembers(error: GatewayError, body: Json | undefined): GatewayError {
+  const isCallers = error.status < 500 && error.code !== "model_not_found";
+  const members = isCallers ? vendorErrorMembers(body) : undefined;
   return members === undefined ? error : error.reworded(error.message, members);
 }
 

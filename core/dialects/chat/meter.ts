@@ -5,7 +5,7 @@ import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../sse/json
 import type { Writable } from "../../writable.ts";
 import { type ClientModel, modelKey } from "../client_model.ts";
 import { frameJson } from "../frame_json.ts";
-import { readProviderError } from "../provider_error.ts";
+import { nativeStreamError } from "../errors.ts";
 import {
   enterReport,
   type FrameFate,
@@ -102,7 +102,7 @@ export class ChatMeter implements StreamMeter {
 
   #fail(body: Json): FrameFate {
     this.reading.state = "error";
-    this.reading.error = readProviderError(body);
+    this.reading.error = nativeStreamError(body);
     return "drop";
   }
 

@@ -5,7 +5,7 @@ import { FrameEdits } from "../../sse/frame_edits.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
 import { type ClientModel, modelKey } from "../client_model.ts";
 import { frameJson } from "../frame_json.ts";
-import { readProviderError } from "../provider_error.ts";
+import { nativeStreamError } from "../errors.ts";
 import {
   enterReport,
   type FrameFate,
@@ -78,7 +78,7 @@ export class MessagesMeter implements StreamMeter {
         return "last";
       case "error":
         this.reading.state = "error";
-        this.reading.error = readProviderError(frameJson(frame));
+        this.reading.error = nativeStreamError(frameJson(frame));
         return "drop";
       default:
         return "pass";

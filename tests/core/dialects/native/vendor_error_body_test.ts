@@ -2,6 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { inClientTerms } from "../../../../core/dialects/client_model.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { decodeProviderError } from "../../../../core/dialects/errors.ts";
+import { createNativePipe } from "../../../../core/dialects/native_pipe.ts";
 import { errorBody } from "../../../../core/errors.ts";
 import type { Json } from "../../../../core/json.ts";
 
@@ -48,6 +49,26 @@ Deno.test("a vendor's refusal reaches clients of its style with its own codes an
     message: "prompt is too long: maximum context length is 10 tokens",
     param: null,
     code: "context_length_exceeded",
+  });
+});
+
+Deno.test("an error in a native stream keeps its vendor's codes and details", () => {
+  const failedCall = {
+    message: "Tool choice is required, but vendor-9 did not call a tool",
+    type: "invalid_request_error",
+    code: "tool_use_failed",
+    failed_generation: "<f>",
+    org_id: "org-1",
+  };
+  const context = { ...names, requestId: "req_1", clientWantsUsage: false, nowSeconds: 0 };
+  const pipe = createNativePipe("chat", { ...context, injectedUsage: true });
+  const frame = `event: error\ndata: ${JSON.stringify({ error: failedCall })}\n\n`;
+  pipe.push(new TextEncoder().encode(frame));
+  const { org_id: _, ...told } = failedCall;
+  const message = "Tool choice is required, but premium-1 did not call a tool";
+  const text = new TextDecoder().decode(pipe.end());
+  assertEquals(JSON.parse(text.slice("data: ".length)), {
+    error: { ...told, message, param: null },
   });
 });
 
