@@ -1,7 +1,7 @@
 /**
  * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires; see README.
  */
-import { systemClock } from "./core/clock.ts";
+import { systemClock } from "./core/lib/time/clock.ts";
 import { readConfig } from "./core/config.ts";
 import { setVariables } from "./core/environment.ts";
 import { runAdmin } from "./routes/admin/cli.ts";

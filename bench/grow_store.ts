@@ -2,8 +2,8 @@
  * Fills a store the way years of business would: `grow_store.ts <store file> <receipts>`. 1,000 wallets, 10,000 keys.
  * Receipts go through the teller, so that they are what the gateway writes.
  */
-import { systemClock } from "../core/clock.ts";
-import { type AccountId, newId } from "../core/ids.ts";
+import { systemClock } from "../core/lib/time/clock.ts";
+import { type AccountId, newId } from "../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../core/keys/seal.ts";
 import { fromVnd } from "../core/money/micro_vnd.ts";
 import { createAccount } from "../kv/accounts.ts";

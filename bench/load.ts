@@ -2,9 +2,9 @@
  * The load process: makes the calls of one {@linkcode LoadJob}, given as JSON in its only argument, and prints the
  * {@linkcode LoadResult} as JSON. A process of its own, so that its work is not counted with that of a gateway.
  */
-import { systemClock } from "../core/clock.ts";
-import { Deadlines } from "../core/deadlines.ts";
-import { createHttp1Transport } from "../core/upstream/http1/transport.ts";
+import { systemClock } from "../core/lib/time/clock.ts";
+import { Deadlines } from "../core/lib/time/deadlines.ts";
+import { createHttp1Transport } from "../core/lib/http1/transport.ts";
 import type { UpstreamExchange, UpstreamRequest } from "../core/upstream/transport.ts";
 import { denoConnect } from "../routes/upstream/deno_connect.ts";
 import { EventMeter } from "./event_meter.ts";

@@ -3,9 +3,9 @@
  *
  * `raw_pipe.ts <upstream port> [fetch|http1]`; prints `ready <port>`.
  */
-import { systemClock } from "../core/clock.ts";
-import { Deadlines } from "../core/deadlines.ts";
-import { createHttp1Transport } from "../core/upstream/http1/transport.ts";
+import { systemClock } from "../core/lib/time/clock.ts";
+import { Deadlines } from "../core/lib/time/deadlines.ts";
+import { createHttp1Transport } from "../core/lib/http1/transport.ts";
 import type { ByteReader } from "../core/upstream/transport.ts";
 import { denoConnect } from "../routes/upstream/deno_connect.ts";
 import { print } from "./print.ts";

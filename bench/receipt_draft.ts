@@ -1,5 +1,5 @@
 /** The receipt of a usual call. */
-import { type ApiKeyId, newId } from "../core/ids.ts";
+import { type ApiKeyId, newId } from "../core/lib/ids.ts";
 import type { ReceiptDraft } from "../kv/teller/mod.ts";
 
 export function receiptDraft(keyId: ApiKeyId): ReceiptDraft {

@@ -2,7 +2,7 @@
  * Goal 8: how often a warm call asks the store before its upstream hears of it. The gateway runs inside this process,
  * on a store whose round trips are counted.
  */
-import { systemClock } from "../core/clock.ts";
+import { systemClock } from "../core/lib/time/clock.ts";
 import { readConfig } from "../core/config.ts";
 import { newMasterKey, readMasterKeys } from "../core/keys/seal.ts";
 import { fromVnd } from "../core/money/micro_vnd.ts";

@@ -4,8 +4,8 @@
  *
  * `deno run --allow-all bench/teller.ts [seconds]`
  */
-import { systemClock } from "../core/clock.ts";
-import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
+import { systemClock } from "../core/lib/time/clock.ts";
+import { type AccountId, type ApiKeyId, newId } from "../core/lib/ids.ts";
 import { credit } from "../kv/ledger.ts";
 import { openTeller, type ReceiptDraft, type Teller } from "../kv/teller/mod.ts";
 import { print } from "./print.ts";

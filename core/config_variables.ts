@@ -3,7 +3,7 @@ import { z } from "zod";
 import { normaliseEmail } from "./accounts/email_address.ts";
 import { type Environment, issueLines, wholeNumber } from "./environment.ts";
 import { masterKeysProblem } from "./keys/seal.ts";
-import { localAddress } from "./local_address.ts";
+import { localAddress } from "./lib/net/local_address.ts";
 import { type MailSettings, readMailUrl } from "./mail/mail_url.ts";
 import { secretProblem, secretText } from "./settings/secret_text.ts";
 import { readStoreLocation, type StoreLocation } from "./settings/store_location.ts";

@@ -4,7 +4,7 @@
  * `type` is the same word in every style; Chat-style clients also read `code` and `param`, Messages-style clients
  * `request_id`. {@linkcode errorBody} is the only place that turns an error into wire form.
  */
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "./lib/json/json.ts";
 
 interface ErrorRow {
   readonly status: number;

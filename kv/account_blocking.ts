@@ -1,5 +1,5 @@
 /** Blocking an account: its sign-in and its keys stop everywhere within two seconds; its money stays. */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
 import { bumpKeysEpoch } from "./control.ts";

@@ -1,7 +1,7 @@
 /** What an account signs in with: its e-mail address, its password, and identities at OpenID providers. */
 import { normaliseEmail } from "../core/accounts/email_address.ts";
-import { invariant } from "../core/assert.ts";
-import type { AccountId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account, Identity } from "./accounts.ts";
 import { accountByEmailKey, accountByIdentityKey, accountKey, accountPasswordKey } from "./keys.ts";

@@ -1,5 +1,5 @@
 /** Deleting an account. */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
 import { bumpKeysEpoch } from "./control.ts";

@@ -3,9 +3,9 @@
  * `account_credentials.ts`.
  */
 import type { Locale } from "../core/accounts/locale.ts";
-import { type AccountId, newId } from "../core/ids.ts";
+import { type AccountId, newId } from "../core/lib/ids.ts";
 import { GatewayError } from "../core/errors.ts";
-import { invariant } from "../core/assert.ts";
+import { invariant } from "../core/lib/assert.ts";
 import { normaliseEmail } from "../core/accounts/email_address.ts";
 import { writeAccount } from "./account_writes.ts";
 import {

@@ -3,9 +3,9 @@
  *
  * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
  */
-import { invariant } from "../core/assert.ts";
+import { invariant } from "../core/lib/assert.ts";
 import { GatewayError } from "../core/errors.ts";
-import { type AccountId, type ApiKeyId, newId } from "../core/ids.ts";
+import { type AccountId, type ApiKeyId, newId } from "../core/lib/ids.ts";
 import { hashApiKey, maskApiKey, newApiKey } from "../core/keys/api_key.ts";
 import { type MasterKeys, seal } from "../core/keys/seal.ts";
 import { limits } from "../core/limits.ts";

@@ -2,7 +2,7 @@
  * API keys of an account, as they lie in the store. The secret is there twice: as SHA-256 (to verify) and sealed (so its
  * owner can see it again).
  */
-import type { AccountId, ApiKeyId } from "../core/ids.ts";
+import type { AccountId, ApiKeyId } from "../core/lib/ids.ts";
 import { type MasterKeys, open } from "../core/keys/seal.ts";
 import { limits } from "../core/limits.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./keys.ts";

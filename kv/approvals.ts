@@ -1,6 +1,6 @@
 /** Acts above a limit wait for a second operator. The act and the approval are decided in one commit. */
-import { invariant } from "../core/assert.ts";
-import { type ApprovalId, newId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import { type ApprovalId, newId } from "../core/lib/ids.ts";
 import type { Account } from "./accounts.ts";
 import {
   assignBankEvent,

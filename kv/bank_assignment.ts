@@ -2,7 +2,7 @@
  * Credits a notice to whom an operator names, under the same operation id as the machine would, so the two can never
  * both credit.
  */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { creditOperationId } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
 import type { Account } from "./accounts.ts";

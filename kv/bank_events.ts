@@ -2,7 +2,7 @@
  * The journal of bank notices. A notice is written down before anything is done about it; matching comes after and can
  * be started again at any time, since the state of a notice and the money it moves change in one commit.
  */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { type BankEvent, type BankSource, plainReference } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";

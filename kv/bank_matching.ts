@@ -2,8 +2,8 @@
  * From a notice in the journal to money in a wallet: credited, or put before a person, or set aside; always in one
  * commit with the new state of the notice, so a crash at any point leaves it either untouched or done.
  */
-import { invariant } from "../core/assert.ts";
-import type { AccountId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { type BankEvent, creditOperationId } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";

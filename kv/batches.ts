@@ -3,8 +3,8 @@
  * and everything that is derived from it (lease rows, the index per account, day sums). Once all of that is
  * written the row is deleted.
  */
-import { invariant } from "../core/assert.ts";
-import type { AccountId, InstanceId, RequestId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId, InstanceId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "./keys.ts";
 

@@ -4,7 +4,7 @@
  * It is polled, not only watched: a watch does not see writes of another process on a local file, and may stall
  * silently on a remote store. A poll that succeeded proves what is known; without one the state counts as stale.
  */
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/lib/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";

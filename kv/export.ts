@@ -5,7 +5,7 @@
  * Each kind of row is decided on here, so that none is forgotten: it leaves, or it is named with the reason why not. No
  * secret leaves: who reads the file can neither sign in, nor call, nor open what is sealed.
  */
-import type { TimeSlices } from "../core/time_slices.ts";
+import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { decodeBatch } from "./batches.ts";
 import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./keys.ts";
 import { withoutSignUpSecrets } from "./mail.ts";

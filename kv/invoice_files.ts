@@ -1,7 +1,7 @@
 /** Files of an invoice, cut into parts that fit the store. The bytes come first, the row that names them last. */
-import type { InvoiceId } from "../core/ids.ts";
+import type { InvoiceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { sha256Hex } from "../core/sha256.ts";
+import { sha256Hex } from "../core/lib/sha256.ts";
 import type { InvoiceFile } from "../core/topup/invoice.ts";
 import { getInvoice, setInvoiceFiles } from "./invoices.ts";
 import { invoiceFileChunkKey, invoiceFilePrefix } from "./keys.ts";

@@ -2,7 +2,7 @@
  * How much of an order's money its invoices hold. An order can be paid again after its invoice was asked for: the rest
  * is a sale of its own and gets an invoice of its own, and no đồng is ever on two that count.
  */
-import type { InvoiceId } from "../core/ids.ts";
+import type { InvoiceId } from "../core/lib/ids.ts";
 import { microVndPerVnd } from "../core/money/micro_vnd.ts";
 import type { Invoice, InvoicePart } from "../core/topup/invoice.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";

@@ -2,8 +2,8 @@
  * Invoice requests. What was received under an order is on one invoice that counts, held by check-and-set; what arrives
  * later is on a further one. An issued invoice is replaced, never edited.
  */
-import { invariant } from "../core/assert.ts";
-import { type AccountId, type InvoiceId, newId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import { type AccountId, type InvoiceId, newId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { microVndPerVnd } from "../core/money/micro_vnd.ts";
 import {

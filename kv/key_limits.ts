@@ -6,12 +6,12 @@
  * what others admit. A call counts in the day and month in which it began, as its receipt does, however late it is
  * admitted or ends; a refund counts in the period of its call.
  */
-import { invariant } from "../core/assert.ts";
-import type { Clock } from "../core/clock.ts";
-import type { ApiKeyId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { Clock } from "../core/lib/time/clock.ts";
+import type { ApiKeyId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
-import { vietnamDay } from "../core/vietnam_time.ts";
+import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
 import type { Extension, Reservation, ReserveResult, Teller } from "./teller/mod.ts";
 import { netCostMicroVnd, readUsage } from "./usage.ts";

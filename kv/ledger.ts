@@ -3,8 +3,8 @@
  * atomic with the wallet and with the operation id that caused it, so each cause moves money once, however often it is
  * reported. Lines never change.
  */
-import { invariant, InvariantError } from "../core/assert.ts";
-import { type AccountId, type LedgerId, newId, type RequestId } from "../core/ids.ts";
+import { invariant, InvariantError } from "../core/lib/assert.ts";
+import { type AccountId, type LedgerId, newId, type RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";
 import { ledgerKey, ledgerOperationKey } from "./keys.ts";
@@ -87,7 +87,7 @@ export function isOwnOperationId(operationId: string): boolean {
  *
  * @example
  * ```ts
- * import { newId } from "../core/ids.ts";
+ * import { newId } from "../core/lib/ids.ts";
  * import { credit } from "./ledger.ts";
  * using kv = await Deno.openKv(":memory:");
  * const topup = {

@@ -1,5 +1,5 @@
 /** What operators did. Every act of an operator writes its line in the same commit as the act itself. */
-import { type AccountId, type AuditId, newId } from "../core/ids.ts";
+import { type AccountId, type AuditId, newId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { BankSource } from "../core/topup/bank_event.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";

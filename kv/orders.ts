@@ -6,7 +6,7 @@
  * pending row behind, which ends by itself when the call could no longer run.
  */
 import type { OrderKey } from "../core/call/order_key.ts";
-import type { AccountId, RequestId, VideoId } from "../core/ids.ts";
+import type { AccountId, RequestId, VideoId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";
 import { callOrderKey, videoOrderKey } from "./keys.ts";

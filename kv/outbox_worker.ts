@@ -2,7 +2,7 @@
  * Runs the work of an outbox queue: a bounded number of handlers at a time, back-off on failure, sleep until the next
  * row is due. Any number of workers, in any number of processes, may run the same queue.
  */
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/lib/time/clock.ts";
 import { limits } from "../core/limits.ts";
 import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
 import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";

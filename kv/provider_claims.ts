@@ -2,11 +2,11 @@
  * Claims on providers: what they reported beyond what their customers paid, per day and route. A row for each commit that
  * settled such calls, written in that commit, so that the rows always add up to the receipts.
  */
-import { invariant } from "../core/assert.ts";
-import type { InstanceId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { InstanceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
-import { vietnamDay } from "../core/vietnam_time.ts";
+import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
 import { claimCellOf, claimDaysRange, claimKey } from "./keys.ts";
 import type { DayRange } from "./rollups.ts";
 

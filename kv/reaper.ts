@@ -5,8 +5,8 @@
  * then on nothing of that instance can be written, even if it only slept. So a wrong clock costs a live instance its
  * leases (it notices and begins anew), never money.
  */
-import { invariant } from "../core/assert.ts";
-import type { AccountId, InstanceId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId, InstanceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { type Batch, listBatches } from "./batches.ts";
 import { compareAndSet } from "./cas.ts";

@@ -3,8 +3,8 @@
  * saves a tenth of the time of a settlement; ten million of them fit in 4 GB. Where the texts lie is the business of
  * `receipt_sheets.ts`.
  */
-import { invariant } from "../core/assert.ts";
-import type { AccountId, ApiKeyId, RequestId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId, ApiKeyId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { TokenUsage } from "../core/money/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../core/receipt.ts";

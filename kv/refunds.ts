@@ -5,8 +5,8 @@
  *
  * A refund counts on the day of its call, whenever it came.
  */
-import { invariant } from "../core/assert.ts";
-import type { AccountId, RequestId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/receipt.ts";
 import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "./keys.ts";

@@ -1,5 +1,5 @@
 /** Signed-in browsers. The token is in the browser's cookie; the store has only its hash. */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import {
   isSessionAlive,
   needsTouch,

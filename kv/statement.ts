@@ -2,9 +2,9 @@
  * The statement of a wallet: every line of the ledger, and what calls cost per day, so that the lines add up to the
  * balance. Days are Vietnam's.
  */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { vietnamDay } from "../core/vietnam_time.ts";
+import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
 import { ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { readUsage } from "./usage.ts";

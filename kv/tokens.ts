@@ -1,5 +1,5 @@
 /** Single-use secrets with an end: tokens sent by mail, and the state of a sign-in at an OpenID provider. */
-import type { AccountId, InvoiceId } from "../core/ids.ts";
+import type { AccountId, InvoiceId } from "../core/lib/ids.ts";
 import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
 import type { Locale } from "../core/accounts/locale.ts";
 import { limits } from "../core/limits.ts";

@@ -2,8 +2,8 @@
  * Top-up orders: a promise to credit whatever arrives under a code. Paid orders stay payable, expiry only ends the QR
  * page, so a code is matchable without limit of time and never used again.
  */
-import { invariant } from "../core/assert.ts";
-import type { AccountId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { microVndPerVnd } from "../core/money/micro_vnd.ts";
 import type { BankSource } from "../core/topup/bank_event.ts";

@@ -4,7 +4,7 @@
  */
 import type { BankSource } from "../core/topup/bank_event.ts";
 import { limits } from "../core/limits.ts";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../core/lib/sha256.ts";
 import { closedUnreadableNoticeKey, unreadableNoticeKey, unreadableNoticesPrefix } from "./keys.ts";
 import { addAuditLine, type Operator } from "./operator_audit.ts";
 

@@ -1,5 +1,5 @@
 /** Reading and rebuilding what accounts used per day, key and model. */
-import type { AccountId, RequestId } from "../core/ids.ts";
+import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import {
   accountOfKey,

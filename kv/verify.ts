@@ -15,10 +15,10 @@
  * that the scan proved are not read again. Accounts that
  * never stand still are reported as `moving`: for them nothing is proved or disproved. The overall totals are those of the scan and exact at rest only.
  */
-import type { AccountId } from "../core/ids.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { sleep } from "../core/sleep.ts";
-import type { TimeSlices } from "../core/time_slices.ts";
+import { sleep } from "../core/lib/time/sleep.ts";
+import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
 import { ClaimSums } from "./provider_claims.ts";
 import type { Problem } from "./verify_account.ts";

@@ -3,10 +3,10 @@
  * lately, and so may move while the store is read, are kept apart from those at rest: only they are worth a second look,
  * and there are few of them.
  */
-import { InvariantError } from "../core/assert.ts";
-import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../core/ids.ts";
+import { InvariantError } from "../core/lib/assert.ts";
+import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import type { TimeSlices } from "../core/time_slices.ts";
+import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { listBatches } from "./batches.ts";
 import {
   newestOnSheet,

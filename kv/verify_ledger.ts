@@ -2,7 +2,7 @@
  * Each line of the ledger has the row of the operation that caused it, and each such row its line, with the same words
  * and figures: otherwise a cause could have moved money twice, or could do so again.
  */
-import type { AccountId, LedgerId } from "../core/ids.ts";
+import type { AccountId, LedgerId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
 import type { LedgerEntry } from "./ledger.ts";

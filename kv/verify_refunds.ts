@@ -2,7 +2,7 @@
  * The sums of refunds are those of the ledger's refund lines, each counted in the cell of the call it names; and no call
  * got back more than it cost.
  */
-import type { AccountId, RequestId } from "../core/ids.ts";
+import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { formatVnd } from "../core/money/micro_vnd.ts";
 import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "./keys.ts";

@@ -2,9 +2,9 @@
  * One fast reading of the store that adds everything up. What it finds wrong is only a suspicion while the service runs:
  * rows move under it. `verify.ts` looks at suspects again.
  */
-import type { AccountId, RequestId } from "../core/ids.ts";
+import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import type { Receipt } from "../core/receipt.ts";
-import type { TimeSlices } from "../core/time_slices.ts";
+import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { decodeBatch } from "./batches.ts";
 import {
   accountOfKey,

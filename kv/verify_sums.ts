@@ -2,11 +2,11 @@
  * What calls cost an account: by its day sums where these are proved, by the receipts themselves where not. An account
  * in use has a few open sums, those of today, beside years of receipts that nobody needs to read twice.
  */
-import type { AccountId, RequestId } from "../core/ids.ts";
-import { beforeIdsOf } from "../core/ids.ts";
+import type { AccountId, RequestId } from "../core/lib/ids.ts";
+import { beforeIdsOf } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import type { TimeSlices } from "../core/time_slices.ts";
-import { vietnamDayStartMs } from "../core/vietnam_time.ts";
+import type { TimeSlices } from "../core/lib/time/time_slices.ts";
+import { vietnamDayStartMs } from "../core/lib/time/vietnam_time.ts";
 import { daySumCellOf, receiptPageKey, receiptPagesPrefix, rollupsOfPrefix } from "./keys.ts";
 import { pageIds } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";

@@ -1,6 +1,6 @@
 /** An operator's correction of a wallet. There is no "set balance": only movements with a reason. */
-import { invariant } from "../core/assert.ts";
-import type { AccountId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import type { Account } from "./accounts.ts";
 import type { BalanceOf } from "./bank_assignment.ts";
 import { compareAndSet } from "./cas.ts";

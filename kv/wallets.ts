@@ -4,8 +4,8 @@
  *
  * A missing row is an empty wallet: creating an account writes nothing here.
  */
-import { invariant } from "../core/assert.ts";
-import type { AccountId } from "../core/ids.ts";
+import { invariant } from "../core/lib/assert.ts";
+import type { AccountId } from "../core/lib/ids.ts";
 import { walletKey } from "./keys.ts";
 
 /** The stored value. */

@@ -1,5 +1,5 @@
 /** Opaque secrets that only their holder knows: session cookies, tokens in mails. */
-import { sha256 } from "../sha256.ts";
+import { sha256 } from "../lib/sha256.ts";
 
 /** 256 bits: cannot be guessed, so one fast hash is enough to store them. */
 const tokenBytes = 32;

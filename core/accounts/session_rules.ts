@@ -1,5 +1,5 @@
 /** When a signed-in browser stops being one. Pure; the store is `kv/sessions.ts`. */
-import type { AccountId } from "../ids.ts";
+import type { AccountId } from "../lib/ids.ts";
 
 /** Signed out after this long without a click. */
 const sessionIdleMs = 7 * 24 * 3_600_000;

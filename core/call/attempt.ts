@@ -1,11 +1,11 @@
 /** One try of one route, up to the point where the client may see something of it. */
-import { joined } from "../byte_parts.ts";
-import type { Clock } from "../clock.ts";
-import type { Deadlines } from "../deadlines.ts";
+import { joined } from "../lib/bytes/byte_parts.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Deadlines } from "../lib/time/deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../dialects/contract.ts";
 import { GatewayError } from "../errors.ts";
-import { parseExactly } from "../exact_json.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";

@@ -3,7 +3,7 @@
  * once; every try is on the one receipt.
  */
 import type { Route } from "../catalog/catalog.ts";
-import type { Deadline } from "../deadlines.ts";
+import type { Deadline } from "../lib/time/deadlines.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Attempt } from "../receipt.ts";

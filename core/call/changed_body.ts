@@ -2,8 +2,8 @@
  * A JSON body with a few fields changed. Same-style calls must reach the provider unchanged, so a field is replaced in
  * the bytes instead of parsing and writing the whole body again: faithful, and cheap for long prompts.
  */
-import { type ByteParts, joined, withFewPieces } from "../byte_parts.ts";
-import type { JsonObject } from "../json.ts";
+import { type ByteParts, joined, withFewPieces } from "../lib/bytes/byte_parts.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import type { JsonBody } from "./json_body.ts";
 
@@ -43,7 +43,7 @@ function editsOf(body: JsonBody, changes: JsonObject): Edit[] {
  *
  * @example
  * ```ts
- * import { joined } from "../byte_parts.ts";
+ * import { joined } from "../lib/bytes/byte_parts.ts";
  * import { parseJsonBody } from "./json_body.ts";
  * import { withFields } from "./changed_body.ts";
  * const body = parseJsonBody(new TextEncoder().encode('{ "model": "a", "x" : 1.0 }'));

@@ -1,5 +1,5 @@
 /** A chat call on one route: native where the styles agree (bytes untouched), converted where they differ. */
-import type { ByteParts } from "../byte_parts.ts";
+import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../dialects/answer_reading.ts";
@@ -13,7 +13,7 @@ import { decodeProviderError, type ProviderErrorOptions } from "../dialects/erro
 import { createNativePipe } from "../dialects/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { takesHostedTools } from "../dialects/tool_fields.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./chat_request.ts";

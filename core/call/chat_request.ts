@@ -4,7 +4,7 @@
  */
 import type { Style } from "../dialects/contract.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
 

@@ -8,7 +8,7 @@ import {
 } from "../dialects/dear/features.ts";
 import { type DearWish, findDearWishes } from "../dialects/dear/wishes.ts";
 import { GatewayError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 
 /** A request in the words of one style. */
 export interface StyledRequest {

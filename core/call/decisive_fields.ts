@@ -4,7 +4,7 @@
  */
 import { dearFieldNames, judgedFieldNames, mergedField } from "../dialects/dear/wishes.ts";
 import { GatewayError } from "../errors.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 
 /** Nearly every name: its own folding. */
 const plainName = /^[a-z0-9_]*$/;

@@ -2,7 +2,7 @@
  * An answer stream that begins before any route has produced output: after some silence the client gets its status and
  * keep-alives, while routes are still tried behind it. What comes in the end is the stream, or an error event.
  */
-import type { Deadline, Deadlines } from "../deadlines.ts";
+import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { CallControl } from "./call_control.ts";

@@ -4,7 +4,7 @@
  * provider that fetches.
  */
 import { GatewayError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { parseRemoteUrl } from "../media/remote_url.ts";
 
 /** A URL of a request. */

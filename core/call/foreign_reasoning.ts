@@ -6,7 +6,7 @@ import {
   withoutForeignBlocks,
   withoutSealedReasoning,
 } from "../dialects/mod.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { JsonBody } from "./json_body.ts";
 
 /** What seals and ids of ours have in common: the seal without its dot. */

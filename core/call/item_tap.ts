@@ -1,11 +1,11 @@
 /** Reads the whole output items out of a Responses answer on its way to the client, whatever vendor made it. */
 import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
 import type { GatewayError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import type { TokenUsage } from "../money/token_usage.ts";
-import type { SseFrame } from "../sse/frame.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
+import type { SseFrame } from "../lib/sse/frame.ts";
+import { SseFrameTooLargeError, SseSplitter } from "../lib/sse/splitter.ts";
 
 export type ItemVisitor = (item: JsonObject) => void;
 

@@ -1,10 +1,10 @@
 /** A JSON request body as bytes, its parsed value, and where each top-level field lies. */
 import { GatewayError } from "../errors.ts";
-import { isNumberUnit, mayChange, withExactNumbers } from "../exact_json.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isNumberUnit, mayChange, withExactNumbers } from "../lib/json/exact_json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { otherCaseProblem } from "./decisive_fields.ts";
-import { JsonCount } from "../json_bounds.ts";
+import { JsonCount } from "../lib/json/json_bounds.ts";
 
 /** Byte range of a value, end excluded. */
 export interface Span {

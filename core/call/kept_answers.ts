@@ -2,8 +2,8 @@
  * Answers of orders under a client's key, kept in memory for a short while: a client that lost its connection asks again
  * and gets the same bytes. Nothing of them is stored; what does not fit is not kept.
  */
-import { type ByteBounds, ByteBudget, type HeldBytes } from "../byte_budget.ts";
-import type { Deadline, Deadlines } from "../deadlines.ts";
+import { type ByteBounds, ByteBudget, type HeldBytes } from "../lib/bytes/byte_budget.ts";
+import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 
 /** How long an answer is kept: SDKs repeat a call within seconds of their time-out. */
 export const answerKeptMs = 120_000;
@@ -34,8 +34,8 @@ interface Kept {
  *
  * @example
  * ```ts
- * import { systemClock } from "../clock.ts";
- * import { Deadlines } from "../deadlines.ts";
+ * import { systemClock } from "../lib/time/clock.ts";
+ * import { Deadlines } from "../lib/time/deadlines.ts";
  * import { KeptAnswers } from "./kept_answers.ts";
  * const deadlines = new Deadlines({ clock: systemClock });
  * const kept = new KeptAnswers(deadlines);

@@ -2,7 +2,7 @@
  * The answer stream of a call: one hand-written pull stream, bytes forwarded as they come, metered on the way, and
  * settled before its last event is released.
  */
-import type { Deadline, Deadlines } from "../deadlines.ts";
+import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";

@@ -2,7 +2,7 @@
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaBody } from "../media/body.ts";
-import { sha256Hex } from "../sha256.ts";
+import { sha256Hex } from "../lib/sha256.ts";
 
 export interface OrderKey {
   /** Stands for the client's key. */

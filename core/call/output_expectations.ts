@@ -4,7 +4,7 @@
  * a call have more than is held for it.
  */
 import type { Model } from "../catalog/catalog.ts";
-import type { ApiKeyId } from "../ids.ts";
+import type { ApiKeyId } from "../lib/ids.ts";
 import { firstSliceBytes } from "./attempt.ts";
 
 /** Tokens held at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
@@ -47,7 +47,7 @@ function isDeclaredReasoning({ routes }: Model): boolean {
  * ```ts
  * import { buildModel } from "../catalog/catalog.ts";
  * import { modelSchema } from "../catalog/schema.ts";
- * import { newId } from "../ids.ts";
+ * import { newId } from "../lib/ids.ts";
  * import { OutputExpectations } from "./output_expectations.ts";
  * const price = { unit: "token", vndPerMtok: 1 };
  * const entry = { id: "m", kind: "chat", family: "f", price, routes: [{ provider: "p" }] };

@@ -4,7 +4,7 @@
  * all that is kept of a prompt.
  */
 import type { Style } from "../dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 
 /** The end of a part that other prompts may begin with. */
 export interface PrefixMark {

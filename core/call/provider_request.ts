@@ -1,5 +1,5 @@
 /** From a route and a body to the request that goes out: address, credentials, and the headers that may travel. */
-import type { ByteParts } from "../byte_parts.ts";
+import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 import type { RouteStyle } from "../catalog/catalog.ts";
 import {
   credentialHeaders,

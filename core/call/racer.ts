@@ -1,7 +1,7 @@
 /** One try of one route as something that can be raced, stopped and reported. */
 import type { Route } from "../catalog/catalog.ts";
-import type { Clock } from "../clock.ts";
-import type { Deadline, Deadlines } from "../deadlines.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import type { Attempt } from "../receipt.ts";
 import type { UpstreamExchange } from "../upstream/transport.ts";

@@ -3,8 +3,8 @@
  * store can refer to them by id. The gateway has no such store and asks no vendor for one: nothing here is written
  * anywhere, other instances do not have it, and a restart forgets it.
  */
-import type { Clock } from "../clock.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { type JsonBody, parseJsonBody } from "./json_body.ts";
 
@@ -36,7 +36,7 @@ interface AccountItems {
  *
  * @example
  * ```ts
- * import { systemClock } from "../clock.ts";
+ * import { systemClock } from "../lib/time/clock.ts";
  * import { RecentItems } from "./recent_items.ts";
  * const items = new RecentItems(systemClock);
  * items.keep("acc_1", { id: "msg_1", type: "message", role: "assistant", content: [] });

@@ -1,5 +1,5 @@
 /** Fetches the documents and pictures that a chat request names by URL, for routes that take only their data. */
-import type { ByteRoom } from "../byte_budget.ts";
+import type { ByteRoom } from "../lib/bytes/byte_budget.ts";
 import type { Route } from "../catalog/catalog.ts";
 import {
   type DocumentUrl,
@@ -9,7 +9,7 @@ import {
   takesData,
 } from "../dialects/document_urls.ts";
 import { GatewayError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import type { RemoteKind, RemoteMedia } from "../media/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../lib/time/clock.ts";
 import { limits } from "../limits.ts";
 
 /** The value of a header by lower-case name. */
@@ -16,7 +16,7 @@ const dateForm = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)|\d{4}-\d\d-\d\d)/i;
  *
  * @example
  * ```ts
- * import { systemClock } from "../clock.ts";
+ * import { systemClock } from "../lib/time/clock.ts";
  * import { retryAfterSeconds } from "./retry_after.ts";
  * const headers = new Map([["retry-after", "1.2"]]);
  * const seconds = retryAfterSeconds((name) => headers.get(name), systemClock);

@@ -3,7 +3,7 @@
  * beside the others'. Responses vendors store unless they are told not to, Chat vendors where they are asked to.
  */
 import type { RouteFacts, Style } from "../dialects/contract.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 
 const encryptedReasoning = "reasoning.encrypted_content";
 

@@ -1,5 +1,5 @@
 import type { Style } from "../dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 
 /**
  * Whether a request brings results of tools, so that its answer continues a turn that has begun.

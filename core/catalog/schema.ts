@@ -6,7 +6,7 @@ import { z } from "zod";
 import { dearFeatures } from "../dialects/dear/features.ts";
 import { routeFactsSchema } from "../dialects/facts.ts";
 import { limits } from "../limits.ts";
-import { driverHeaders } from "../upstream/http1/request_head.ts";
+import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../video/rules.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { readChatAnswer } from "./chat/answer_reading.ts";
 import type { AnswerReading, Style } from "./contract.ts";
 import { readMessagesAnswer } from "./messages/answer_reading.ts";

@@ -3,8 +3,8 @@
  * back as the client wrote them, free-text tools get their text, wrapped schemas lose the wrapper, and the tool that
  * stood for a structured answer becomes the answer.
  */
-import { parseExactly } from "../exact_json.ts";
-import { isJsonObject, type Json } from "../json.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import { isJsonObject, type Json } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { GatewayError } from "../errors.ts";
 import { takeToolAnswer, toolAnswerSink } from "./answer_tool.ts";

@@ -1,10 +1,10 @@
-import { joined } from "../byte_parts.ts";
+import { joined } from "../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import { copyOf } from "../slab.ts";
-import type { SseFrame } from "../sse/frame.ts";
-import { JsonScanError } from "../sse/json_cursor.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
+import { copyOf } from "../lib/bytes/slab.ts";
+import type { SseFrame } from "../lib/sse/frame.ts";
+import { JsonScanError } from "../lib/json/json_cursor.ts";
+import { SseFrameTooLargeError, SseSplitter } from "../lib/sse/splitter.ts";
 import type { StreamPipe, StreamReading } from "./contract.ts";
 import type { TokenUsage } from "../money/token_usage.ts";
 import type { StreamMeter } from "./reading.ts";

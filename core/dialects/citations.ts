@@ -1,5 +1,5 @@
 /** Web sources of a text as Chat and Responses write them: a URL, a title, and a place in the text. */
-import type { Json, JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { Citation, TextSpan } from "./conversation/mod.ts";
 
 /**

@@ -2,12 +2,12 @@
  * The name of the model that the client sent, for answers that otherwise pass as they came. Agent clients compare the
  * answer's name with the one they asked for, and the provider's name is the operator's affair.
  */
-import { joined } from "../byte_parts.ts";
+import { joined } from "../lib/bytes/byte_parts.ts";
 import type { GatewayError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import type { SseFrame } from "../sse/frame.ts";
-import type { FrameEdits } from "../sse/frame_edits.ts";
-import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import type { SseFrame } from "../lib/sse/frame.ts";
+import type { FrameEdits } from "../lib/sse/frame_edits.ts";
+import { JsonCursor, jsonKey } from "../lib/json/json_cursor.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,5 +1,5 @@
 /** Request fields that more than one style writes the same way: read and written here, once. */
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type {
   Conversation,
   Effort,

@@ -1,5 +1,5 @@
 /** Content as Chat and Responses write it: a string, or a list of parts. */
-import type { Json, JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { DocumentBlock, ImageBlock, TextBlock } from "./conversation/mod.ts";
 import { decodeBase64Text } from "./data_url.ts";
 import { invalid, requiredObject } from "./fields.ts";

@@ -3,7 +3,7 @@
  * bytes and JSON out. The styles themselves live in one folder each; `dialects.ts` picks by name.
  */
 import type { GatewayError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
 import type { DearFeature } from "./dear/features.ts";
 import type { FetchedDocuments } from "./document_urls.ts";

@@ -2,9 +2,9 @@
  * From one wire style to another: request, whole answer, stream. Same style on both sides never comes here: it
  * passes as bytes.
  */
-import { invariant } from "../assert.ts";
+import { invariant } from "../lib/assert.ts";
 import { GatewayError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { restoreAnswer } from "./answer_restoration.ts";
 import { arrange } from "./arrangement.ts";
 import type {

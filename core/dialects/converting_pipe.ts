@@ -2,9 +2,9 @@
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { TokenUsage } from "../money/token_usage.ts";
-import { encoded } from "../slab.ts";
-import type { SseFrame } from "../sse/frame.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../sse/splitter.ts";
+import { encoded } from "../lib/bytes/slab.ts";
+import type { SseFrame } from "../lib/sse/frame.ts";
+import { SseFrameTooLargeError, SseSplitter } from "../lib/sse/splitter.ts";
 import { needsRestoring, restoringSink } from "./answer_restoration.ts";
 import { inClientTerms } from "./client_model.ts";
 import type {
@@ -17,7 +17,7 @@ import type {
 import type { StreamEvent } from "./conversation/mod.ts";
 import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
 import { dialectOf } from "./dialects.ts";
-import { literalBytes } from "./json_literal.ts";
+import { literalBytes } from "../lib/json/json_literal.ts";
 import { newStreamReading } from "./reading.ts";
 import { joiningSink } from "./surrogate_pairs.ts";
 import { thinkingSink } from "./think_tags.ts";

@@ -5,7 +5,7 @@
  * All of it is pure and synchronous. Inside a dialect a wrong field ends in a thrown `GatewayError` that
  * names the field; `convert.ts` turns it into a value.
  */
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { ConversionMemory, ConversionOptions, PipeContext, Style } from "./contract.ts";
 import type { Answer, Conversation, StreamEvent } from "./conversation/mod.ts";
 

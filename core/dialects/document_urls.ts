@@ -1,6 +1,6 @@
 /** Documents and pictures that a client names by URL, and routes that take only their data. */
 import { GatewayError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { RemoteKind } from "../media/guarded_fetch.ts";
 import type { RouteFacts, Style } from "./contract.ts";
 import type { Block, Conversation, DocumentBlock, ImageBlock, Turn } from "./conversation/mod.ts";

@@ -3,7 +3,7 @@
  * Used for converted and for native routes.
  */
 import { type ErrorCode, GatewayError } from "../errors.ts";
-import { isJsonObject, type Json } from "../json.ts";
+import { isJsonObject, type Json } from "../lib/json/json.ts";
 import { readAnswer } from "./answer_reading.ts";
 import type { Style } from "./contract.ts";
 import {

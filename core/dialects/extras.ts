@@ -1,5 +1,5 @@
 /** The fields of a request that have no place of their own in the conversation. */
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { Conversation, ForeignBlock } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import { refuse } from "./fields.ts";

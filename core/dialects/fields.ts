@@ -3,7 +3,7 @@
  * Everything here throws a {@linkcode GatewayError} `invalid_request` that names the field.
  */
 import { GatewayError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 
 /** Refuses a field that is not what the style prescribes. */
 export function invalid(path: string, why: string): never {

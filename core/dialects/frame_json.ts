@@ -1,9 +1,9 @@
 /** The JSON in an event of a stream. Providers send some errors as plain text, so in an `error` event both will do. */
 import { GatewayError } from "../errors.ts";
-import { parseExactly } from "../exact_json.ts";
-import type { Json } from "../json.ts";
-import type { SseFrame } from "../sse/frame.ts";
-import { JsonScanError } from "../sse/json_cursor.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import type { Json } from "../lib/json/json.ts";
+import type { SseFrame } from "../lib/sse/frame.ts";
+import { JsonScanError } from "../lib/json/json_cursor.ts";
 
 /**
  * For decoders, which convert what they read.

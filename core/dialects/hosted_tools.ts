@@ -1,5 +1,5 @@
 /** Reads what a client wishes of a tool that the provider runs, in the words of any style. */
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import type { HostedWish, McpWish, SearchWish, Told } from "./conversation/mod.ts";
 
 /**

@@ -2,7 +2,7 @@
  * Questions about a client's JSON Schema, and the few changes that vendors force on it. Schemas otherwise travel
  * untouched: every key the client wrote is there on the other side.
  */
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import {
   isDocumentKeyword,

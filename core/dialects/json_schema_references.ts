@@ -2,7 +2,7 @@
  * References inside a JSON Schema (`$ref`), which point at places of the document that they stand in: what moves a
  * schema must move them too.
  */
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { eachChild } from "./json_schema_walk.ts";
 

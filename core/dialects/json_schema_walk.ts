@@ -1,5 +1,5 @@
 /** Where the schemas inside a JSON Schema stand, and what merely looks like one. */
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 
 /** Calls `visit` on every schema object inside `schema`, itself included; stops early when it returns `false`. */

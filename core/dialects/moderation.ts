@@ -2,7 +2,7 @@
  * Results of moderation between Chat and Responses: Chat writes a list of results, Responses the result itself. What
  * failed is an error in both.
  */
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import type { Moderation } from "./conversation/mod.ts";
 
 /** Reads the member `moderation` of an answer of either style, as something to spread. */

@@ -1,5 +1,5 @@
 /** How the wish for an answer in JSON reaches a model: in a field of its style, or in words. */
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { OutputFormat, TextBlock } from "./conversation/mod.ts";
 import type { ResolvedFacts } from "./facts.ts";
 import type { Notes } from "./notes.ts";

@@ -6,9 +6,9 @@
  * none. The proof is sealed into a signature with our own prefix, so that a later request can be told apart from one
  * signed by a Messages vendor, and the proof goes back to who made it and to nobody else.
  */
-import { parseExactly } from "../exact_json.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
-import { JsonCount } from "../json_bounds.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { JsonCount } from "../lib/json/json_bounds.ts";
 import { limits } from "../limits.ts";
 import type { ReasoningProof } from "./conversation/mod.ts";
 

@@ -1,7 +1,7 @@
 /** Tool arguments between text (Chat, Responses) and object (Messages). */
-import { parseExactly } from "../exact_json.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import type { JsonCount } from "../json_bounds.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import type { JsonCount } from "../lib/json/json_bounds.ts";
 import type { ToolInput } from "./conversation/mod.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
-import type { Json, JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { ConversionOptions, RouteFacts, Style } from "./contract.ts";
 import type {
   Conversation,

@@ -5,9 +5,9 @@
  * Names and ids are pure functions of the client's, so they agree between requests. What must be undone in the
  * answer goes into the memory; see `answer_restoration.ts`.
  */
-import { parseExactly } from "../exact_json.ts";
-import type { Json } from "../json.ts";
-import { JsonCount } from "../json_bounds.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import type { Json } from "../lib/json/json.ts";
+import { JsonCount } from "../lib/json/json_bounds.ts";
 import type { ConversionMemory } from "./contract.ts";
 import type {
   Block,

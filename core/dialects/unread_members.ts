@@ -2,7 +2,7 @@
  * Names what a decoder does not read. Each style writes down once which members of its objects it reads, so that a wish
  * nobody reads is never lost without a word: what a request holds beyond that list goes into the notes by its path.
  */
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import type { Notes } from "./notes.ts";
 
 /** Looks at one value of a request and names what of it is not read. */

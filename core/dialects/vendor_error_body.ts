@@ -2,7 +2,7 @@
  * The body of a provider's error for clients that speak its style: its own codes and details, which their libraries
  * know, without what tells of the operator's account or of the provider.
  */
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { publicMessage } from "./provider_error.ts";
 
 /** Nesting of details that is followed; deeper ones are left out. Vendors' errors have up to four levels. */

@@ -5,8 +5,8 @@
  * (`images: [{ image_url }]`, URLs allowed).
  */
 import { withFields } from "../call/changed_body.ts";
-import type { Json, JsonObject } from "../json.ts";
-import { isJsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import { isJsonObject } from "../lib/json/json.ts";
 import { type NewFormPart, partText, replaceField, writeForm } from "../media/multipart.ts";
 import {
   type MediaReference,

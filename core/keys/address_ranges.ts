@@ -1,5 +1,5 @@
 /** IP address ranges in CIDR form (RFC 4632, RFC 4291): what the owner of a key may allow. */
-import { isInNetwork, parseClientAddress } from "../ip_address.ts";
+import { isInNetwork, parseClientAddress } from "../lib/net/ip_address.ts";
 
 interface Range {
   readonly network: Uint8Array;

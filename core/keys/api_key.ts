@@ -4,7 +4,7 @@
  * The checksum is no secret: it lets us refuse mistyped and invented keys without a look at the store, and lets
  * secret scanners recognise ours.
  */
-import { sha256Hex } from "../sha256.ts";
+import { sha256Hex } from "../lib/sha256.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const secretLength = 43; // 62^43 > 2^256

@@ -4,7 +4,7 @@
  * Text form: `v1.<masterKeyId>.<iv>.<ciphertext>`, base64url. The additional data names the owner, so a ciphertext
  * moved to another record does not open.
  */
-import { sha256 } from "../sha256.ts";
+import { sha256 } from "../lib/sha256.ts";
 
 /** The master keys, newest first: the first seals, all open. */
 export interface MasterKeys {

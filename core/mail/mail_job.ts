@@ -4,7 +4,7 @@
  * request does the same work for every address.
  */
 import { z } from "zod";
-import type { AccountId, InvoiceId } from "../ids.ts";
+import type { AccountId, InvoiceId } from "../lib/ids.ts";
 
 const locale = z.enum(["vi", "en"]);
 const microVnd = z.bigint();

@@ -5,7 +5,7 @@
  * carries an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), it is refused whatever it carries: nobody
  * serves pictures there, and each form is a way around a check of the other family.
  */
-import { isInNetwork, parseIpAddress } from "../ip_address.ts";
+import { isInNetwork, parseIpAddress } from "../lib/net/ip_address.ts";
 
 /** Ranges of IPv4 that are not public unicast, as address and prefix length. */
 const refusedIpv4: readonly (readonly [address: string, prefix: number])[] = [

@@ -4,10 +4,10 @@ import { frameJson } from "../dialects/frame_json.ts";
 import { readProviderError } from "../dialects/provider_error.ts";
 import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
 import { errorBody, type GatewayError } from "../errors.ts";
-import type { SseFrame } from "../sse/frame.ts";
-import { FrameEdits } from "../sse/frame_edits.ts";
-import { JsonCursor, jsonKey } from "../sse/json_cursor.ts";
-import { encodeSseEvent } from "../sse/writer.ts";
+import type { SseFrame } from "../lib/sse/frame.ts";
+import { FrameEdits } from "../lib/sse/frame_edits.ts";
+import { JsonCursor, jsonKey } from "../lib/json/json_cursor.ts";
+import { encodeSseEvent } from "../lib/sse/writer.ts";
 
 const typeKey = jsonKey("type");
 const errorKey = jsonKey("error");

@@ -1,7 +1,7 @@
 /** The fields of a media request, the same whether they came as JSON or as a form. */
 import { refuseOtherSpelling } from "../call/decisive_fields.ts";
 import { GatewayError } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { type FormPart, partText } from "./multipart.ts";
 import { type MediaReference, readFile, readReference } from "./reference.ts";

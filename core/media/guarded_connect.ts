@@ -9,7 +9,7 @@
 import { limits } from "../limits.ts";
 import type { Connect, Connection } from "../upstream/connection.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
-import { parseIpAddress } from "../ip_address.ts";
+import { parseIpAddress } from "../lib/net/ip_address.ts";
 import { isPublicAddress } from "./address.ts";
 
 /** All addresses of a name, of both families; empty or rejected if there are none. */

@@ -4,9 +4,9 @@
  * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little time, and
  * the first bytes must be those of what is asked for. No cookie, credential or header of the client is sent.
  */
-import { joined } from "../byte_parts.ts";
-import type { ByteRoom } from "../byte_budget.ts";
-import type { Deadlines } from "../deadlines.ts";
+import { joined } from "../lib/bytes/byte_parts.ts";
+import type { ByteRoom } from "../lib/bytes/byte_budget.ts";
+import type { Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { Transport, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";

@@ -2,7 +2,7 @@
  * `multipart/form-data` (RFC 7578, RFC 2046) over bytes that are in memory: read as views, one field changed in place,
  * or written anew. No copy of a file is made to read a form.
  */
-import { type ByteParts, withFewPieces } from "../byte_parts.ts";
+import { type ByteParts, withFewPieces } from "../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 

@@ -3,9 +3,9 @@
  * be public. The provider asks its own name servers later, so this stops names that lead inside, not a server that
  * answers differently each time.
  */
-import type { Clock } from "../clock.ts";
-import type { Deadlines } from "../deadlines.ts";
-import { parseIpAddress } from "../ip_address.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Deadlines } from "../lib/time/deadlines.ts";
+import { parseIpAddress } from "../lib/net/ip_address.ts";
 import { limits } from "../limits.ts";
 import { isPublicAddress } from "./address.ts";
 import type { Resolve } from "./guarded_connect.ts";

@@ -1,6 +1,6 @@
 /** A picture that a client hands over: as an address, as base64 in JSON, or as a file of a form. */
 import { GatewayError } from "../errors.ts";
-import { isJsonObject, type Json } from "../json.ts";
+import { isJsonObject, type Json } from "../lib/json/json.ts";
 import { parseRemoteUrl } from "./remote_url.ts";
 import {
   fileExtension,

@@ -1,8 +1,8 @@
 /** A provider's answer that is no success, in our terms. */
 import { readProviderError } from "../dialects/provider_error.ts";
 import { GatewayError } from "../errors.ts";
-import { parseExactly } from "../exact_json.ts";
-import type { Json } from "../json.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import type { Json } from "../lib/json/json.ts";
 
 /** The JSON of a body; `undefined` if it is none. */
 export function parseJson(bytes: Uint8Array): Json | undefined {

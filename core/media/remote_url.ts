@@ -1,6 +1,6 @@
 /** What a URL from a client must look like before anybody, we or a provider, is asked to fetch it. */
 import { limits } from "../limits.ts";
-import { parseIpAddress } from "../ip_address.ts";
+import { parseIpAddress } from "../lib/net/ip_address.ts";
 import { isPublicAddress } from "./address.ts";
 
 /** Why a URL was refused, in words for the client. They name nothing the client did not send. */

@@ -1,6 +1,6 @@
 /** A request body for a provider, and what making one may need. */
-import type { ByteParts } from "../byte_parts.ts";
-import type { ByteRoom } from "../byte_budget.ts";
+import type { ByteParts } from "../lib/bytes/byte_parts.ts";
+import type { ByteRoom } from "../lib/bytes/byte_budget.ts";
 import type { MediaType } from "./sniff.ts";
 
 export interface UpstreamBody {

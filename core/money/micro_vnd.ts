@@ -3,7 +3,7 @@
  *
  * A price of 8,300 VND per million tokens is exactly 8,300 µVND per token: nothing is ever rounded per token.
  */
-import { invariant } from "../assert.ts";
+import { invariant } from "../lib/assert.ts";
 
 /** µVND in one VND. */
 export const microVndPerVnd = 1_000_000n;

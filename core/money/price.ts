@@ -1,5 +1,5 @@
 /** Prices as the operator writes them, and what a call costs under them. All pure, all exact. */
-import { invariant } from "../assert.ts";
+import { invariant } from "../lib/assert.ts";
 import { limits } from "../limits.ts";
 import type { AppliedPrice } from "../receipt.ts";
 import { fromVnd } from "./micro_vnd.ts";

@@ -4,7 +4,7 @@ import type { StreamPipe } from "../dialects/contract.ts";
 import { type FrameFate, newStreamReading } from "../dialects/reading.ts";
 import type { GatewayError } from "../errors.ts";
 import { mediaErrorEvent, MediaMeter } from "../media/events.ts";
-import { encodeSseEvent } from "../sse/writer.ts";
+import { encodeSseEvent } from "../lib/sse/writer.ts";
 
 const nothing = new Uint8Array(0);
 

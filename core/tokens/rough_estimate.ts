@@ -3,7 +3,7 @@
  * marked as an estimate on the receipt. The ratio is chosen so that the customer is not the one who pays for the doubt:
  * English text and code run at about four bytes per token, other scripts at two to four.
  */
-import { isJsonObject, type Json } from "../json.ts";
+import { isJsonObject, type Json } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 

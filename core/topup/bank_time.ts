@@ -1,5 +1,5 @@
 /** Times as banks write them: Vietnam's local time, often without a zone or seconds. */
-import { vietnamDayNumber, vietnamOffsetMs } from "../vietnam_time.ts";
+import { vietnamDayNumber, vietnamOffsetMs } from "../lib/time/vietnam_time.ts";
 
 /** How exactly a source tells the time. Two sources are compared at the coarser of theirs. */
 export type BankTimePrecision = "second" | "minute" | "day";

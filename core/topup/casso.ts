@@ -5,7 +5,7 @@
  * form and the form with escaped slashes are accepted; they have the same content.
  */
 import { z } from "zod";
-import { isJsonObject, type Json } from "../json.ts";
+import { isJsonObject, type Json } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import { amountOfJson, isEventId } from "./bank_event.ts";
 import {

@@ -1,6 +1,6 @@
 /** Requests for VAT invoices: what they hold, and how a filled-in form becomes one. */
 import { microVndPerVnd } from "../money/micro_vnd.ts";
-import type { AccountId, InvoiceId } from "../ids.ts";
+import type { AccountId, InvoiceId } from "../lib/ids.ts";
 import type { OrderCode } from "./order_code.ts";
 import { parseTaxCode, type TaxCode } from "./tax_code.ts";
 import { splitVat, type VatRate, type VatSplit } from "./vat.ts";

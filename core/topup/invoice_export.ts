@@ -1,6 +1,6 @@
 /** Invoice requests as the operator's invoicing provider takes them: CSV for its import page, JSON for its API. */
-import { vietnamDay } from "../vietnam_time.ts";
-import { csvFile } from "./csv.ts";
+import { vietnamDay } from "../lib/time/vietnam_time.ts";
+import { csvFile } from "../lib/csv.ts";
 import type { Invoice } from "./invoice.ts";
 import { formatVatRate } from "./vat.ts";
 

@@ -5,7 +5,7 @@
  * words appear. `S` is not in it: "ST" cannot occur inside a code, which makes scanning a memo unambiguous. 23 is
  * prime: a weighted sum modulo 23 notices every single wrong symbol and every swap of two symbols.
  */
-import { invariant } from "../assert.ts";
+import { invariant } from "../lib/assert.ts";
 
 declare const brand: unique symbol;
 /** A well-formed code whose check symbol is right. It need not belong to an order. */

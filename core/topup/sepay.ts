@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { limits } from "../limits.ts";
-import { sameSecret } from "../sha256.ts";
+import { sameSecret } from "../lib/sha256.ts";
 import { amountOfJson, type BankEvent, isEventId } from "./bank_event.ts";
 import {
   type BankHook,

@@ -1,11 +1,11 @@
 /** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
 import { limits } from "../limits.ts";
 import { parseVnd } from "../money/micro_vnd.ts";
-import { sha256 } from "../sha256.ts";
-import { vietnamDateTime } from "../vietnam_time.ts";
+import { sha256 } from "../lib/sha256.ts";
+import { vietnamDateTime } from "../lib/time/vietnam_time.ts";
 import type { BankEvent } from "./bank_event.ts";
 import { parseBankTime } from "./bank_time.ts";
-import { parseCsv } from "./csv.ts";
+import { parseCsv } from "../lib/csv.ts";
 import { type StatementColumn, statementColumns } from "./statement_columns.ts";
 
 /** The rows of a statement, and those that could not be read. */

@@ -4,8 +4,8 @@
  * The rate is never in the code: it is a dated setting of the operator, since the law changes it by date (8 % instead
  * of 10 % until 2026-12-31, Resolution 204/2025/QH15) and the operator's accountant decides which class applies.
  */
-import { invariant } from "../assert.ts";
-import { vietnamDay } from "../vietnam_time.ts";
+import { invariant } from "../lib/assert.ts";
+import { vietnamDay } from "../lib/time/vietnam_time.ts";
 
 /** A percentage, or one of the two classes without tax: `KCT` not subject to it, `KKKNT` not declared. */
 export type VatRate = { readonly percent: number } | { readonly untaxed: "KCT" | "KKKNT" };

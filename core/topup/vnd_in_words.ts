@@ -1,5 +1,5 @@
 /** Sums in Vietnamese words, as invoices print them. */
-import { invariant } from "../assert.ts";
+import { invariant } from "../lib/assert.ts";
 
 const digits = ["không", "một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín"] as const;
 const scales = ["", "nghìn", "triệu"] as const;

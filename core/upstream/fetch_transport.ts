@@ -1,10 +1,10 @@
 /** The `fetch` driver: for providers behind a proxy or that speak HTTP/2 only. Several times dearer than `http1/`. */
-import { joined } from "../byte_parts.ts";
-import { invariant } from "../assert.ts";
-import type { Deadline, Deadlines } from "../deadlines.ts";
+import { joined } from "../lib/bytes/byte_parts.ts";
+import { invariant } from "../lib/assert.ts";
+import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { limits } from "../limits.ts";
-import { isRepeatable } from "./http1/repetition.ts";
-import { checkHeader, parseDestination } from "./http1/request_head.ts";
+import { isRepeatable } from "../lib/http1/repetition.ts";
+import { checkHeader, parseDestination } from "../lib/http1/request_head.ts";
 import {
   type ByteReader,
   type Transport,

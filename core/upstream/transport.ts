@@ -1,4 +1,4 @@
-import type { ByteParts } from "../byte_parts.ts";
+import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 
 /**
  * The one way to a provider. Drivers: the HTTP/1.1 client, `fetch`, and the sandbox (no network at all).

@@ -1,6 +1,6 @@
 /** The body of a submit: our fields laid out as the provider's adapter says. */
 import { GatewayError } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { type NewFormPart, writeForm } from "../media/multipart.ts";
 import {
   type MediaReference,

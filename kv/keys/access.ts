@@ -1,5 +1,5 @@
 /** Keys of what lets somebody in: sessions, single-use secrets, counters of tries, API keys. */
-import type { AccountId, ApiKeyId } from "../../core/ids.ts";
+import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
 // Sessions of the dashboard: by the hash of the cookie's token, with an index per account for the list.

@@ -1,5 +1,5 @@
 /** Keys of accounts: the person. The password is a row of its own, so that reading an account never carries it. */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
 export function accountsPrefix(): StoreKey {

@@ -1,6 +1,6 @@
 /** Keys of what was called: receipts, their index, the sums per day and what went back of them. */
-import { invariant } from "../../core/assert.ts";
-import type { AccountId, ApiKeyId, InstanceId, RequestId } from "../../core/ids.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, ApiKeyId, InstanceId, RequestId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
 // Receipts: on sheets by request id (ascending in time, so they append), the batches not yet indexed, the index, the

@@ -1,5 +1,5 @@
 /** Keys of what instances tell each other: switches, epochs, availability. */
-import type { InstanceId } from "../../core/ids.ts";
+import type { InstanceId } from "../../core/lib/ids.ts";
 import { rowsOfKindPrefix, type StoreKey } from "./store_key.ts";
 
 // Control: what every instance must learn within two seconds.

@@ -1,5 +1,5 @@
 /** Keys of money: wallets, leases, the instances that hold them, and the ledger. */
-import type { AccountId, InstanceId, LedgerId } from "../../core/ids.ts";
+import type { AccountId, InstanceId, LedgerId } from "../../core/lib/ids.ts";
 import { accountOfKey, type StoreKey } from "./store_key.ts";
 
 // Money: wallets, and the leases that running instances hold on them.

@@ -1,5 +1,5 @@
 /** Keys of operators: what they did, what they may do alone, what waits for a second one, and their second factor. */
-import type { AccountId, ApprovalId, AuditId } from "../../core/ids.ts";
+import type { AccountId, ApprovalId, AuditId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
 export function operatorAuditPrefix(): StoreKey {

@@ -1,5 +1,5 @@
 /** What all keys have in common. */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 
 /** The first parts of all keys: what kinds of rows there are. Whoever adds one decides in `export.ts` whether it may leave. */
 export const rowKinds = [

@@ -1,5 +1,5 @@
 /** Keys of top-up orders: by code, with an index per account and one of those still open (for near misses). */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import type { OrderCode } from "../../core/topup/order_code.ts";
 import type { StoreKey } from "./store_key.ts";
 

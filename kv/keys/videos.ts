@@ -1,5 +1,5 @@
 /** Keys of video tasks: a task lies under its owner, so that a foreign id finds nothing. Open ones have an index. */
-import type { AccountId, VideoId } from "../../core/ids.ts";
+import type { AccountId, VideoId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
 export function allVideosPrefix(): StoreKey {

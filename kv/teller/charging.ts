@@ -1,5 +1,5 @@
 /** From a finished call to its place among the settlements: the money is found first, beyond the reservation if need be. */
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import type { HoldQueue } from "./hold_queue.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { Finished } from "./settlements.ts";

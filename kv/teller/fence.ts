@@ -4,9 +4,9 @@
  * Whoever changes that row (the reaper) shuts the instance out for good, whatever the clocks say. And since each commit
  * leaves its number there, an answer that was lost can be looked up: there is no "maybe" in this file's results.
  */
-import { invariant } from "../../core/assert.ts";
-import type { Clock } from "../../core/clock.ts";
-import { type InstanceId, newId } from "../../core/ids.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { type InstanceId, newId } from "../../core/lib/ids.ts";
 import { indexerKey, instanceKey } from "../keys.ts";
 
 /** The stored value. */

@@ -2,8 +2,8 @@
  * Calls that wait because others hold the money they need. A call that ends, or holds less than it did, lets them in at
  * once, in the order in which they came; what other instances give back, and top-ups, are found by asking again.
  */
-import type { Timer } from "../../core/deadlines.ts";
-import type { AccountId } from "../../core/ids.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 
 /** Calls of one account that may wait at once; beyond that a call is refused as if its wait was over. */

@@ -1,6 +1,6 @@
 /** The work behind the calls: heartbeat, lease rows, index, idle leases. One bounded step at a time, driven by a timer. */
-import type { Clock } from "../../core/clock.ts";
-import type { Timer } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { leaseKey } from "../keys.ts";
 import type { LeaseValue } from "../leases.ts";

@@ -3,10 +3,10 @@
  * are not read again, and they are gathered by day sum as they come, so that the longer they wait the fewer rows they
  * cost.
  */
-import type { InstanceId } from "../../core/ids.ts";
+import type { InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { vietnamDay } from "../../core/vietnam_time.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type KnownSum, writeIndex } from "../index_write.ts";
 import { batchKey } from "../keys.ts";
 import { RollupGroup, rollupGroupId, takeChunk } from "../rollup_group.ts";

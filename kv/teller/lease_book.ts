@@ -2,9 +2,9 @@
  * The instance's leases in memory: who may spend how much without asking the store. Pure arithmetic, all of it
  * synchronous, so no two calls can ever be admitted against the same money.
  */
-import { invariant } from "../../core/assert.ts";
-import type { AccountId } from "../../core/ids.ts";
-import type { Writable } from "../../core/writable.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import type { Writable } from "../../core/lib/writable.ts";
 
 /** What this instance may spend of one wallet. Changed only through {@linkcode LeaseBook}. */
 export interface Lease {

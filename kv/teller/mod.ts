@@ -2,8 +2,8 @@
  * The teller: exact wallets for any number of instances, with no store call before a call and one durable commit, shared
  * with others, after it. How it works is told in `fence.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts`.
  */
-import type { Clock } from "../../core/clock.ts";
-import { systemTimer, type Timer } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { type DebtRules, noDebt } from "./debt.ts";
 import { LiveTeller } from "./teller.ts";
@@ -49,8 +49,8 @@ const defaultHoldWaitMs = 15_000;
  *
  * @example
  * ```ts
- * import { systemClock } from "../../core/clock.ts";
- * import { newId } from "../../core/ids.ts";
+ * import { systemClock } from "../../core/lib/time/clock.ts";
+ * import { newId } from "../../core/lib/ids.ts";
  * import { openTeller } from "./mod.ts";
  * using kv = await Deno.openKv(":memory:");
  * const teller = await openTeller(kv, { clock: systemClock });

@@ -2,7 +2,7 @@
  * The one writer of an instance: settlements, transfers and chores take turns, one commit at a time, so that what the
  * memory says about money is always what the store said last.
  */
-import { InvariantError } from "../../core/assert.ts";
+import { InvariantError } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { readReceipt } from "../receipts.ts";

@@ -1,7 +1,7 @@
 /** Promises money to calls that begin, and more of it to calls that run: from the lease, else from the wallet. */
-import type { Clock } from "../../core/clock.ts";
-import type { Timer } from "../../core/deadlines.ts";
-import type { AccountId } from "../../core/ids.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { type HoldQueue, recheckMs } from "./hold_queue.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";

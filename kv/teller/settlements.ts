@@ -1,7 +1,7 @@
 /** Finished calls on their way into the store: all that are there go in one commit, whatever wallets they are of. */
 import { serialize } from "node:v8";
-import { invariant } from "../../core/assert.ts";
-import type { AccountId, RequestId } from "../../core/ids.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { type BatchPart, encodeBatch } from "../batches.ts";

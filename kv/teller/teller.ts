@@ -1,8 +1,8 @@
 /** The teller itself: admits calls against leases in memory, and hands finished ones to the pipeline. */
-import { invariant } from "../../core/assert.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { Timer } from "../../core/deadlines.ts";
-import type { AccountId, InstanceId } from "../../core/ids.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
+import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { retireInstance } from "../reaper.ts";

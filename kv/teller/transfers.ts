@@ -1,6 +1,6 @@
 /** Money between wallets and this instance's leases: draws before a call, draws ahead, and idle leases going back. */
-import { invariant, InvariantError } from "../../core/assert.ts";
-import type { AccountId } from "../../core/ids.ts";
+import { invariant, InvariantError } from "../../core/lib/assert.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { leaseKey, walletKey } from "../keys.ts";
 import { type LeaseValue, readLeasesOf } from "../leases.ts";

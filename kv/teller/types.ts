@@ -1,5 +1,5 @@
 /** What the rest of the gateway sees of the teller. */
-import type { AccountId, InstanceId } from "../../core/ids.ts";
+import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
 
 /** Money that is promised to one call. Settle or release it exactly once. */

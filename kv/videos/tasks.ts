@@ -1,6 +1,6 @@
 /** Video tasks as rows: written with their charge, read by their owner only. */
-import { invariant } from "../../core/assert.ts";
-import type { AccountId, VideoId } from "../../core/ids.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, VideoId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { isFinal, pollPauseMs, type VideoTask } from "../../core/video/task.ts";
 import {

@@ -2,7 +2,7 @@
  * State changes of a task. The new state, the refund and the end of the poll that found it out go into one atomic, so
  * two pollers, or a poller and a cancelling owner, never refund twice and never lose a refund.
  */
-import { invariant } from "../../core/assert.ts";
+import { invariant } from "../../core/lib/assert.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { isFinal, type VideoStep, type VideoTask } from "../../core/video/task.ts";

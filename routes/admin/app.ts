@@ -4,7 +4,7 @@
  */
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";

@@ -1,6 +1,6 @@
 /** What the command line does with dead letters: work of the outbox that was given up. */
 import type { Hono } from "hono";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { inVnd } from "../../core/money/vnd_json.ts";

@@ -1,9 +1,9 @@
 /** Readings of the whole store beside the service: each has its own slices, a deadline, and ends with its client. */
-import type { Clock } from "../../core/clock.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { sleepUnless } from "../../core/sleep.ts";
-import { TimeSlices } from "../../core/time_slices.ts";
+import { sleepUnless } from "../../core/lib/time/sleep.ts";
+import { TimeSlices } from "../../core/lib/time/time_slices.ts";
 
 /** Longest reading. A store of a hundred million receipts takes about an hour at half of the thread. */
 export const longestReadingMs = 4 * 3_600_000;

@@ -1,6 +1,6 @@
 /** Sign-in at any OpenID provider by oauth4webapi: authorization code with PKCE, state, nonce and a verified id token. */
 import * as oauth from "oauth4webapi";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import { limits } from "../../core/limits.ts";
 
 export interface OpenIdSettings {

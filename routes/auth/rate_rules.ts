@@ -2,7 +2,7 @@
  * How often people may try. Rules by IP address stop one machine; rules by e-mail address stop many machines that try
  * one person, and floods of mails to somebody who never asked. Whom each is asked of is in `sign_in_budgets.ts`.
  */
-import { addressBlock } from "../../core/ip_address.ts";
+import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { limits } from "../../core/limits.ts";
 import { countTry, type RateRule, type RateVerdict } from "../../kv/rate_limits.ts";
 

@@ -4,8 +4,8 @@
  * strangers only, and whoever owns the mailbox gets in by a mailed link even then.
  */
 import { hashSecret } from "../../core/accounts/secret_token.ts";
-import { addressBlock } from "../../core/ip_address.ts";
-import { type AccountId, parseId } from "../../core/ids.ts";
+import { addressBlock } from "../../core/lib/net/ip_address.ts";
+import { type AccountId, parseId } from "../../core/lib/ids.ts";
 import { findAccountByEmail } from "../../kv/accounts.ts";
 import { areKnownPlaces, type PlaceHash } from "../../kv/known_places.ts";
 import { countTry, forgetTries, type RateVerdict } from "../../kv/rate_limits.ts";

@@ -1,6 +1,6 @@
 /** What the pages need of the world. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import type { SupportContact } from "../../core/settings/support.ts";
 import type { Control } from "../../kv/control.ts";

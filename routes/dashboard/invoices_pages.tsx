@@ -1,6 +1,6 @@
 /** `/invoices`: requests for VAT invoices, their states and files. */
 import { type Context, Hono } from "hono";
-import { parseId } from "../../core/ids.ts";
+import { parseId } from "../../core/lib/ids.ts";
 import {
   type BuyerForm,
   type BuyerProblem,

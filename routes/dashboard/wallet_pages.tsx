@@ -5,7 +5,7 @@ import { formatVnd, fromVnd, microVndPerVnd } from "../../core/money/micro_vnd.t
 import { parseOrderCode } from "../../core/topup/order_code.ts";
 import type { TopupSettings } from "../../core/topup/settings.ts";
 import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
-import { vietnamDay } from "../../core/vietnam_time.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../kv/accounts.ts";
 import { countTry, type RateRule } from "../../kv/rate_limits.ts";
 import { lastLines, readStatement, type Statement } from "../../kv/statement.ts";

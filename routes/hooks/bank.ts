@@ -6,10 +6,10 @@
  * everything that is safely written down, also for what is known, outgoing, unmatched or unreadable.
  */
 import { Hono } from "hono";
-import type { Clock } from "../../core/clock.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { newId, type RequestId } from "../../core/ids.ts";
+import { newId, type RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { BankHook } from "../../core/topup/bank_hook.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";

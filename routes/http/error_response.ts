@@ -1,6 +1,6 @@
 /** The one place that turns errors into HTTP answers. */
 import { errorBody, type ErrorStyle, GatewayError, wireStatus } from "../../core/errors.ts";
-import type { RequestId } from "../../core/ids.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
 
 /**
  * Makes the answer for an error. Anything that is no {@linkcode GatewayError} is a bug: the client learns nothing of it.

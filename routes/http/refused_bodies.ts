@@ -4,8 +4,8 @@
  * address: beyond that the answer goes out at once, with `connection: close`. The runtime itself keeps the socket of a
  * client that never ends its body; the proxy in front closes it.
  */
-import type { Deadlines } from "../../core/deadlines.ts";
-import { addressBlock } from "../../core/ip_address.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { discardRequestBody } from "./request_body.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Reads a request body within bounds of size and time, whatever its framing says. */
-import type { Deadline, Deadlines } from "../../core/deadlines.ts";
+import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 

@@ -1,5 +1,5 @@
 /** The work of the mail queue: makes the link, writes the mail, hands it to the driver. */
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import { composeMail } from "../../core/mail/compose.ts";
 import { letterPaths, writeLetter } from "../../core/mail/letters.ts";
 import type { Mailer } from "../../core/mail/mail.ts";

@@ -1,6 +1,6 @@
 /** `/operator/accounts`: all customers, and the search for one. */
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
-import { parseId } from "../../core/ids.ts";
+import { parseId } from "../../core/lib/ids.ts";
 import { parseOrderCode } from "../../core/topup/order_code.ts";
 import { type Account, findAccountByEmail, getAccount, listAccounts } from "../../kv/accounts.ts";
 import { getTopupOrder } from "../../kv/topups.ts";

@@ -1,6 +1,6 @@
 /** `/operator/accounts/:id`: the wallet of one customer, what moved in it, and the forms to change it or to block. */
-import { parseId } from "../../core/ids.ts";
-import { vietnamDay } from "../../core/vietnam_time.ts";
+import { parseId } from "../../core/lib/ids.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type Account, getAccount } from "../../kv/accounts.ts";
 import { listAccountInvoices } from "../../kv/invoices.ts";
 import { readStatement } from "../../kv/statement.ts";

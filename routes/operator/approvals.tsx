@@ -1,6 +1,6 @@
 /** `/operator/approvals`: what waits for a second pair of eyes, and what was decided. */
 import { Hono } from "hono";
-import { parseId } from "../../core/ids.ts";
+import { parseId } from "../../core/lib/ids.ts";
 import {
   type Approval,
   decideApproval,

@@ -1,6 +1,6 @@
 /** `/operator/audit`: every act of every operator, newest first. */
 import { Hono } from "hono";
-import { parseId } from "../../core/ids.ts";
+import { parseId } from "../../core/lib/ids.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { Card, DataTable, Pager, Time } from "../dashboard/components/mod.ts";
 import type { DashboardEnv } from "../dashboard/visitor.ts";

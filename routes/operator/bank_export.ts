@@ -1,7 +1,7 @@
 /** The export of paid top-ups, for the books. */
 import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { vietnamDay, vietnamIsoTime } from "../../core/vietnam_time.ts";
-import { csvFile } from "../../core/topup/csv.ts";
+import { vietnamDay, vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
+import { csvFile } from "../../core/lib/csv.ts";
 import {
   type BankEventRow,
   type JournalMark,

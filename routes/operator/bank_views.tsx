@@ -1,5 +1,5 @@
 /** Parts of the bank page: what may be done there, and what the last act found. */
-import { vietnamDay } from "../../core/vietnam_time.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { TopupCheck } from "../../kv/topup_checks.ts";
 import {
   Card,

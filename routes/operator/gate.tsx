@@ -7,7 +7,7 @@ import { raw } from "hono/html";
 import { returnPath } from "../../core/accounts/return_path.ts";
 import { open, seal } from "../../core/keys/seal.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
-import { addressBlock } from "../../core/ip_address.ts";
+import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { countTry, type RateRule } from "../../kv/rate_limits.ts";
 import {
   getSecondFactor,

@@ -1,7 +1,7 @@
 /** The review queue, and the page of one notice with every decision about it. */
 import { Hono } from "hono";
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
-import { parseId } from "../../core/ids.ts";
+import { parseId } from "../../core/lib/ids.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { type BankSource, bankSources, isEventId } from "../../core/topup/bank_event.ts";
 import { foldVietnamese } from "../../core/topup/fold_text.ts";

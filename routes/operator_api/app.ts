@@ -5,14 +5,14 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { providerOfRoute, readClaims } from "../../kv/provider_claims.ts";
 import { operatorProgram } from "../../kv/operator_audit.ts";
 import { routeActions, setMaintenance, switchRoute } from "../../kv/switches.ts";
-import { vietnamDay } from "../../core/vietnam_time.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { maintenanceBody } from "../http/maintenance_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";

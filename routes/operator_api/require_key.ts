@@ -1,7 +1,7 @@
 import type { Context, Next } from "hono";
 import { GatewayError } from "../../core/errors.ts";
-import { newId } from "../../core/ids.ts";
-import { sameSecret } from "../../core/sha256.ts";
+import { newId } from "../../core/lib/ids.ts";
+import { sameSecret } from "../../core/lib/sha256.ts";
 import { errorResponse } from "../http/error_response.ts";
 import type { Gateway } from "../v1/gateway.ts";
 

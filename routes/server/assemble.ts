@@ -1,14 +1,14 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
-import { AnswerRoom } from "../../core/answer_room.ts";
-import { BodyRoom } from "../../core/body_room.ts";
+import { AnswerRoom } from "../../core/lib/bytes/answer_room.ts";
+import { BodyRoom } from "../../core/lib/bytes/body_room.ts";
 import { SeenPrompts } from "../../core/call/seen_prompts.ts";
 import { RecentItems } from "../../core/call/recent_items.ts";
 import { OutputExpectations } from "../../core/call/output_expectations.ts";
-import { type Clock, oncePerMillisecond } from "../../core/clock.ts";
+import { type Clock, oncePerMillisecond } from "../../core/lib/time/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Config } from "../../core/config.ts";
-import { Deadlines, systemTimer } from "../../core/deadlines.ts";
-import { unforeseen } from "../../core/error_line.ts";
+import { Deadlines, systemTimer } from "../../core/lib/time/deadlines.ts";
+import { unforeseen } from "../../core/lib/error_line.ts";
 import { limits } from "../../core/limits.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { Availability } from "../../core/routing/availability.ts";

@@ -1,5 +1,5 @@
 /** An account with play money, so that a fresh install answers its first call at once. Sandbox mode only. */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { type Account, findAccountByEmail, tryCreateAccount } from "../../kv/accounts.ts";

@@ -2,8 +2,8 @@
  * What runs beside calls: clearing up behind dead instances, availability, and the jobs of the pages. Each bounded, none
  * overlapping itself.
  */
-import { unforeseen } from "../../core/error_line.ts";
-import type { InstanceId } from "../../core/ids.ts";
+import { unforeseen } from "../../core/lib/error_line.ts";
+import type { InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { writeAvailability } from "../../kv/availability.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";

@@ -4,7 +4,7 @@
  * service for all.
  */
 import { limits } from "../../core/limits.ts";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 
 /** What is needed of the runtime's server. */
 export type Server = Pick<Deno.HttpServer, "finished" | "shutdown">;

@@ -3,7 +3,7 @@
  * waits for them: a reader that is stuck, gone, or out of room must not stop calls, or end the process with them.
  */
 import { limits } from "../../core/limits.ts";
-import { atMost } from "../../core/sleep.ts";
+import { atMost } from "../../core/lib/time/sleep.ts";
 
 export interface LineWriter {
   write(line: string): void;

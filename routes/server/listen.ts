@@ -1,5 +1,5 @@
 /** The socket of the server, and the way of a request from it into the application. */
-import { errorLine, unforeseen } from "../../core/error_line.ts";
+import { errorLine, unforeseen } from "../../core/lib/error_line.ts";
 import type { createApp } from "../app.ts";
 import { headAsGet } from "../http/head_answers.ts";
 import { serveHotPath } from "../v1/app.ts";

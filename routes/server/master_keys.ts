@@ -1,7 +1,7 @@
 /** The master keys of this instance: from the environment, or kept beside a local store. */
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config.ts";
-import { errorLine } from "../../core/error_line.ts";
+import { errorLine } from "../../core/lib/error_line.ts";
 import {
   type MasterKeys,
   masterKeysProblem,

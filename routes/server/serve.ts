@@ -1,10 +1,10 @@
 /** Runs the gateway until it is told to stop. */
 import type { Config } from "../../core/config.ts";
-import { errorLine } from "../../core/error_line.ts";
+import { errorLine } from "../../core/lib/error_line.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { limits } from "../../core/limits.ts";
-import { localAddress } from "../../core/local_address.ts";
-import { atMost } from "../../core/sleep.ts";
+import { localAddress } from "../../core/lib/net/local_address.ts";
+import { atMost } from "../../core/lib/time/sleep.ts";
 import { openStore } from "../../kv/store.ts";
 import { createAdminApp } from "../admin/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";

@@ -1,5 +1,5 @@
 /** What signals tell the process: to stop, and, told again, to hurry. */
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import { limits } from "../../core/limits.ts";
 
 export interface StopSignals {
@@ -17,7 +17,7 @@ export interface StopSignals {
  *
  * @example
  * ```ts
- * import { systemClock } from "../../core/clock.ts";
+ * import { systemClock } from "../../core/lib/time/clock.ts";
  * import { createStopSignals } from "./stop_signals.ts";
  * const { stop, hurry, tell } = createStopSignals(systemClock);
  * tell();

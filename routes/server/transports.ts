@@ -1,12 +1,12 @@
 /** One transport per provider, so that a provider in trouble cannot use up the connections of another. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
-import { invariant } from "../../core/assert.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { invariant } from "../../core/lib/assert.ts";
 import { validateRequest } from "../../core/dialects/strict/mod.ts";
 import { limits } from "../../core/limits.ts";
 import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
-import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
+import { createHttp1Transport } from "../../core/lib/http1/transport.ts";
 import { timerDelay } from "../../core/upstream/sandbox/delay.ts";
 import { createSandboxTransport } from "../../core/upstream/sandbox/transport.ts";
 import type { Transport } from "../../core/upstream/transport.ts";

@@ -2,7 +2,7 @@
  * A small registry in the Prometheus text format (version 0.0.4). Label values come from configuration and from our own
  * tables, never from callers; a bound on series makes that sure.
  */
-import { invariant } from "../../core/assert.ts";
+import { invariant } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 
 interface Metric {

@@ -4,7 +4,7 @@
  */
 import { limits } from "../../core/limits.ts";
 import { readSepayPage, type SepayPage } from "../../core/topup/sepay.ts";
-import { vietnamDateTime } from "../../core/vietnam_time.ts";
+import { vietnamDateTime } from "../../core/lib/time/vietnam_time.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 
 /** What a poll needs. */

@@ -3,13 +3,13 @@
  * `/v1/balance`, with an API key like every call. Free of charge.
  */
 import { type Context, Hono } from "hono";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { newId, parseId } from "../../core/ids.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { newId, parseId } from "../../core/lib/ids.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { vietnamDay } from "../../core/vietnam_time.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
 import { readReceipt } from "../../kv/receipts.ts";

@@ -1,6 +1,6 @@
 /** Ranges of days in queries. */
 import { limits } from "../../core/limits.ts";
-import { vietnamDayStartMs } from "../../core/vietnam_time.ts";
+import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/rollups.ts";
 import { wrongParameter } from "../http/query.ts";
 import { parseDay, shiftDay } from "./days.ts";

@@ -1,7 +1,7 @@
 /** Reading an account's receipts in a range of time, newest first, with filters, page by page. */
-import type { AccountId, RequestId } from "../../core/ids.ts";
-import { parseId } from "../../core/ids.ts";
-import { invariant } from "../../core/assert.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { parseId } from "../../core/lib/ids.ts";
+import { invariant } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { listReceipts } from "../../kv/receipts.ts";

@@ -3,7 +3,7 @@ import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
 import type { ChatRequest } from "../../core/call/chat_request.ts";
 import { firstImagePath } from "../../core/call/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { KeyedTeller, LimitRefusal } from "../../kv/key_limits.ts";

@@ -2,9 +2,9 @@
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/dialects/contract.ts";
-import { unforeseen } from "../../core/error_line.ts";
+import { unforeseen } from "../../core/lib/error_line.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { pathOf } from "../http/path_of.ts";

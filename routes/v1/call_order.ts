@@ -10,9 +10,9 @@ import {
   KeptAnswers,
 } from "../../core/call/kept_answers.ts";
 import { readOrderKey } from "../../core/call/order_key.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { RequestId } from "../../core/ids.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";

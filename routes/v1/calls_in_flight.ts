@@ -1,6 +1,6 @@
 /** The calls that run right now, so that a shutdown can wait for them and at last end them. */
 import { CallControl } from "../../core/call/call_control.ts";
-import type { Deadline, Deadlines } from "../../core/deadlines.ts";
+import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 

@@ -1,5 +1,5 @@
 /** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
-import { invariant } from "../../core/assert.ts";
+import { invariant } from "../../core/lib/assert.ts";
 import {
   attemptAnswer,
   attemptStream,
@@ -25,7 +25,7 @@ import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { ProviderEntry } from "../../core/catalog/schema.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { applyPrice } from "../../core/money/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../core/routing/patience.ts";

@@ -1,6 +1,6 @@
 /** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
-import type { HeldAnswer } from "../../core/answer_room.ts";
-import type { HeldBody } from "../../core/body_room.ts";
+import type { HeldAnswer } from "../../core/lib/bytes/answer_room.ts";
+import type { HeldBody } from "../../core/lib/bytes/body_room.ts";
 import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
 import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
 import type { CallControl } from "../../core/call/call_control.ts";
@@ -14,7 +14,7 @@ import type { Style } from "../../core/dialects/contract.ts";
 import { createNativePipe } from "../../core/dialects/native_pipe.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { idleMs } from "../../core/routing/patience.ts";
-import { encodeSseEvent, keepAliveComment } from "../../core/sse/writer.ts";
+import { encodeSseEvent, keepAliveComment } from "../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../http/bytes_leave.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "./gateway.ts";

@@ -12,12 +12,12 @@ import {
 } from "../../core/call/output_limit.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
-import { unforeseen } from "../../core/error_line.ts";
-import type { RequestId } from "../../core/ids.ts";
+import { unforeseen } from "../../core/lib/error_line.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
 import type { Implausible } from "../../core/money/charge_ceiling.ts";
 import type { Charge } from "../../core/money/outcome.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
-import type { Writable } from "../../core/writable.ts";
+import type { Writable } from "../../core/lib/writable.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { ReceiptDraft, Reservation } from "../../kv/teller/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";

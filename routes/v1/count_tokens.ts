@@ -8,7 +8,7 @@ import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { inClientTerms } from "../../core/dialects/client_model.ts";
 import { decodeProviderError } from "../../core/dialects/errors.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { isJsonObject } from "../../core/lib/json/json.ts";
 import { limits } from "../../core/limits.ts";
 import { estimateInputTokens } from "../../core/tokens/estimate_input.ts";
 import { chooseModel } from "./admission.ts";

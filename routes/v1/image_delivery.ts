@@ -8,7 +8,7 @@ import { mediaErrorEvent } from "../../core/media/events.ts";
 import type { MediaExchange } from "../../core/media/exchange.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
-import { keepAliveComment } from "../../core/sse/writer.ts";
+import { keepAliveComment } from "../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../http/bytes_leave.ts";
 import type { MediaCall } from "./media_call.ts";
 import type { MediaSettlement } from "./media_settlement.ts";

@@ -1,8 +1,8 @@
 /** The first steps of every API call: maintenance, body, key. */
-import type { HeldAnswer } from "../../core/answer_room.ts";
-import type { HeldBody } from "../../core/body_room.ts";
+import type { HeldAnswer } from "../../core/lib/bytes/answer_room.ts";
+import type { HeldBody } from "../../core/lib/bytes/body_room.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { RequestId } from "../../core/ids.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { mayBeFree } from "../../core/money/price.ts";
 import type { Principal } from "../../kv/key_directory.ts";

@@ -1,13 +1,13 @@
 /** What media calls need besides the rest of the gateway. */
 import type { FetchDocument } from "../../core/call/remote_documents.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { fetchRemoteMedia, type GuardedFetchWorld } from "../../core/media/guarded_fetch.ts";
 import type { Resolve } from "../../core/media/guarded_connect.ts";
 import { PublicNames } from "../../core/media/public_names.ts";
 import { documentMediaTypes, imageMediaTypes } from "../../core/media/sniff.ts";
 import type { UpstreamBodyTools } from "../../core/media/upstream_body.ts";
-import { createHttp1Transport } from "../../core/upstream/http1/transport.ts";
+import { createHttp1Transport } from "../../core/lib/http1/transport.ts";
 import type { Connect } from "../../core/upstream/connection.ts";
 import { createWakeUp, type WakeUp } from "../../kv/outbox_wake_up.ts";
 import { guardedConnect, resolveWithDeno } from "../upstream/guarded_connect.ts";

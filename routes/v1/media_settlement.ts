@@ -1,7 +1,7 @@
 /** The end of a media call: debited and written down exactly once, or its hold given back. */
 import type { Model, Route } from "../../core/catalog/catalog.ts";
-import { unforeseen } from "../../core/error_line.ts";
-import type { RequestId } from "../../core/ids.ts";
+import { unforeseen } from "../../core/lib/error_line.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
 import type { AttemptResult } from "../../core/call/racer.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/receipt.ts";
 import type { Principal } from "../../kv/key_directory.ts";

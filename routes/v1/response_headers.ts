@@ -1,6 +1,6 @@
 /** The seven `x-gateway-*` headers of spec section 4, and those that every answer of a call carries. */
 import type { Model } from "../../core/catalog/catalog.ts";
-import type { RequestId } from "../../core/ids.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { billedInputTokens } from "../../core/money/token_usage.ts";
 import type { ChosenModel } from "./admission.ts";

@@ -8,7 +8,7 @@ import { formatVnd } from "../../core/money/micro_vnd.ts";
 import { costOfUnits } from "../../core/money/price.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
-import { keepAliveComment } from "../../core/sse/writer.ts";
+import { keepAliveComment } from "../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../http/bytes_leave.ts";
 import type { SpeechResult } from "../../core/speech/attempt.ts";
 import type { MediaCall } from "./media_call.ts";

@@ -1,6 +1,6 @@
 /** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}` (spec section 4). Free. A foreign id is a 404. */
 import { GatewayError } from "../../core/errors.ts";
-import { parseId, type VideoId } from "../../core/ids.ts";
+import { parseId, type VideoId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { videoDeleted, videoList, videoObject } from "../../core/video/object.ts";
 import { advance, isFinal } from "../../core/video/task.ts";

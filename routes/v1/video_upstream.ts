@@ -13,7 +13,7 @@ import { videoAdapterOf } from "../../core/video/adapter.ts";
 import { readSighting } from "../../core/video/provider_answer.ts";
 import type { VideoTask } from "../../core/video/task.ts";
 import { pollRequest, type VideoUpstream } from "../../core/video/upstream_requests.ts";
-import type { Json } from "../../core/json.ts";
+import type { Json } from "../../core/lib/json/json.ts";
 import type { AskProvider, VideoAnswer } from "../../kv/videos.ts";
 import type { Gateway } from "./gateway.ts";
 

@@ -3,7 +3,7 @@
  * refusal of the provider is answered at once and costs nothing. Charge, task and first poll are one commit.
  */
 import { GatewayError } from "../../core/errors.ts";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { fieldsOfBody, readMediaBody } from "../../core/media/body.ts";
 import { modelField } from "../../core/media/fields.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";

@@ -3,8 +3,8 @@
  * when it has left, and its room given back then; as a body of bytes it would lie in the server for as long as a client
  * does not read.
  */
-import type { HeldAnswer } from "../../core/answer_room.ts";
-import type { Deadline, Deadlines } from "../../core/deadlines.ts";
+import type { HeldAnswer } from "../../core/lib/bytes/answer_room.ts";
+import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { answerOf } from "./response_headers.ts";
 

@@ -1,5 +1,5 @@
 /** The scripted model in the Chat Completions style. */
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { objects, words } from "./messages_script.ts";
 import type { ScriptedEvent, ScriptedRequest, ScriptedTurn } from "./scripted_turn.ts";
 

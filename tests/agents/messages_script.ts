@@ -1,5 +1,5 @@
 /** The scripted model in the Messages style. */
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import {
   type ScriptedEvent,
   type ScriptedRequest,

@@ -1,5 +1,5 @@
 /** What the scripted model says in one turn, before it is written in a vendor's style. */
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 
 /** A tool as an agent offers it: with a schema, or free text (custom tools of Responses). */
 export interface OfferedTool {

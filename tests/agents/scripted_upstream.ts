@@ -4,7 +4,7 @@
  */
 import type { Style } from "../../core/dialects/contract.ts";
 import { validateRequest } from "../../core/dialects/strict/mod.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";
 import {
   messagesEvents,

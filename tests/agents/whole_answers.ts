@@ -1,5 +1,5 @@
 /** The scripted model's answers for clients that do not stream: its events put together. */
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import type { ScriptedEvent } from "./scripted_turn.ts";
 
 function member(value: Json | undefined, name: string): JsonObject {

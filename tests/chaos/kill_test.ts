@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { limits } from "../../core/limits.ts";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 import { until } from "../support/until.ts";
 

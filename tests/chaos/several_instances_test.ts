@@ -1,7 +1,7 @@
 /** Several gateways on one store, as their own processes: what one does holds for all, and the money is exact. */
 import { assert, assertEquals } from "@std/assert";
 import OpenAI from "openai";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import {
   type SharedStore,
   startFaultyStore,

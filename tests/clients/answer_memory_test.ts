@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { limits } from "../../core/limits.ts";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import { newPayer } from "../support/money_process.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
 import { startGateway } from "../support/started_gateway.ts";

@@ -3,7 +3,7 @@
  * answer takes minutes: once a route has begun to answer nobody needs the request any more.
  */
 import { assert, assertEquals } from "@std/assert";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import { freePort } from "../support/free_port.ts";
 import { LiveHeap } from "../support/live_heap.ts";
 import { newPayer } from "../support/money_process.ts";

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Style } from "../../core/dialects/contract.ts";
 import { convertAnswer } from "../../core/dialects/convert.ts";
-import { isJsonObject } from "../../core/json.ts";
+import { isJsonObject } from "../../core/lib/json/json.ts";
 import { context, readWhole } from "./clients.ts";
 import { type Gist, gistOf } from "./gist.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";

@@ -3,7 +3,7 @@
  */
 import { assert } from "@std/assert";
 import type { PipeContext, Style } from "../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import {
   readChatAnswer,
   readChatStream,

@@ -2,7 +2,7 @@
 import { assert } from "@std/assert";
 import type { StreamReading, Style } from "../../core/dialects/contract.ts";
 import { createConvertingPipe } from "../../core/dialects/converting_pipe.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { concatBytes } from "../support/strict_client.ts";
 import { context, readStream } from "./clients.ts";
 import { wholeChatAnswer } from "./lenient_chat.ts";

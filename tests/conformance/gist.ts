@@ -1,6 +1,6 @@
 /** What an answer says, apart from the style it is said in. */
 import type { Style } from "../../core/dialects/contract.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { list } from "./clients.ts";
 
 /** What an answer says, in one form for all styles. */

@@ -2,7 +2,7 @@
  * The content of a recorded Chat stream as one answer, whatever its server got wrong: what a patient human would read
  * out of it. Only for comparison.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { list } from "./clients.ts";
 
 /** Adds up the first choice of a stream. */

@@ -1,6 +1,6 @@
 /** Random Chat requests. */
 import fc from "fast-check";
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 import {
   closedSchema,
   closing,

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Style } from "../../core/dialects/contract.ts";
 import { convertRequest } from "../../core/dialects/convert.ts";
 import { validateRequest } from "../../core/dialects/strict/mod.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { chatRequest } from "./random_chat.ts";
 import { messagesRequest } from "./random_messages.ts";
 import { responsesRequest } from "./random_responses.ts";

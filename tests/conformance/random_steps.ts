@@ -3,7 +3,7 @@
  * odd forms that clients are known for.
  */
 import fc from "fast-check";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 
 const word = fc.constantFrom("alpha", "be ta", "tiếng Việt", "名前", 'quo"te', "li\nne", "😀");
 export const text = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => words.join(" "));

@@ -6,7 +6,7 @@
  * `<name>.request.json` beside it where the request was recorded. Failures stand in `errors/`.
  */
 import type { Style } from "../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 
 export const styles: readonly Style[] = ["messages", "chat", "responses"];
 

@@ -8,7 +8,7 @@ import type { Block, Conversation } from "../../core/dialects/conversation/mod.t
 import { arrange } from "../../core/dialects/arrangement.ts";
 import { convertAnswer, convertRequest } from "../../core/dialects/convert.ts";
 import { dialectOf } from "../../core/dialects/dialects.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { context, list, readWhole } from "./clients.ts";
 import { gistOf } from "./gist.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";

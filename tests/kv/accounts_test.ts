@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
 import { addIdentity, getPasswordHash, setPasswordHash } from "../../kv/account_credentials.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";

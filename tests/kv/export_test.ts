@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { type AccountId, newId } from "../../core/ids.ts";
+import { type AccountId, newId } from "../../core/lib/ids.ts";
 import { exportRecords } from "../../kv/export.ts";
 import * as keys from "../../kv/keys.ts";
 import { mailQueue } from "../../kv/mail.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type BuyerForm, readBuyerForm } from "../../core/topup/invoice.ts";
 import { invoicesAsCsv, invoicesAsJson } from "../../core/topup/invoice_export.ts";
-import { parseCsv } from "../../core/topup/csv.ts";
+import { parseCsv } from "../../core/lib/csv.ts";
 import type { OrderCode } from "../../core/topup/order_code.ts";
 import { attachInvoiceFile, readInvoiceFile } from "../../kv/invoice_files.ts";
 import {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";

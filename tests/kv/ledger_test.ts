@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { InvariantError } from "../../core/assert.ts";
-import { type AccountId, newId } from "../../core/ids.ts";
+import { InvariantError } from "../../core/lib/assert.ts";
+import { type AccountId, newId } from "../../core/lib/ids.ts";
 import { credit, debit, type Movement } from "../../kv/ledger.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { readWallet } from "../../kv/wallets.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { AccountId, RequestId, VideoId } from "../../core/ids.ts";
+import type { AccountId, RequestId, VideoId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { beginOrder, dropOrder, type OrderStart, writeOrdered } from "../../kv/orders.ts";
 import { type Fault, faultyKv } from "../support/faulty_kv.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { InvariantError } from "../../core/assert.ts";
-import { newId, type RequestId } from "../../core/ids.ts";
+import { InvariantError } from "../../core/lib/assert.ts";
+import { newId, type RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { encodeReceipt } from "../../kv/receipt_codec.ts";

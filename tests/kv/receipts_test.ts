@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { assertEquals, assertThrows } from "@std/assert";
-import { InvariantError } from "../../core/assert.ts";
-import { newId, type RequestId } from "../../core/ids.ts";
+import { InvariantError } from "../../core/lib/assert.ts";
+import { newId, type RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
-import { vietnamDay } from "../../core/vietnam_time.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { encodeBatch } from "../../kv/batches.ts";
 import { writeIndex } from "../../kv/index_write.ts";
 import { batchKey } from "../../kv/keys.ts";

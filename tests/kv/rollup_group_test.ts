@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { chunkGroups, groupReceipts, RollupGroup, takeChunk } from "../../kv/rollup_group.ts";
 import { addReceipts, addUsage, noUsage, rollupCell } from "../../kv/rollups.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import {
   closeSession,

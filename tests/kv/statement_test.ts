@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { ledgerKey } from "../../kv/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";

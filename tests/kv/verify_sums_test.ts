@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { beforeIdsOf, newId, type RequestId } from "../../core/ids.ts";
+import { beforeIdsOf, newId, type RequestId } from "../../core/lib/ids.ts";
 import { openTeller } from "../../kv/teller/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type AccountId, newId } from "../../core/ids.ts";
+import { type AccountId, newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { TimeSlices } from "../../core/time_slices.ts";
+import { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../kv/export.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 import { openTeller } from "../../kv/teller/mod.ts";

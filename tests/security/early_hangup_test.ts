@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { attemptStream } from "../../core/call/attempt.ts";
 import { CallControl } from "../../core/call/call_control.ts";
 import { meteredStream } from "../../core/call/metered_stream.ts";
-import { Deadlines } from "../../core/deadlines.ts";
+import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import type { Outcome } from "../../core/receipt.ts";
 import { chatStream, newChatPipe, tickMs } from "../core/call/call_world.ts";

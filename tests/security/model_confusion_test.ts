@@ -4,7 +4,7 @@ import { readChatRequest } from "../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../core/call/json_body.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { readImageRequest } from "../../core/images/request.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import { readSpeechRequest } from "../../core/speech/request.ts";
 
 const parse = (text: string) => parseJsonBody(new TextEncoder().encode(text));

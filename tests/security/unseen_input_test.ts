@@ -5,7 +5,7 @@ import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 
 const context = 1_000_000;
 const bound = (body: JsonObject, style: Style = "chat") =>

@@ -1,5 +1,5 @@
 /** Commands of `deno task admin` as a test runs them. */
-import { systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/lib/time/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { runAdmin } from "../../routes/admin/cli.ts";
 

@@ -10,7 +10,7 @@ import type {
   Stop,
   StreamEvent,
 } from "../../core/dialects/conversation/mod.ts";
-import type { Json } from "../../core/json.ts";
+import type { Json } from "../../core/lib/json/json.ts";
 import type { TokenUsage } from "../../core/money/token_usage.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });

@@ -1,5 +1,5 @@
 /** Blocks accounts as an operator does. */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { setBlocked } from "../../kv/account_blocking.ts";
 
 /** Blocks an account, or lets it go on. */

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { buildCatalog, type Catalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import type { Mail } from "../../core/mail/mail.ts";
-import { parseId, type RequestId } from "../../core/ids.ts";
+import { parseId, type RequestId } from "../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts.ts";
 import { runDue } from "../../kv/outbox_worker.ts";

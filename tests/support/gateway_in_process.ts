@@ -1,9 +1,9 @@
 /** A whole gateway in this process, on a store in memory: for tests that need no socket. */
-import { systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/lib/time/clock.ts";
 import { buildCatalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import { type Config, readConfig } from "../../core/config.ts";
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";

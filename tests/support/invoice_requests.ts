@@ -1,5 +1,5 @@
 /** Paid orders and invoice requests for tests, and what tests ask of them. */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { type BuyerForm, type Invoice, readBuyerForm } from "../../core/topup/invoice.ts";
 import type { OrderCode } from "../../core/topup/order_code.ts";
 import type { Account } from "../../kv/accounts.ts";

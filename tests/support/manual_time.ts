@@ -1,6 +1,6 @@
 /** Time that stands still until a test moves it: a clock and the timers on it. */
-import type { Clock } from "../../core/clock.ts";
-import type { Timer } from "../../core/deadlines.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
 
 interface Waiting {
   readonly atMs: number;

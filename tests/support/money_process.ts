@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { type Account, createAccount } from "../../kv/accounts.ts";
 import { openSession } from "../../kv/sessions.ts";
-import type { AccountId, ApiKeyId } from "../../core/ids.ts";
+import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
 import { callAdminSocket } from "../../routes/admin/socket.ts";

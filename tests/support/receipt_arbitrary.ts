@@ -1,6 +1,6 @@
 /** Receipts for property tests. */
 import fc from "fast-check";
-import { newId } from "../../core/ids.ts";
+import { newId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/receipt.ts";
 import { newAccount, testKeyId } from "./money_world.ts";
 

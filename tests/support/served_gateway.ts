@@ -1,5 +1,5 @@
 /** A gateway as `deno task start` serves it, but in this process: real sockets, a store in memory. */
-import { systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/lib/time/clock.ts";
 import { serve } from "../../routes/server/serve.ts";
 import { testConfig, type TestGatewayOptions } from "./gateway_in_process.ts";
 import { TestBrowser } from "./test_browser.ts";

@@ -4,7 +4,7 @@
  * time, in a test file of its own.
  */
 import { setImmediate } from "node:timers";
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { type Clock, systemClock } from "../../core/lib/time/clock.ts";
 
 interface Pending {
   dueMs: number;

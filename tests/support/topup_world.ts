@@ -1,5 +1,5 @@
 /** A small world for top-up tests: a store, customers, orders, notices, and the questions tests ask of them. */
-import type { AccountId } from "../../core/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";
 import type { BankEvent, BankSource } from "../../core/topup/bank_event.ts";
 import { parseBankTime } from "../../core/topup/bank_time.ts";

@@ -3,7 +3,7 @@
  * test wants. In the end the money must add up to the last µVND.
  */
 import { assert, assertEquals } from "@std/assert";
-import type { Deadlines } from "../../core/deadlines.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Style } from "../../core/dialects/contract.ts";
 import { parseVnd } from "../../core/money/micro_vnd.ts";
 import { billedInputTokens } from "../../core/money/token_usage.ts";

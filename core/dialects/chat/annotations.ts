@@ -1,9 +1,9 @@
 /** Web sources as Chat annotations: where in the joined text they belong (wire notes, table C). */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import { placeOf, writeUrlCitation } from "../citations.ts";
 import type { Citation } from "../conversation/mod.ts";
-import { literalLength } from "../json_literal.ts";
+import { literalLength } from "../../lib/json/json_literal.ts";
 
 /** A source of a block whose text stands from `start` to `end`. */
 export function writeAnnotation(citation: Citation, start: number, end: number): JsonObject {

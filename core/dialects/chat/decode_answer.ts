@@ -1,6 +1,6 @@
 /** Reads a whole Chat answer, with the deviations that servers are known for (wire notes, tables B and C). */
 import { GatewayError } from "../../errors.ts";
-import { idText, isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { idText, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type {
   Answer,

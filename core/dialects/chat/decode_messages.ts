@@ -1,5 +1,5 @@
 /** Reads the messages of a Chat request as turns (wire notes, table B). */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { instructionTexts } from "../content_parts.ts";
 import type { Block, ReasoningBlock, TextBlock, ToolCallBlock, Turn } from "../conversation/mod.ts";
 import {

@@ -1,5 +1,5 @@
 /** Reads Chat content: strings and lists of parts. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { fileBlock, isPdfUrl, type PartBlock, readContent } from "../content_parts.ts";
 import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
 import { dataUrl } from "../data_url.ts";

@@ -1,5 +1,5 @@
 /** Reads how much a Chat client wants the model to think, in the three forms that clients of this style use. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { readDisplay, readEffort } from "../common_fields.ts";
 import type { Effort, ReasoningWish } from "../conversation/mod.ts";
 import { isEmpty, optionalCount, optionalObject, optionalString } from "../fields.ts";

@@ -1,5 +1,5 @@
 /** Reads a Chat request into a conversation (wire notes, table B). */
-import type { Json, JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import {
   readEndUser,
   readOutputFormat,

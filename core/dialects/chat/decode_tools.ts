@@ -1,5 +1,5 @@
 /** Reads tools and tool choice of a Chat request, the old `functions` form included. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import {
   invalid,

@@ -1,5 +1,5 @@
 /** Writes the turns of a conversation as Chat messages (wire notes, table A). */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type {
   Block,
   Conversation,

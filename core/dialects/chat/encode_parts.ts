@@ -1,5 +1,5 @@
 /** Writes content blocks as Chat content: strings, text parts, images, files. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { CacheMarkCounter, ephemeralMark, type Markable, noteMark } from "../cache_marks.ts";
 import type {
   DocumentBlock,

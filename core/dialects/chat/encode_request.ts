@@ -1,5 +1,5 @@
 /** Writes a conversation as a Chat request (wire notes, table A). */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../cache_marks.ts";
 import { writeEndUserAndTier, writeLogprobs, writeTemperatureAndTopP } from "../common_fields.ts";
 import type { ConversionOptions, Style } from "../contract.ts";

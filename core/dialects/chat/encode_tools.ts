@@ -1,5 +1,5 @@
 /** Writes tools and tool choice as Chat fields. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { noteMark } from "../cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type {

@@ -1,5 +1,5 @@
 /** Finish reasons of Chat, both ways (wire notes, table C). */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
 
 const meanings: ReadonlyMap<string, StopReason> = new Map([

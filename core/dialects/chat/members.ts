@@ -1,5 +1,5 @@
 /** Which members of a Chat request its decoder reads (wire notes, sections 2.1 to 2.4). */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import {
   byKind,
   each,

@@ -2,7 +2,7 @@
  * Reasoning in the forms that Chat servers use: `reasoning_content` or `reasoning` (text), `reasoning_details` (a
  * list with proofs), and Google's thought signature in the `extra_content` of a tool call.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Block, ReasoningBlock, ReasoningProof, ToolCallBlock } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { sealProof, unsealProof } from "../reasoning_seal.ts";

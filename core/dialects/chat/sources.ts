@@ -2,7 +2,7 @@
  * Web sources of a Chat answer: `annotations` of the message, and the lists that search providers put beside the
  * choices (`search_results`, `citations`), which belong to the whole text.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readUrlCitation } from "../citations.ts";
 import type { AnswerText, Citation, TextSpan } from "../conversation/mod.ts";
 

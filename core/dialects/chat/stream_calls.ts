@@ -1,9 +1,9 @@
 /** Gathers the tool calls of one Chat stream from their deltas, with the deviations that servers are known for. */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import type { EventSink } from "../dialect.ts";
-import { JsonProgress } from "../json_progress.ts";
+import { JsonProgress } from "../../lib/json/json_progress.ts";
 import { isZeroCall } from "./answer_reading.ts";
 import { readCallId } from "./decode_answer.ts";
 import { readThoughtSignature } from "./reasoning_details.ts";

@@ -1,10 +1,10 @@
 /** Reads a Chat stream as conversation events (wire notes, sections 2.5 and 10.1). */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
 import { eventJson } from "../frame_json.ts";
-import { FrameTemplate } from "../json_literal.ts";
+import { FrameTemplate } from "../../lib/json/json_literal.ts";
 import type { Moderation } from "../conversation/mod.ts";
 import { readModeration } from "../moderation.ts";
 import { readProviderError } from "../provider_error.ts";

@@ -1,10 +1,10 @@
 /** The web sources of one Chat stream: told on the text they belong to, wherever in the stream they come. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import { citationChars } from "../citations.ts";
 import type { Citation } from "../conversation/mod.ts";
 import type { EventSink } from "../dialect.ts";
-import { literalLength } from "../json_literal.ts";
+import { literalLength } from "../../lib/json/json_literal.ts";
 import { movedBack, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
 
 /** What a source that is kept costs beside its words, in characters. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ReportedUsage } from "../../money/token_usage.ts";
 import { absurdReport, isPlausible, noReport, readCount, type UsageReport } from "../reading.ts";
 

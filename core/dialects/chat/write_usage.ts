@@ -1,5 +1,5 @@
 /** Writes buckets as a Chat `usage` object (wire notes, section 9.4). */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 
 /** Chat counts cached tokens inside the prompt and reasoning inside the completion. */

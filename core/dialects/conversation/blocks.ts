@@ -1,5 +1,5 @@
 /** What turns and answers are made of. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import type { HostedCallBlock } from "./hosted.ts";
 

@@ -1,5 +1,5 @@
 /** Tools that a provider runs inside its answer: what a client wishes of them, and what came of a call. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import type { Placed } from "./blocks.ts";
 

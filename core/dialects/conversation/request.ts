@@ -1,5 +1,5 @@
 /** A request in the middle form: a conversation, and what the client wishes of the answer. */
-import type { Json, JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { GroupedName, Style } from "../contract.ts";
 import type { Block, CacheMark, TextBlock } from "./blocks.ts";
 import type { Tool, ToolChoice } from "./tools.ts";

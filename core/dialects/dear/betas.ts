@@ -2,7 +2,7 @@
  * Values of the header `anthropic-beta` that make tokens dearer by themselves. All others only unlock fields, and
  * those are judged where they stand; agents send many of them with every call.
  */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import type { DearFeature } from "./features.ts";
 
 /** Prompts beyond 200,000 tokens at up to twice the rate. Models for which they have their normal price need no beta. */

@@ -1,5 +1,5 @@
 /** Tells tools that the provider runs, and charges for, from those that the caller runs and that cost only tokens. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { DearFeature } from "./features.ts";
 
 /** The model only asks for these; the caller runs them. */

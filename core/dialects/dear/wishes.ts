@@ -6,7 +6,7 @@
  * Names are judged alike in all styles: servers that speak several take each other's fields. What is not known here
  * passes; only tools of an unknown kind do not.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import { hasDearBeta } from "./betas.ts";
 import type { DearFeature } from "./features.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { ReportedUsage } from "../../money/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../provider_error.ts";

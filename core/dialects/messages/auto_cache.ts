@@ -6,7 +6,7 @@
  * instructions, which all conversations of a client share. One stands at the end of each of the last two user turns: the
  * next request finds what this one wrote, and this one what the request before it wrote.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /**
  * Shorter prompts get no marks. No vendor caches below 1,024 tokens, at about four characters each; a mark on less would

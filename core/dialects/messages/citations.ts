@@ -1,5 +1,5 @@
 /** Web sources of a text in the Messages style, both ways. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Citation } from "../conversation/mod.ts";
 import { unsealedMark } from "../reasoning_seal.ts";
 

@@ -6,7 +6,7 @@
  * they come back.
  */
 import type { AnswerText, Citation } from "../conversation/mod.ts";
-import { literalLength } from "../json_literal.ts";
+import { literalLength } from "../../lib/json/json_literal.ts";
 
 /**
  * The blocks of a whole text.

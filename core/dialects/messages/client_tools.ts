@@ -2,7 +2,7 @@
  * Tools that the Messages vendor knows by type and the caller runs: a shell and an editor. Their arguments are published,
  * so models of other vendors get them as functions; the calls come back under the names that the caller expects.
  */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 /** A tool as a function. */
 export interface ClientTool {

@@ -1,6 +1,6 @@
 /** Reads a whole Messages answer (wire notes, table C). */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
 import { readMessagesAnswer } from "./answer_reading.ts";

@@ -1,5 +1,5 @@
 /** Reads the content blocks of a Messages request. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type {
   Block,
   CacheMark,

@@ -1,5 +1,5 @@
 /** Reads a Messages request into a conversation (wire notes, tables A and B). */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readDisplay, readTemperatureAndTopP } from "../common_fields.ts";
 import type {
   Block,

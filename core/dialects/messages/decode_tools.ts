@@ -1,5 +1,5 @@
 /** Reads the tools and the tool choice of a Messages request. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import {
   invalid,

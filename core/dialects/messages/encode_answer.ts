@@ -1,5 +1,5 @@
 /** Writes a whole answer for a Messages client (wire notes, table C). */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
 import type {

@@ -1,6 +1,6 @@
 /** Writes content blocks as Messages blocks (wire notes, table B). */
-import type { JsonObject } from "../../json.ts";
-import { JsonCount } from "../../json_bounds.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { JsonCount } from "../../lib/json/json_bounds.ts";
 import { CacheMarkCounter, ephemeralMark, type Markable } from "../cache_marks.ts";
 import type {
   Block,

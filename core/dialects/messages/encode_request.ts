@@ -1,5 +1,5 @@
 /** Writes a conversation as a Messages request (wire notes, table B). */
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import { ephemeralMark } from "../cache_marks.ts";
 import { writeLogprobs } from "../common_fields.ts";

@@ -1,5 +1,5 @@
 /** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Conversation } from "../conversation/mod.ts";
 import { budgetOf, effortOf, leastBudgetTokens, nearestEffort, noteReasoning } from "../effort.ts";
 import type { ResolvedFacts } from "../facts.ts";

@@ -1,5 +1,5 @@
 /** Writes tools and tool choice as Messages fields. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";

@@ -1,5 +1,5 @@
 /** Puts the turns of a conversation into the order that Messages takes. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { mergeTurns } from "../arrangement.ts";
 import type { Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";

@@ -3,7 +3,7 @@
  * proofs that it did not make. Everything of that kind was written by this gateway and bears {@linkcode sealPrefix} or
  * {@linkcode hostedIdMark}; callers look for these in the bytes first.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { sealPrefix } from "../reasoning_seal.ts";
 import { isForeignHosted } from "./hosted_calls.ts";
 

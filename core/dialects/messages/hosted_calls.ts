@@ -1,7 +1,7 @@
 /**
  * Calls of hosted tools in the Messages style, where the call and its result are two blocks that the call's id joins.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../conversation/mod.ts";
 import { hostedIdMark } from "../hosted_calls.ts";
 import { unsealedMark } from "../reasoning_seal.ts";

@@ -1,6 +1,6 @@
 /** Hosted calls of one Messages stream: a call waits for its result, which is a block of its own. */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import type { HostedCall } from "../conversation/mod.ts";
 import type { EventSink } from "../dialect.ts";

@@ -1,5 +1,5 @@
 /** Which members of a Messages request its decoder reads (wire notes, sections 1.2 to 1.5). */
-import { isJsonObject, type Json } from "../../json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { byKind, each, type MemberCheck, object, read, silent, unread } from "../unread_members.ts";
 
 const mark = object({ type: read, ttl: read });

@@ -1,7 +1,7 @@
 import { errorBody } from "../../errors.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
-import { encodeSseEvent, sseEventText } from "../../sse/writer.ts";
+import { encodeSseEvent, sseEventText } from "../../lib/sse/writer.ts";
 import { BytePipe } from "../byte_pipe.ts";
 import { ClientModel, inClientTerms } from "../client_model.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";

@@ -1,5 +1,5 @@
 /** Stop reasons of Messages, both ways (wire notes, table C). */
-import { isJsonObject, type Json } from "../../json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
 
 const meanings: ReadonlyMap<string, StopReason> = new Map([

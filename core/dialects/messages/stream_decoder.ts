@@ -1,11 +1,11 @@
 /** Reads a Messages stream as conversation events (wire notes, sections 1.7 and 10.2). */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";
 import { eventJson } from "../frame_json.ts";
-import { FrameTemplate } from "../json_literal.ts";
+import { FrameTemplate } from "../../lib/json/json_literal.ts";
 import { readProviderError } from "../provider_error.ts";
 import { readCitation, readCitations } from "./citations.ts";
 import { neutralTier } from "./decode_answer.ts";

@@ -1,7 +1,7 @@
 /** Writes conversation events as a Messages stream (wire notes, sections 1.7 and 10.1). */
 import { errorBody } from "../../errors.ts";
 import { limits } from "../../limits.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";

@@ -6,7 +6,7 @@
  * is to switch thinking off until the loop ends; then no turn of the loop may hold thinking.
  * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking)
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { sealPrefix } from "../reasoning_seal.ts";
 
 /** Ids of calls as the vendor writes them, on all its platforms. */

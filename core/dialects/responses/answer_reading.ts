@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../provider_error.ts";
 import { enterReport, textBytes } from "../reading.ts";

@@ -1,6 +1,6 @@
 /** Reads a whole Responses answer (wire notes, section 3). */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readUrlCitation } from "../citations.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";

@@ -1,5 +1,5 @@
 /** Reads the input items of a Responses request as turns. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { instructionTexts } from "../content_parts.ts";
 import type {
   Block,

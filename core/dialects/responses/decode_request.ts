@@ -1,5 +1,5 @@
 /** Reads a Responses request into a conversation (wire notes, section 3). */
-import type { Json, JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import {
   readDisplay,
   readEffort,

@@ -1,5 +1,5 @@
 /** Reads tools and tool choice of a Responses request. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { GroupedName } from "../contract.ts";
 import type { Conversation, Tool, ToolChoice } from "../conversation/mod.ts";
 import {

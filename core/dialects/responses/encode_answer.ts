@@ -1,5 +1,5 @@
 /** Writes a whole answer for a Responses client (wire notes, section 3). */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Answer, AnswerText, ToolCallBlock } from "../conversation/mod.ts";

@@ -1,5 +1,5 @@
 /** Writes the turns of a conversation as Responses input items. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type {
   Block,
   Conversation,

@@ -1,5 +1,5 @@
 /** Writes content blocks as Responses content parts. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { CacheMarkCounter, type Markable, noteMark } from "../cache_marks.ts";
 import type { DocumentBlock, ImageBlock, ToolResultContent } from "../conversation/mod.ts";
 import { writeDataUrl } from "../data_url.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode, GatewayError } from "../../errors.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 
 /**
  * The vendor's words in `response.error.code`; agents compact, wait or give up by them. Codex ends its run at

@@ -1,5 +1,5 @@
 /** Calls of hosted tools as Responses items: each item holds the call and what came of it. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../conversation/mod.ts";
 import { hostedIdMark } from "../hosted_calls.ts";
 

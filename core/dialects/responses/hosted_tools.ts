@@ -1,5 +1,5 @@
 /** Writes hosted tools as Responses knows them. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
 import type { Notes } from "../notes.ts";

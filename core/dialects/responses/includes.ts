@@ -1,5 +1,5 @@
 /** Entries of `include` that mean something in other styles too. */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json/json.ts";
 
 /** Reasoning that the client can send back. */
 export const encryptedReasoning = "reasoning.encrypted_content";

@@ -3,7 +3,7 @@
  * the style repeats the whole output, and official libraries take the answer from there. Bounded; what is longer is not
  * kept, and its stream closes without output.
  */
-import type { Json, JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { refusalPart, textPart } from "./output_items.ts";
 import { summaryParts } from "./reasoning_item.ts";
 

@@ -1,5 +1,5 @@
 /** Which members of a Responses request its decoder reads (wire notes, section 3). */
-import type { Json } from "../../json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { byKind, each, type MemberCheck, object, read, silent, unread } from "../unread_members.ts";
 
 const isFalse = (value: Json) => value === false;

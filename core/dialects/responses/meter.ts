@@ -1,8 +1,8 @@
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
-import type { SseFrame } from "../../sse/frame.ts";
-import { FrameEdits } from "../../sse/frame_edits.ts";
-import { JsonCursor, jsonKey, JsonScanError } from "../../sse/json_cursor.ts";
-import type { Writable } from "../../writable.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
+import type { Writable } from "../../lib/writable.ts";
 import { type ClientModel, modelKey } from "../client_model.ts";
 import { frameJson } from "../frame_json.ts";
 import { readProviderError } from "../provider_error.ts";

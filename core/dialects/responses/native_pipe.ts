@@ -1,8 +1,8 @@
-import { joined } from "../../byte_parts.ts";
+import { joined } from "../../lib/bytes/byte_parts.ts";
 import { errorBody, type GatewayError } from "../../errors.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
-import { encodeSseEvent } from "../../sse/writer.ts";
+import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import { BytePipe } from "../byte_pipe.ts";
 import { ClientModel, inClientTerms } from "../client_model.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";

@@ -2,7 +2,7 @@
  * Where a Responses request offers tools: in `tools`, and in items that bring more of them later. The other styles have
  * one list, so all of them stand there.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { optionalList, requiredObject } from "../fields.ts";
 import { type NameOf, naming, type ToolKey } from "./tool_groups.ts";
 

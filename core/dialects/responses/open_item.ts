@@ -2,9 +2,9 @@
  * Output items while they stream to a Responses client: the frames that open, fill and close them, and the item that
  * they add up to. Text is kept as JSON literals without their quotes, joined as they come.
  */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Citation, ReasoningProof } from "../conversation/mod.ts";
-import { literalLength } from "../json_literal.ts";
+import { literalLength } from "../../lib/json/json_literal.ts";
 import {
   annotation,
   type CallHead,

@@ -1,5 +1,5 @@
 /** Output items of an answer for a Responses client, as they stand when they are whole. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId } from "../answer_ids.ts";
 import { placeOf, writeUrlCitation } from "../citations.ts";
 import type { PipeContext } from "../contract.ts";

@@ -5,7 +5,7 @@
  * this gateway makes for a Responses client out of another style's reasoning carries a sealed proof in the same field,
  * so that it finds its way back to its signer, and can be told apart before a native call.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
 import type { ResolvedFacts } from "../facts.ts";
 import { sealPrefix, unsealProof } from "../reasoning_seal.ts";

@@ -1,5 +1,5 @@
 /** What an answer for a Responses client repeats of the request, as the vendor's does. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /** Members that hold one short value. */
 const repeated = [

@@ -1,5 +1,5 @@
 /** The response object around the output: of a whole answer, and of the first and last event of a stream. */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
 import { answerId } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";

@@ -1,5 +1,5 @@
 /** Why an answer ended, in the words of Responses, both ways. */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Stop } from "../conversation/mod.ts";
 
 /** Reads the status of a response whose end is not an error. */

@@ -1,6 +1,6 @@
 /** Reads a Responses stream (wire notes, section 3). */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../dialect.ts";

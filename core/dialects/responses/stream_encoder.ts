@@ -1,9 +1,9 @@
 /** Writes a stream for a Responses client (wire notes, section 3). */
 import { errorBody, GatewayError } from "../../errors.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../money/token_usage.ts";
-import { sseEventText } from "../../sse/writer.ts";
+import { sseEventText } from "../../lib/sse/writer.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Citation, HostedCall, Moderation, Stop, StreamEvent } from "../conversation/mod.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../../json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { absurdReport, isPlausible, noReport, readCount, type UsageReport } from "../reading.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** A Chat Completions request as the vendor accepts it (wire notes section 2.1): types, ranges and single fields. */
 import { z } from "zod";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { chatMessage, functionName } from "./chat_messages.ts";
 import { functionSchemaProblem, strictSchemaProblem } from "./json_schema_rules.ts";
 

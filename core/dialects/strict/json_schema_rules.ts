@@ -2,7 +2,7 @@
  * What the vendors refuse in the JSON Schemas of tools and structured answers. Each rule is a refusal that was seen in
  * the field; the wording follows it loosely, the meaning exactly.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 
 /** A problem inside a schema: where, and what. */

@@ -1,7 +1,7 @@
 /** A Messages request as the vendor accepts it (wire notes sections 1.2 and 1.5): types, ranges and single fields. */
 import { z } from "zod";
 import { messagesGrammarProblem, messagesToolSchemaProblem } from "./json_schema_rules.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { assistantBlock, cacheControl, textBlock, toolName, userBlock } from "./messages_blocks.ts";
 
 const jsonSchema = z.record(z.string(), z.json());

@@ -5,7 +5,7 @@
  * Rules that only some models have (fixed sampling, no prefill) are not here: they are route facts.
  */
 import type { z } from "zod";
-import { isJsonObject, type Json } from "../../json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import { chatChecks } from "./chat_order.ts";
 import { chatRequest } from "./chat_schema.ts";

@@ -1,4 +1,4 @@
-import { systemTimer, type Timer } from "../../deadlines.ts";
+import { systemTimer, type Timer } from "../../lib/time/deadlines.ts";
 
 /** Resolves after `ms`, or at once when the signal aborts. Never rejects. A parameter, so that tests need no sleeps. */
 export type Delay = (ms: number, signal: AbortSignal) => Promise<void>;

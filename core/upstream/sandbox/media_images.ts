@@ -1,6 +1,6 @@
 /** `POST /images/generations` and `/images/edits` of the sandbox: small pictures of the right shape. */
 import { hashHex } from "../../dialects/short_hash.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { MediaFields } from "../../media/fields.ts";
 import { referenceCount } from "../../media/fields.ts";
 import {

@@ -1,7 +1,7 @@
 /** A request to the media sandbox: its fields whatever their form, and the triggers in its text. */
-import { joined } from "../../byte_parts.ts";
+import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json } from "../../json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { fieldsOfForm, fieldsOfJson, type MediaFields } from "../../media/fields.ts";
 import { multipartBoundary, readForm } from "../../media/multipart.ts";
 import type { UpstreamRequest } from "../transport.ts";

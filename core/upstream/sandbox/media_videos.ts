@@ -4,7 +4,7 @@
  * A task's id says when it was made and how it ends, so nothing is stored and tasks survive a restart. Only
  * cancellations are kept, in memory: a cancelled task of an earlier process would run on, as at a careless provider.
  */
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { MediaFields } from "../../media/fields.ts";
 import type { UpstreamRequest } from "../transport.ts";
 import { clipMp4Base64 } from "./assets/clip_mp4.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../../json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { PromptTokens } from "./request.ts";
 import { countTokens } from "./tokens.ts";
 

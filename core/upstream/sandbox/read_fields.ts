@@ -1,5 +1,5 @@
 import { hashHex } from "../../dialects/short_hash.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { SandboxRefusal, type SandboxRequest, type SandboxTool, type Turn } from "./request.ts";
 import { readTriggers } from "./triggers.ts";
 

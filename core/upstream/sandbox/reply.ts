@@ -1,5 +1,5 @@
-import { encodeSseEvent } from "../../sse/writer.ts";
-import type { Json } from "../../json.ts";
+import { encodeSseEvent } from "../../lib/sse/writer.ts";
+import type { Json } from "../../lib/json/json.ts";
 import type { Triggers } from "./triggers.ts";
 
 /** What happens next on the connection. */

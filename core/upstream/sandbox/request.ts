@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { Triggers } from "./triggers.ts";
 
 /** A request as the sandbox understands it, whatever style it came in. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 
 /** Deeper than any sensible schema; ends recursive ones. */

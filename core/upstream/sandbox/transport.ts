@@ -1,7 +1,7 @@
-import { type ByteParts, joined } from "../../byte_parts.ts";
-import type { Clock } from "../../clock.ts";
+import { type ByteParts, joined } from "../../lib/bytes/byte_parts.ts";
+import type { Clock } from "../../lib/time/clock.ts";
 import type { Style } from "../../dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Transport, UpstreamRequest } from "../transport.ts";
 import { answerChat } from "./chat/endpoint.ts";
 import type { Delay } from "./delay.ts";
@@ -49,7 +49,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
  *
  * @example
  * ```ts
- * import { systemClock } from "../../clock.ts";
+ * import { systemClock } from "../../lib/time/clock.ts";
  * import { timerDelay } from "./delay.ts";
  * import { createSandboxTransport } from "./transport.ts";
  * const sandbox = createSandboxTransport({ clock: systemClock, delay: timerDelay() });

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { jsonReply, type Reply } from "./reply.ts";
 import type { ErrorStatus, Triggers } from "./triggers.ts";
 

@@ -1,6 +1,6 @@
 /** The building blocks of pages: notices, figures, badges, copy buttons, times and money. */
 import type { Child, PropsWithChildren } from "hono/jsx";
-import { vietnamIsoTime } from "../../../core/vietnam_time.ts";
+import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
 import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { Icon } from "./icons.tsx";

@@ -1,5 +1,5 @@
 /** A bar per day. Drawn by `chart.js`; without script the same figures stand in the table below it. */
-import { vietnamDayStartMs } from "../../../core/vietnam_time.ts";
+import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { formatDate, formatMoney, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { DataTable } from "./data_table.tsx";

@@ -1,7 +1,7 @@
 /** `/`: what an account has and used, and what to do next. Visitors see the landing page. */
 import { type Context, Hono } from "hono";
-import type { AccountId } from "../../../core/ids.ts";
-import { vietnamDay } from "../../../core/vietnam_time.ts";
+import type { AccountId } from "../../../core/lib/ids.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";

@@ -2,7 +2,7 @@
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../core/keys/address_ranges.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
-import { vietnamDay, vietnamDayStartMs } from "../../../core/vietnam_time.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../kv/api_keys.ts";
 import type { PostedForm } from "../form_data.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";

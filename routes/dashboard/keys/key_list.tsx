@@ -1,7 +1,7 @@
 /** The list of keys, with what each of them did lately. */
 import type { Context } from "hono";
 import { limits } from "../../../core/limits.ts";
-import { vietnamDay } from "../../../core/vietnam_time.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { netCostMicroVnd, nothingUsed, readUsage, type Usage } from "../../../kv/usage.ts";

@@ -1,8 +1,8 @@
 /** `/keys`: making, listing, showing, changing, rotating and revoking API keys. */
 import { type Context, Hono } from "hono";
-import { parseId } from "../../../core/ids.ts";
+import { parseId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
-import { vietnamDay } from "../../../core/vietnam_time.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import {
   createApiKey,

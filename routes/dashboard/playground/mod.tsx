@@ -4,7 +4,7 @@
  */
 import { type Context, Hono } from "hono";
 import { z } from "zod";
-import { parseId } from "../../../core/ids.ts";
+import { parseId } from "../../../core/lib/ids.ts";
 import {
   type ApiKeyRecord,
   getApiKey,

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
 import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
-import { sameSecret } from "../../../core/sha256.ts";
+import { sameSecret } from "../../../core/lib/sha256.ts";
 import { addIdentity } from "../../../kv/account_credentials.ts";
 import {
   type Account,

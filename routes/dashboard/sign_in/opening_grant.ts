@@ -1,5 +1,5 @@
 /** Whom a mailed link lets in: what a reset of the password and a sign-in by mail have in common. */
-import { sameSecret } from "../../../core/sha256.ts";
+import { sameSecret } from "../../../core/lib/sha256.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { type Account, getAccount } from "../../../kv/accounts.ts";
 import {

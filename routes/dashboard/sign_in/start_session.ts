@@ -1,7 +1,7 @@
 /** The one way to become signed in: a fresh session, a fresh cookie, nothing left of the visitor before. */
 import type { Context } from "hono";
 import { deviceName, type Session } from "../../../core/accounts/session_rules.ts";
-import type { AccountId } from "../../../core/ids.ts";
+import type { AccountId } from "../../../core/lib/ids.ts";
 import { newSecretToken } from "../../../core/accounts/secret_token.ts";
 import { rememberPlaces } from "../../../kv/known_places.ts";
 import { closeSession, openSession } from "../../../kv/sessions.ts";

@@ -1,6 +1,6 @@
 /** The calls of a range as a file, streamed: CSV for spreadsheets, JSON for programs. */
 import type { Context } from "hono";
-import { csvCell } from "../../../core/topup/csv.ts";
+import { csvCell } from "../../../core/lib/csv.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger.ts";

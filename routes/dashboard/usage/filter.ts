@@ -1,7 +1,7 @@
 /** The filter of the usage page, out of the query. */
 import type { Context } from "hono";
-import { parseId, type RequestId } from "../../../core/ids.ts";
-import { vietnamDay } from "../../../core/vietnam_time.ts";
+import { parseId, type RequestId } from "../../../core/lib/ids.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type DayRange } from "../../../kv/rollups.ts";
 import type { UsageRow } from "../../../kv/usage.ts";
 import { boundedRange, dayRange } from "../../usage_api/range.ts";

@@ -1,6 +1,6 @@
 /** `/receipts/:id`: everything that is known of one call. Also as a fragment, for the playground. */
 import type { Context } from "hono";
-import { parseId } from "../../../core/ids.ts";
+import { parseId } from "../../../core/lib/ids.ts";
 import type { AppliedPrice, Receipt } from "../../../core/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger.ts";

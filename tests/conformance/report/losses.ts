@@ -1,6 +1,6 @@
 /** What a conversion lost without a word: of a request by its words, of an answer by what it says. */
 import type { Style } from "../../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { list } from "../clients.ts";
 import { type Gist, gistOf } from "../gist.ts";
 

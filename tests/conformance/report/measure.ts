@@ -3,7 +3,7 @@ import { convertAnswer, convertRequest } from "../../../core/dialects/convert.ts
 import { validateRequest } from "../../../core/dialects/strict/mod.ts";
 import type { Style } from "../../../core/dialects/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { context, essence, readStream, readWhole } from "../clients.ts";
 import { contentOf, convertStream } from "../converted_stream.ts";
 import { otherStyles, type Recording, styles } from "../recordings.ts";

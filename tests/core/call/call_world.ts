@@ -10,7 +10,7 @@ import {
 import { type AttemptLoopInput, runAttempts } from "../../../core/call/attempt_loop.ts";
 import { CallControl } from "../../../core/call/call_control.ts";
 import type { AttemptResult } from "../../../core/call/racer.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { readAnswer } from "../../../core/dialects/answer_reading.ts";
 import { decodeProviderError } from "../../../core/dialects/errors.ts";
 import { createNativePipe } from "../../../core/dialects/native_pipe.ts";

@@ -1,5 +1,5 @@
 /** What leaves for a provider, and what does not, when a request asks for more than tokens. */
-import { joined } from "../../../core/byte_parts.ts";
+import { joined } from "../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { ChatCall, ChatRouteAccess } from "../../../core/call/chat_exchange.ts";
 import { startChatExchange } from "../../../core/call/chat_exchange.ts";
@@ -9,7 +9,7 @@ import { buildCatalog, type Model } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/dialects/contract.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { UpstreamRequest } from "../../../core/upstream/transport.ts";
 import { FakeExchange } from "./fake_exchange.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { attemptStream } from "../../../core/call/attempt.ts";
 import { CallControl } from "../../../core/call/call_control.ts";
 import { type Arrival, earlyStream } from "../../../core/call/early_stream.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";

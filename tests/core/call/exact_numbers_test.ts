@@ -1,5 +1,5 @@
 /** Numbers that no double holds travel through a call as they were written. */
-import { joined } from "../../../core/byte_parts.ts";
+import { joined } from "../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "@std/assert";
 import { attemptAnswer } from "../../../core/call/attempt.ts";
 import { type ChatCall, startChatExchange } from "../../../core/call/chat_exchange.ts";
@@ -8,7 +8,7 @@ import { inputTokensBound } from "../../../core/call/input_bound.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { buildCatalog, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { Style } from "../../../core/dialects/contract.ts";
 import { sealProof } from "../../../core/dialects/reasoning_seal.ts";
 import { GatewayError } from "../../../core/errors.ts";

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { joined, piecesOf } from "../../../core/byte_parts.ts";
+import { joined, piecesOf } from "../../../core/lib/bytes/byte_parts.ts";
 import { withFields } from "../../../core/call/changed_body.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

@@ -8,7 +8,7 @@ import {
   type StreamBound,
   type StreamCut,
 } from "../../../core/call/metered_stream.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { StreamReading } from "../../../core/dialects/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";

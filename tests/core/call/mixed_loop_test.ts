@@ -2,11 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import { withFields } from "../../../core/call/changed_body.ts";
 import { wishesLost, withoutForeignReasoning } from "../../../core/call/foreign_reasoning.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
-import { joined } from "../../../core/byte_parts.ts";
+import { joined } from "../../../core/lib/bytes/byte_parts.ts";
 import { convertRequest } from "../../../core/dialects/convert.ts";
 import { unsealedMark } from "../../../core/dialects/reasoning_seal.ts";
 import { validateRequest } from "../../../core/dialects/strict/mod.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 const asked = { role: "user", content: "Read both files" };
 const thinking = { type: "thinking", thinking: "Which first?", signature: "EqQBCkgIAR" };

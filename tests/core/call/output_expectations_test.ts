@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { buildModel } from "../../../core/catalog/catalog.ts";
 import { modelSchema } from "../../../core/catalog/schema.ts";
 import { OutputExpectations } from "../../../core/call/output_expectations.ts";
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 
 function modelOf(id: string, facts: object = {}) {
   const routes = [{ provider: "p", facts }];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { itemKeptMs, RecentItems } from "../../../core/call/recent_items.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 const item = (id: string, text = ""): JsonObject => ({ id, type: "message", content: text });

@@ -1,12 +1,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { ByteBudget } from "../../../core/byte_budget.ts";
+import { ByteBudget } from "../../../core/lib/bytes/byte_budget.ts";
 import { readChatRequest } from "../../../core/call/chat_request.ts";
 import { RemoteDocuments } from "../../../core/call/remote_documents.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 const document = (url: string) => ({ type: "document", source: { type: "url", url } });
 const body: JsonObject = {

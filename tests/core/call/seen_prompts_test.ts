@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { promptPrefixes } from "../../../core/call/prompt_prefixes.ts";
 import { type ReportedCall, SeenPrompts } from "../../../core/call/seen_prompts.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { noTokens } from "../../../core/money/token_usage.ts";
 
 const call: ReportedCall = {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { withoutStore } from "../../../core/call/stored_answers.ts";
 import { convertRequest } from "../../../core/dialects/convert.ts";
 import type { RouteFacts, Style } from "../../../core/dialects/contract.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 const encrypted = "reasoning.encrypted_content";
 

@@ -1,4 +1,4 @@
-import { joined } from "../../../core/byte_parts.ts";
+import { joined } from "../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../../core/errors.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 import { composeMail } from "../../../core/mail/compose.ts";
 import { letterPaths, writeLetter } from "../../../core/mail/letters.ts";
 import { type MailJob, mailJobSchema } from "../../../core/mail/mail_job.ts";

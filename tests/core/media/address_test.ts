@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { parseIpAddress } from "../../../core/ip_address.ts";
+import { parseIpAddress } from "../../../core/lib/net/ip_address.ts";
 import { isPublicAddress } from "../../../core/media/address.ts";
 import { parseRemoteUrl } from "../../../core/media/remote_url.ts";
 

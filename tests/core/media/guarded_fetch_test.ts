@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { systemClock } from "../../../core/clock.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { createGuardedConnect, type DialTarget } from "../../../core/media/guarded_connect.ts";
 import { fetchRemoteMedia } from "../../../core/media/guarded_fetch.ts";
 import { imageMediaTypes } from "../../../core/media/sniff.ts";
 import type { Connection } from "../../../core/upstream/connection.ts";
-import { createHttp1Transport } from "../../../core/upstream/http1/transport.ts";
+import { createHttp1Transport } from "../../../core/lib/http1/transport.ts";
 
 const png = "\x89PNG\r\n\x1a\n and the rest";
 

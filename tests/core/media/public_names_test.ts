@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { PublicNames } from "../../../core/media/public_names.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 

@@ -6,7 +6,7 @@ import { chargeForEndedChat, type EndedReading } from "../../../core/call/chat_c
 import { readChatRequest } from "../../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 import {
   chargeMultiple,
   chargeMultipleWithHostedTools,

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { limits } from "../../../core/limits.ts";
-import type { Json, JsonObject } from "../../../core/json.ts";
+import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { estimateInputTokens } from "../../../core/tokens/estimate_input.ts";
 import { tokensOfUnseenImage } from "../../../core/tokens/media_tokens.ts";
 import { promptParts } from "../../../core/tokens/prompt_parts.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { parseBankTime, sameBankTime } from "../../../core/topup/bank_time.ts";
-import { csvCell, csvFile, parseCsv } from "../../../core/topup/csv.ts";
+import { csvCell, csvFile, parseCsv } from "../../../core/lib/csv.ts";
 import { parseStatement, parseWrittenAmount } from "../../../core/topup/statement_csv.ts";
-import { vietnamDay } from "../../../core/vietnam_time.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 
 const statement = [
   "\ufeffNGÂN HÀNG TMCP A,,,,,",

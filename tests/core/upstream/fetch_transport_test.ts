@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { systemClock } from "../../../core/clock.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { createFetchTransport } from "../../../core/upstream/fetch_transport.ts";
-import { createHttp1Transport } from "../../../core/upstream/http1/transport.ts";
+import { createHttp1Transport } from "../../../core/lib/http1/transport.ts";
 import type { Transport } from "../../../core/upstream/transport.ts";
 import { denoConnect } from "../../../routes/upstream/deno_connect.ts";
-import { concat, splitAt } from "./http1/bytes.ts";
-import { failureCode } from "./http1/fake_connection.ts";
-import { call, readWhole } from "./http1/read_whole.ts";
+import { concat, splitAt } from "../lib/http1/bytes.ts";
+import { failureCode } from "../lib/http1/fake_connection.ts";
+import { call, readWhole } from "../lib/http1/read_whole.ts";
 import { RawPeer, type Script } from "./raw_peer.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);

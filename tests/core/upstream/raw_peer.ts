@@ -1,5 +1,5 @@
 /** A server that says exactly the bytes a test wants, right or wrong, over real sockets. */
-import { concat } from "./http1/bytes.ts";
+import { concat } from "../lib/http1/bytes.ts";
 
 export type Script = (conversation: Conversation) => Promise<void>;
 

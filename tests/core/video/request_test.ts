@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { GatewayError } from "../../../core/errors.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { fieldsOfForm, fieldsOfJson } from "../../../core/media/fields.ts";
 import { type NewFormPart, readForm, writeForm } from "../../../core/media/multipart.ts";
 import { readVideoRequest, type VideoRequest } from "../../../core/video/request.ts";

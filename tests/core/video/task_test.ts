@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../core/ids.ts";
+import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../core/lib/ids.ts";
 import { videoDeleted, videoList, videoObject } from "../../../core/video/object.ts";
 import { specVideoRules, videoPriceProblems } from "../../../core/video/rules.ts";
 import {

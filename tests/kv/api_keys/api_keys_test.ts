@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { type AccountId, newId } from "../../../core/ids.ts";
+import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { hashApiKey, newApiKey } from "../../../core/keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { limits } from "../../../core/limits.ts";

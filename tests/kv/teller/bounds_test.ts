@@ -1,6 +1,6 @@
 /** What the teller refuses, and who goes first: rules that only show at their edges. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { InvariantError } from "../../../core/assert.ts";
+import { InvariantError } from "../../../core/lib/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/reaper.ts";
 import { readReceipt } from "../../../kv/receipts.ts";

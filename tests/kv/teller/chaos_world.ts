@@ -2,7 +2,7 @@
  * Several tellers on one store, played call by call: who comes next at the store, what becomes of the answer, who dies
  * and when the clock moves are all decided by the test.
  */
-import type { AccountId, RequestId } from "../../../core/ids.ts";
+import type { AccountId, RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { credit } from "../../../kv/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/reaper.ts";

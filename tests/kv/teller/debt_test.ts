@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { AccountId } from "../../../core/ids.ts";
+import type { AccountId } from "../../../core/lib/ids.ts";
 import { credit, debit } from "../../../kv/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/reaper.ts";
 import { openTeller, type Reservation, type Teller } from "../../../kv/teller/mod.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 import { encodeBatch } from "../../../kv/batches.ts";
 import { batchesOfPrefix, batchKey, batchOf, indexerKey } from "../../../kv/keys.ts";
 import { IndexQueue } from "../../../kv/teller/index_queue.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { InvariantError } from "../../../core/assert.ts";
+import { InvariantError } from "../../../core/lib/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/reaper.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { VideoId } from "../../../core/ids.ts";
+import type { VideoId } from "../../../core/lib/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";

@@ -1,7 +1,7 @@
 /** A store with accounts and charged video tasks, and a provider whose answers follow from the task's name. */
 import { assert } from "@std/assert";
-import { newId } from "../../../core/ids.ts";
-import type { AccountId, ApiKeyId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
 import type { VideoTask } from "../../../core/video/task.ts";
 import { credit } from "../../../kv/ledger.ts";
 import { openTeller, type Teller } from "../../../kv/teller/mod.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Hono } from "hono";
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { creditOperationId } from "../../../core/topup/bank_event.ts";
 import { openControl } from "../../../kv/control.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { systemClock } from "../../../core/clock.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
 import { openStore } from "../../../kv/store.ts";
 import { adminSocketPath, serveAdminSocket } from "../../../routes/admin/socket.ts";
 import { runCommand } from "../../support/admin_command.ts";

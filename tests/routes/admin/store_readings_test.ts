@@ -1,8 +1,8 @@
 /** Readings of the whole store beside the service: quick after an idle night, and never in the way of a stop. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type Clock, systemClock } from "../../../core/clock.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
-import { atMost, sleep } from "../../../core/sleep.ts";
+import { type Clock, systemClock } from "../../../core/lib/time/clock.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
 import { longestReadingMs, storeReadings } from "../../../routes/admin/store_readings.ts";
 import { serve } from "../../../routes/server/serve.ts";
 import { runCommand } from "../../support/admin_command.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { AccountId, ApiKeyId, RequestId } from "../../../core/ids.ts";
+import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids.ts";
 import { createApiKey } from "../../../kv/api_key_changes.ts";
 import { refundCall } from "../../../kv/refunds.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parseCsv } from "../../../core/topup/csv.ts";
+import { parseCsv } from "../../../core/lib/csv.ts";
 import type { TopupSettings } from "../../../core/topup/settings.ts";
 import { parseOrderCode } from "../../../core/topup/order_code.ts";
 import { openTeller, type Teller } from "../../../kv/teller/mod.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Clock } from "../../../core/clock.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { cassoHook, cassoSignedText } from "../../../core/topup/casso.ts";
 import { sepayHook } from "../../../core/topup/sepay.ts";
 import type { BankHook } from "../../../core/topup/bank_hook.ts";

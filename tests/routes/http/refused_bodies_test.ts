@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { RefusedBodies, refusedBodiesPerAddress } from "../../../routes/http/refused_bodies.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { systemClock } from "../../../core/clock.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";

@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { systemClock } from "../../../core/clock.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../core/limits.ts";
-import { sleep } from "../../../core/sleep.ts";
+import { sleep } from "../../../core/lib/time/sleep.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";
 
 const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
-import { vietnamDay } from "../../../core/vietnam_time.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { claimKey } from "../../../kv/keys.ts";
 import { operatorWorld } from "../../support/operator_world.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parseCsv } from "../../../core/topup/csv.ts";
+import { parseCsv } from "../../../core/lib/csv.ts";
 import { fromVnd } from "../../../core/money/micro_vnd.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
 import { findAccountByEmail, getAccount } from "../../../kv/accounts.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { openTeller } from "../../../kv/teller/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { limits } from "../../../core/limits.ts";
-import { sleep } from "../../../core/sleep.ts";
+import { sleep } from "../../../core/lib/time/sleep.ts";
 import { keepServing, type Server } from "../../../routes/server/keep_serving.ts";
 
 const untilNextTurn = () => sleep(0);

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { systemClock } from "../../../core/clock.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
 import { serve } from "../../../routes/server/serve.ts";
 import { runCommand } from "../../support/admin_command.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";

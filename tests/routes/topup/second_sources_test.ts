@@ -1,4 +1,4 @@
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 import { listUnreadable } from "../../../kv/unreadable_notices.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parseStatement } from "../../../core/topup/statement_csv.ts";

@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { systemClock } from "../../../core/clock.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
-import { createHttp1Transport } from "../../../core/upstream/http1/transport.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import { createHttp1Transport } from "../../../core/lib/http1/transport.ts";
 import { denoConnect, type DenoConnectOptions } from "../../../routes/upstream/deno_connect.ts";
-import { failureCode } from "../../core/upstream/http1/fake_connection.ts";
-import { call } from "../../core/upstream/http1/read_whole.ts";
+import { failureCode } from "../../core/lib/http1/fake_connection.ts";
+import { call } from "../../core/lib/http1/read_whole.ts";
 import { RawPeer, type Script } from "../../core/upstream/raw_peer.ts";
 import { canLimit } from "../../support/started_gateway.ts";
 import { caPem, localhostKeyPem, localhostPem } from "./test_certificate.ts";

@@ -1,7 +1,7 @@
 /** Streams of callers that may not call any more end, whatever they are doing. */
 import { assertEquals } from "@std/assert";
 import { setImmediate } from "node:timers";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
 import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_key_changes.ts";

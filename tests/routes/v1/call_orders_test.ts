@@ -1,8 +1,8 @@
 /** `Idempotency-Key` on every paid POST: however often a client asks, it is charged once and gets one answer. */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { answerKeptMs } from "../../../core/call/kept_answers.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
-import type { RequestId } from "../../../core/ids.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import type { RequestId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { formatVnd } from "../../../core/money/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts.ts";

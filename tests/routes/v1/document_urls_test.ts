@@ -1,6 +1,6 @@
 /** Documents that a client names by URL reach routes that take only their data; what cannot be fetched costs nothing. */
 import { assert, assertEquals } from "@std/assert";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { type MediaWorldOptions, mockProvider, openMediaWorld } from "./media/media_world.ts";
 
 const pdf = `%PDF-1.7\n${"x".repeat(100)}`;

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { readChatRequest } from "../../../core/call/chat_request.ts";
-import { newId } from "../../../core/ids.ts";
+import { newId } from "../../../core/lib/ids.ts";
 import { applyPrice } from "../../../core/money/price.ts";
 import { readReceipt } from "../../../kv/receipts.ts";
 import { reserve } from "../../../routes/v1/admission.ts";

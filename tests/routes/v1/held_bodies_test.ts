@@ -1,8 +1,8 @@
 /** The common bound of the bodies that calls hold: refused beyond it in the caller's style, given back on every path. */
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { BodyRoom, bodyRoomMs } from "../../../core/body_room.ts";
-import { Deadlines } from "../../../core/deadlines.ts";
+import { BodyRoom, bodyRoomMs } from "../../../core/lib/bytes/body_room.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { createApp } from "../../../routes/app.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";

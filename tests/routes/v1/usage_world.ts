@@ -1,7 +1,7 @@
 /** A gateway whose provider says any text with any report of usage, in each style, whole and streamed. */
 import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../core/dialects/contract.ts";
-import type { Json } from "../../../core/json.ts";
+import type { Json } from "../../../core/lib/json/json.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { limits } from "../../../limits.ts";
 import { compose } from "../compose.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../json.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId, type StopCause } from "../compose.ts";
 import type { StreamEvent } from "../reply.ts";
 import type { SandboxRequest } from "../request.ts";

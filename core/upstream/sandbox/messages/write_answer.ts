@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId } from "../compose.ts";
 import type { StreamEvent } from "../reply.ts";
 import type { SandboxRequest } from "../request.ts";

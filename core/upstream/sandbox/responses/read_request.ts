@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { countPrompt } from "../prompt_tokens.ts";
 import { commonFields, objects, textOf, tokenBound, toolOf } from "../read_fields.ts";
 import {

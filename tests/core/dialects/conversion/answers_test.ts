@@ -1,7 +1,7 @@
 /** Table C of the wire notes, row by row: whole answers both ways. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { GatewayError } from "../../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertedAnswer } from "./converting.ts";
 
 function message(more: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { RouteFacts, Style } from "../../../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted } from "./converting.ts";
 
 const long = "All work and no play. ".repeat(250);

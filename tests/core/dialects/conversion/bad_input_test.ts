@@ -6,7 +6,7 @@ import { createConvertingPipe } from "../../../../core/dialects/converting_pipe.
 import { decodeProviderError } from "../../../../core/dialects/errors.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { GatewayError } from "../../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { chatAnswer, messagesAnswer } from "./arbitrary_answers.ts";
 import { context } from "./converting.ts";
 import { chatFrames } from "./streaming.ts";

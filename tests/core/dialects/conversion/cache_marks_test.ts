@@ -1,6 +1,6 @@
 /** Section 9.6 of the wire notes: marks of prompt caches. */
 import { assertEquals } from "@std/assert";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted } from "./converting.ts";
 
 const ephemeral = { type: "ephemeral" };

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { createConvertingPipe } from "../../../../core/dialects/converting_pipe.ts";
 import type { ConversionMemory } from "../../../../core/dialects/contract.ts";
 import { GatewayError } from "../../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";
 import { context, converted } from "./converting.ts";
 import { framesOf, readMessagesStream } from "./stream_clients.ts";

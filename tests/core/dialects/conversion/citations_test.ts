@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
 
 import type { Style } from "../../../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { list, readStream, readWhole } from "../../../conformance/clients.ts";
 import { convertedAnswer } from "./converting.ts";
 import { chatFrames, chunk, messagesFrames, streamed } from "./streaming.ts";

@@ -10,7 +10,7 @@ import type {
 } from "../../../../core/dialects/contract.ts";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
 import { GatewayError } from "../../../../core/errors.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 
 export const context: PipeContext = {
   clientModel: "client-model",

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
 import { withoutSealedReasoning } from "../../../../core/dialects/responses/reasoning_item.ts";
-import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { essence, list, readStream, readWhole } from "../../../conformance/clients.ts";
 import { accepted, convertedAnswer } from "./converting.ts";
 import { messagesFrames, streamed } from "./streaming.ts";

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { ConversionOptions, RouteFacts, Style } from "../../../../core/dialects/contract.ts";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { type Converted, converted, refusal } from "./converting.ts";
 
 const location = { type: "approximate", city: "Huế", country: "VN" };

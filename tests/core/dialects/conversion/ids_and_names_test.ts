@@ -5,7 +5,7 @@ import { CallIds } from "../../../../core/dialects/answer_ids.ts";
 import { hashBase62, hashHex } from "../../../../core/dialects/short_hash.ts";
 import { toolIdFor, wordId } from "../../../../core/dialects/tool_ids.ts";
 import { toolNameFor } from "../../../../core/dialects/tool_names.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, convertedAnswer } from "./converting.ts";
 
 const anyId = fc.string({ unit: "binary", maxLength: 80 });

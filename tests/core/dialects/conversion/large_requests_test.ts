@@ -5,7 +5,7 @@ import type { Style } from "../../../../core/dialects/contract.ts";
 import { convertRequest } from "../../../../core/dialects/convert.ts";
 import { sealPrefix } from "../../../../core/dialects/reasoning_seal.ts";
 import { dialectOf } from "../../../../core/dialects/dialects.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const options = { facts: { mid_system: true }, upstreamModel: "m", maxOutputTokens: 1_000 };
 const count = 40_000;

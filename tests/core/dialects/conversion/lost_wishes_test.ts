@@ -1,7 +1,7 @@
 /** Wishes that once went without a word, each carried, named or refused. */
 import { assertEquals } from "@std/assert";
 import type { RouteFacts, Style } from "../../../../core/dialects/contract.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { list } from "../../../conformance/clients.ts";
 import { accepted, type Converted, converted, refusal } from "./converting.ts";
 

@@ -1,6 +1,6 @@
 /** A Messages stream for a Chat client: the machine of section 10.2 of the wire notes. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";
 import { context, convertedAnswer } from "./converting.ts";
 import { framesOf, joinedDetails, readChatStream } from "./stream_clients.ts";

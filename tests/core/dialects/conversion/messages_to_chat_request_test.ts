@@ -1,7 +1,7 @@
 /** Table A of the wire notes, row by row: a Messages request for a Chat route. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RouteFacts } from "../../../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted, refusal } from "./converting.ts";
 
 const user = (content: Json): JsonObject => ({ role: "user", content });

@@ -8,7 +8,7 @@ import { convertRequest } from "../../../../core/dialects/convert.ts";
 import { chatRequest } from "../../../../core/dialects/strict/chat_schema.ts";
 import { messagesRequest } from "../../../../core/dialects/strict/messages_schema.ts";
 import { responsesRequest } from "../../../../core/dialects/strict/responses_schema.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { otherStyles, styles } from "../../../conformance/recordings.ts";
 import { routes } from "../../../conformance/routes.ts";
 import { changedAt, memberPaths, objectPaths, type Step } from "./places.ts";

@@ -5,7 +5,7 @@ import { decodeProviderError } from "../../../../core/dialects/errors.ts";
 import { readAnswer } from "../../../../core/dialects/answer_reading.ts";
 import { createNativePipe } from "../../../../core/dialects/native_pipe.ts";
 import { readProviderError } from "../../../../core/dialects/provider_error.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, context, convertedAnswer } from "./converting.ts";
 import { chatFrames, chunk, messagesFrames, streamed } from "./streaming.ts";
 

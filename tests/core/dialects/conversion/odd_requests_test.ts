@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { chatDialect } from "../../../../core/dialects/chat/dialect.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, refusal } from "./converting.ts";
 
 const user: JsonObject = { role: "user", content: "Hi" };

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { decodeProviderError } from "../../../../core/dialects/errors.ts";
 import { errorBody } from "../../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readResponsesStream } from "../../../support/strict_client_responses.ts";
 import { accepted, convertedAnswer, refusal } from "./converting.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";

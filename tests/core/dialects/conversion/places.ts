@@ -1,5 +1,5 @@
 /** Places in a request: the paths of its members, and copies of it that differ in one place. */
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 
 export type Step = string | number;
 

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { decodeProviderError } from "../../../../core/dialects/errors.ts";
 import type { ErrorCode } from "../../../../core/errors.ts";
 import { errorBody } from "../../../../core/errors.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const chat = (message: string, more: JsonObject = {}): string =>
   JSON.stringify({

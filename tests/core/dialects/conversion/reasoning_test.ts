@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { ReasoningProof } from "../../../../core/dialects/conversation/mod.ts";
 import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
 import { sealPrefix, sealProof, unsealProof } from "../../../../core/dialects/reasoning_seal.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted, convertedAnswer } from "./converting.ts";
 import { joinedDetails, readChatStream } from "./stream_clients.ts";
 import { messagesFrames, streamed } from "./streaming.ts";

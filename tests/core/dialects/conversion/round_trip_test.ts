@@ -1,7 +1,7 @@
 /** What the tables call lossless survives the way there and back. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted } from "./converting.ts";
 
 const words = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).map((word) =>

@@ -3,7 +3,7 @@
  * mark of a text that stands in a `content`. Members that only tell what their object is are left out.
  */
 import { z } from "zod";
-import { isJsonObject, type Json } from "../../../../core/json.ts";
+import { isJsonObject, type Json } from "../../../../core/lib/json/json.ts";
 
 /** Members that tell what an object is, the stronger one first. */
 const tellers = ["role", "type"] as const;

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { messagesFormatSchema } from "../../../../core/dialects/json_schema.ts";
 import { schemaInObject } from "../../../../core/dialects/json_schema_references.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted } from "./converting.ts";
 
 /** What a pointer finds in a document. */

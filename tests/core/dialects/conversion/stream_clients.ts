@@ -3,7 +3,7 @@
  * would trip over, and return the whole answer that the stream told.
  */
 import { assert, assertEquals } from "@std/assert";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 
 export interface Frame {
   readonly event: string | undefined;

@@ -1,7 +1,7 @@
 /** A stream converts to what the whole answer of the same content converts to, however it is split and mixed. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readAnswer } from "../../../../core/dialects/mod.ts";
 import { chatAnswer, messagesAnswer } from "./arbitrary_answers.ts";
 import { convertedAnswer } from "./converting.ts";

@@ -6,7 +6,7 @@ import type {
   StreamReading,
   Style,
 } from "../../../../core/dialects/contract.ts";
-import type { Json } from "../../../../core/json.ts";
+import type { Json } from "../../../../core/lib/json/json.ts";
 import { context } from "./converting.ts";
 
 /** Chat frames, one per chunk. */

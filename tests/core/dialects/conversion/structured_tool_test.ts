@@ -7,7 +7,7 @@ import fc from "fast-check";
 import type { ConversionMemory } from "../../../../core/dialects/contract.ts";
 import { createConvertingPipe } from "../../../../core/dialects/converting_pipe.ts";
 import { GatewayError } from "../../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";
 import { accepted, context, type Converted, convertedAnswer } from "./converting.ts";
 import { readChatStream } from "./stream_clients.ts";

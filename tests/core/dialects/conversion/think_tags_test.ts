@@ -9,7 +9,7 @@ import {
   thinkingSink,
   type ThinkTags,
 } from "../../../../core/dialects/think_tags.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted, convertedAnswer } from "./converting.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";
 

@@ -4,7 +4,7 @@
  */
 import { assertEquals } from "@std/assert";
 import type { Style } from "../../../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readMessagesStream as readStrictMessages } from "../../../support/strict_client_messages.ts";
 import { readResponsesStream as readStrictResponses } from "../../../support/strict_client_responses.ts";
 import { converted, convertedAnswer } from "./converting.ts";

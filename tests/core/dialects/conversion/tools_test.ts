@@ -5,7 +5,7 @@ import { restoreAnswer } from "../../../../core/dialects/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/dialects/conversation/mod.ts";
 import { budgetOf, effortOf, nearestEffort } from "../../../../core/dialects/effort.ts";
 import { resolveFacts, routeFactsSchema } from "../../../../core/dialects/facts.ts";
-import { JsonProgress } from "../../../../core/dialects/json_progress.ts";
+import { JsonProgress } from "../../../../core/lib/json/json_progress.ts";
 import {
   allowsStrictChat,
   allowsStrictMessages,
@@ -13,7 +13,7 @@ import {
 } from "../../../../core/dialects/json_schema.ts";
 import { type BlockEvent, BlockSequencer } from "../../../../core/dialects/sequencer.ts";
 import { answerArguments, argumentsObject } from "../../../../core/dialects/tool_arguments.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const call = (name: string, text: string) => ({
   type: "tool_call" as const,

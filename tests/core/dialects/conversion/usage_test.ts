@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { billedInputTokens } from "../../../../core/money/token_usage.ts";
 import { readAnswer } from "../../../../core/dialects/mod.ts";
-import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertedAnswer } from "./converting.ts";
 
 const count = fc.integer({ min: 0, max: 1_000_000 });

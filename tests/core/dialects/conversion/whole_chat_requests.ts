@@ -1,5 +1,5 @@
 /** Chat requests for {@linkcode wholeRequests}. */
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { mark, png, schema } from "./whole_requests_parts.ts";
 
 const chatBase = { model: "m", messages: [{ role: "user", content: "Hi" }] };

@@ -1,5 +1,5 @@
 /** Messages requests for {@linkcode wholeRequests}. */
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { mark, png, schema } from "./whole_requests_parts.ts";
 
 const messagesBase = { model: "m", max_tokens: 4000, messages: [{ role: "user", content: "Hi" }] };

@@ -3,7 +3,7 @@
  * Members that other styles refuse stand in small requests of their own.
  */
 import type { Style } from "../../../../core/dialects/contract.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { wholeChatRequests } from "./whole_chat_requests.ts";
 import { wholeMessagesRequests } from "./whole_messages_requests.ts";
 import { wholeResponsesRequests } from "./whole_responses_requests.ts";

@@ -1,5 +1,5 @@
 /** Shared by the whole requests of all styles. */
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 
 /** A picture of nothing. */
 export const png = "iVBORw0KGgo=";

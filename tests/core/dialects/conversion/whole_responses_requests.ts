@@ -1,5 +1,5 @@
 /** Responses requests for {@linkcode wholeRequests}. */
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { png, schema } from "./whole_requests_parts.ts";
 
 const responsesBase = { model: "m", input: "Hi" };

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { type DearFeature, dearFeatures } from "../../../../core/dialects/dear/features.ts";
 import { dearFieldNames, findDearWishes } from "../../../../core/dialects/dear/wishes.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses"];
 

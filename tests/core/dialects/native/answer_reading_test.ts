@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { readAnswer } from "../../../../core/dialects/answer_reading.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 
 const messages = (content: JsonObject[], rest: JsonObject = {}): JsonObject => ({
   type: "message",

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { ClientModel } from "../../../../core/dialects/client_model.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { chatStream, namedStream, pipeParts, pipeText } from "./piping.ts";
 
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { publicMessage, readProviderError } from "../../../../core/dialects/provider_error.ts";
-import type { Json } from "../../../../core/json.ts";
+import type { Json } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";
 
 Deno.test("errors are told apart by code, then type, then status", () => {

@@ -4,7 +4,7 @@ import type { Style } from "../../../../core/dialects/contract.ts";
 import { decodeProviderError } from "../../../../core/dialects/errors.ts";
 import { createNativePipe } from "../../../../core/dialects/native_pipe.ts";
 import { errorBody } from "../../../../core/errors.ts";
-import type { Json } from "../../../../core/json.ts";
+import type { Json } from "../../../../core/lib/json/json.ts";
 
 const names = { clientModel: "premium-1", upstreamModel: "vendor-9" };
 

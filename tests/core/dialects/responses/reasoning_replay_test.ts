@@ -5,7 +5,7 @@ import { convertAnswer, convertRequest } from "../../../../core/dialects/convert
 import { createConvertingPipe } from "../../../../core/dialects/converting_pipe.ts";
 import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
-import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { concatBytes } from "../../../support/strict_client.ts";
 import { readChatAnswer, readChatStream } from "../../../support/strict_client_chat.ts";
 import { readMessagesAnswer, readMessagesStream } from "../../../support/strict_client_messages.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { GatewayError } from "../../../../core/errors.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { arrange } from "../../../../core/dialects/arrangement.ts";
 import type { Block, Conversation } from "../../../../core/dialects/conversation/mod.ts";
 import type { RouteFacts } from "../../../../core/dialects/facts.ts";

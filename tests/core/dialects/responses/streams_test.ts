@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { GatewayError } from "../../../../core/errors.ts";
 import { limits } from "../../../../core/limits.ts";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PipeContext } from "../../../../core/dialects/contract.ts";
 import type { StreamEvent } from "../../../../core/dialects/conversation/mod.ts";
 import { responsesDialect } from "../../../../core/dialects/responses/dialect.ts";

@@ -1,6 +1,6 @@
 /** Functions in groups (`namespace`), as Codex sends its own and those of MCP servers: usable with every model. */
 import { assert, assertEquals } from "@std/assert";
-import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, convertedAnswer, refusal } from "../conversion/converting.ts";
 import { chatFrames, chunk, streamed } from "../conversion/streaming.ts";
 

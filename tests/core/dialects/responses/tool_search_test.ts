@@ -1,6 +1,6 @@
 /** The caller's own search for tools, and tools that come later, as Codex sends them: usable with every model. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, convertedAnswer, refusal } from "../conversion/converting.ts";
 import { chatFrames, chunk, streamed } from "../conversion/streaming.ts";
 

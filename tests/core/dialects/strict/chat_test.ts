@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const pixel = "data:image/png;base64,iVBORw0KGgo=";
 const tool: JsonObject = {

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const question: JsonObject = { role: "user", content: "Hi" };
 const call: JsonObject = { type: "function_call", call_id: "c1", name: "add", arguments: "{}" };

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { JsonObject } from "../../../../core/json.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
 import {
   call,

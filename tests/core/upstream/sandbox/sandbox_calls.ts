@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../../../core/json.ts";
-import { isJsonObject } from "../../../../core/json.ts";
-import type { Clock } from "../../../../core/clock.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
+import { isJsonObject } from "../../../../core/lib/json/json.ts";
+import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { readAnswer } from "../../../../core/dialects/answer_reading.ts";
 import type { StreamReading, Style } from "../../../../core/dialects/contract.ts";
 import { createNativePipe } from "../../../../core/dialects/native_pipe.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Json, JsonObject } from "../../../../core/json.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { exampleOf } from "../../../../core/upstream/sandbox/schema_example.ts";
 
 Deno.test("the example fits the schema", () => {

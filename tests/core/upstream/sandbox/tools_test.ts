@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isJsonObject, type JsonObject } from "../../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { jsonOf, paths, readingOf, requestOf, styles } from "./sandbox_calls.ts";
 

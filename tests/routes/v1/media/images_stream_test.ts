@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Deadlines } from "../../../../core/deadlines.ts";
+import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld } from "./media_world.ts";

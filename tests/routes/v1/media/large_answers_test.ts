@@ -1,9 +1,9 @@
 /** The common bound of the whole answers that calls hold: who finds no room waits, and all is given back on every path. */
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { Deadlines } from "../../../../core/deadlines.ts";
+import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
-import { sleep } from "../../../../core/sleep.ts";
+import { sleep } from "../../../../core/lib/time/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { until } from "../../../support/until.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";

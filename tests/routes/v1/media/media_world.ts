@@ -1,9 +1,9 @@
 /** A gateway in this process whose provider is a server of the test, with time and name servers in the test's hands. */
 import { assert } from "@std/assert";
-import { AnswerRoom } from "../../../../core/answer_room.ts";
-import { BodyRoom } from "../../../../core/body_room.ts";
-import type { Deadlines } from "../../../../core/deadlines.ts";
-import type { AccountId } from "../../../../core/ids.ts";
+import { AnswerRoom } from "../../../../core/lib/bytes/answer_room.ts";
+import { BodyRoom } from "../../../../core/lib/bytes/body_room.ts";
+import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
+import type { AccountId } from "../../../../core/lib/ids.ts";
 import { createGuardedConnect } from "../../../../core/media/guarded_connect.ts";
 import { readReceipt } from "../../../../kv/receipts.ts";
 import { pollDueTasks } from "../../../../kv/videos.ts";
@@ -12,7 +12,7 @@ import type { Gateway } from "../../../../routes/v1/gateway.ts";
 import { openMediaServices } from "../../../../routes/v1/media_services.ts";
 import { askProviderOf } from "../../../../routes/v1/video_upstream.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
-import type { RequestId } from "../../../../core/ids.ts";
+import type { RequestId } from "../../../../core/lib/ids.ts";
 
 /** A request as the provider saw it. */
 export interface SeenRequest {

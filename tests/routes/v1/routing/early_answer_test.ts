@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import OpenAI from "openai";
-import { Deadlines } from "../../../../core/deadlines.ts";
+import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { Style } from "../../../../core/dialects/contract.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

@@ -1,0 +1,138 @@
+/**
+ * Room for large request bodies. Bytes count as they arrive: a length that a client only declares keeps nobody else
+ * out. Within one account the declared lengths count as well, so that its own rush comes in one after the other and
+ * whole, instead of all at once and in part.
+ */
+import type { ByteBounds, HeldBytes } from "./byte_budget.ts";
+import { ByteQueue } from "./byte_queue.ts";
+import type { Deadlines } from "../time/deadlines.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+
+/**
+ * A body that finds no room waits this long, unread, before its call is refused: a large call has sent its body on, or
+ * ended, within seconds.
+ */
+export const bodyRoomMs = 30_000;
+
+/** Bodies that wait at the same time: each keeps a connection and up to 64 KB, 64 MB in all. */
+const waitingBodies = 1_024;
+
+interface Queues {
+  /** What all hold. */
+  readonly arrived: ByteQueue;
+  /** What each account has announced, whole bodies included. */
+  readonly declared: ByteQueue;
+  readonly perOwner: number;
+}
+
+/** What the bodies of all calls may hold, together with what is fetched for them. */
+export class BodyRoom {
+  readonly #queues: Queues;
+
+  constructor(
+    deadlines: Deadlines,
+    bounds: ByteBounds = { total: limits.heldBytes, perOwner: limits.heldBytesPerAccount },
+  ) {
+    const common = { deadlines, waitMs: bodyRoomMs, maxWaiting: waitingBodies, refusal: tooMany };
+    const { perOwner } = bounds;
+    this.#queues = {
+      perOwner,
+      arrived: new ByteQueue({ ...common, bounds, overdraws: true }),
+      declared: new ByteQueue({
+        ...common,
+        bounds: { total: Infinity, perOwner },
+        overdraws: false,
+      }),
+    };
+  }
+
+  /** Bytes that are held now, by all. */
+  get held(): number {
+    return this.#queues.arrived.held;
+  }
+
+  /** Owners that hold something now, or have declared it. */
+  get owners(): number {
+    return Math.max(this.#queues.arrived.owners, this.#queues.declared.owners);
+  }
+
+  /** What a call will fetch, counted as it comes. */
+  hold(owner: string): HeldBytes {
+    return this.#queues.arrived.hold(owner);
+  }
+
+  /** The body of one call. */
+  body(owner: string): HeldBody {
+    return new HeldBody(this.#queues, owner);
+  }
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError(
+    "busy",
+    "Too many large requests are in progress at the moment; try again",
+    { retryAfterSeconds: limits.busyRetrySeconds },
+  );
+}
+
+/**
+ * What one call holds of its body.
+ *
+ * @example
+ * ```ts
+ * import { BodyRoom } from "./body_room.ts";
+ * import { systemClock } from "../time/clock.ts";
+ * import { Deadlines } from "../time/deadlines.ts";
+ * const deadlines = new Deadlines({ clock: systemClock });
+ * const room = new BodyRoom(deadlines, { total: 100, perOwner: 50 });
+ * const body = room.body("a");
+ * await body.declare(40);
+ * const declared = room.held;
+ * await body.grow(40);
+ * if (declared !== 0 || room.held !== 40) throw new Error("what arrived is held, not what was declared");
+ * body.release();
+ * deadlines.close();
+ * ```
+ */
+export class HeldBody {
+  readonly #queues: Queues;
+  readonly #arrived: HeldBytes;
+  readonly #declared: HeldBytes;
+
+  /** Internal: use {@linkcode BodyRoom.body}. */
+  constructor(queues: Queues, owner: string) {
+    this.#queues = queues;
+    this.#arrived = queues.arrived.hold(owner);
+    this.#declared = queues.declared.hold(owner);
+  }
+
+  /** Announces a length; a promise where the account's other bodies leave no room for it yet. */
+  declare(bytes: number): Promise<void> | undefined {
+    return this.#queues.declared.enter(this.#declared, Math.min(bytes, this.#queues.perOwner));
+  }
+
+  /** Takes room for bytes that arrived; a promise where they have to be waited for. */
+  grow(bytes: number): Promise<void> | undefined {
+    const beyond = this.#arrived.bytes + bytes - this.#declared.bytes;
+    if (beyond > 0) this.#declared.takeAnyway(beyond);
+    return this.#queues.arrived.enter(this.#arrived, bytes);
+  }
+
+  /** The body is whole: what was declared beyond it counts no more. */
+  whole(): void {
+    this.#declared.giveBack(this.#declared.bytes - this.#arrived.bytes);
+  }
+
+  /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending. */
+  release(): void {
+    this.#arrived.release();
+    this.#declared.release();
+  }
+
+  /** A release before `over` is settled waits for it. */
+  keepUntil(over: Promise<unknown>): void {
+    this.#arrived.keepUntil(over);
+    this.#declared.keepUntil(over);
+  }
+}

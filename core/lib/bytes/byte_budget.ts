@@ -1,0 +1,166 @@
+/** What all calls of the process together may keep in memory of bodies: each is bounded, and so must be their sum. */
+import { invariant } from "../assert.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+
+export interface ByteBounds {
+  /** For all together. */
+  readonly total: number;
+  /**
+   * For one owner while the others hold nothing. What they hold shrinks it: an owner may have this share of what they
+   * leave. With half of `total`, n owners that all want more than there is have 1/(n + 1) each, and as much stays free
+   * for the next (the dynamic thresholds of shared packet buffers).
+   */
+  readonly perOwner: number;
+}
+
+/** Where bytes are counted before they are fetched. */
+export interface ByteRoom {
+  /** @throws {GatewayError} `busy` when so many more do not fit */
+  take(bytes: number): void;
+  /** Gives back all that was taken. */
+  release(): void;
+}
+
+/** Bytes that are taken by calls of owners and given back. */
+export class ByteBudget {
+  readonly #bounds: ByteBounds;
+  readonly #onGivenBack: () => void;
+  readonly #ofOwners = new Map<string, number>();
+  #held = 0;
+
+  /** `onGivenBack` is called whenever there is more room than before. */
+  constructor(bounds: ByteBounds, onGivenBack: () => void = () => {}) {
+    this.#bounds = bounds;
+    this.#onGivenBack = onGivenBack;
+  }
+
+  /** Bytes that are held now, by all. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Owners that hold something now. */
+  get owners(): number {
+    return this.#ofOwners.size;
+  }
+
+  /** Takes bytes for an owner if they fit. To be paired with {@linkcode giveBack}; {@linkcode hold} does that. */
+  take(owner: string, bytes: number): boolean {
+    const { total, perOwner } = this.#bounds;
+    const own = this.#ofOwners.get(owner) ?? 0;
+    const ofOthers = this.#held - own;
+    // The second bound is the share of what the others leave, without a division.
+    if (own + bytes > perOwner || (own + bytes) * total > perOwner * (total - ofOthers)) {
+      return false;
+    }
+    this.takeAnyway(owner, bytes);
+    return true;
+  }
+
+  /** Takes bytes also where they do not fit: for the one who must come to an end so that others find room. */
+  takeAnyway(owner: string, bytes: number): void {
+    if (bytes === 0) return;
+    this.#ofOwners.set(owner, (this.#ofOwners.get(owner) ?? 0) + bytes);
+    this.#held += bytes;
+  }
+
+  giveBack(owner: string, bytes: number): void {
+    const own = (this.#ofOwners.get(owner) ?? 0) - bytes;
+    if (own > 0) this.#ofOwners.set(owner, own);
+    else this.#ofOwners.delete(owner);
+    this.#held -= bytes;
+    this.#onGivenBack();
+  }
+
+  /** Something of an owner that will take bytes as it grows, and gives all of them back at once. */
+  hold(owner: string): HeldBytes {
+    return new HeldBytes(this, owner);
+  }
+}
+
+/**
+ * The bytes of one holder.
+ *
+ * @example
+ * ```ts
+ * import { ByteBudget } from "./byte_budget.ts";
+ * const budget = new ByteBudget({ total: 100, perOwner: 60 });
+ * const body = budget.hold("acc_1");
+ * body.take(60);
+ * body.release();
+ * if (budget.held !== 0) throw new Error("something is still held");
+ * ```
+ */
+export class HeldBytes implements ByteRoom {
+  readonly #budget: ByteBudget;
+  readonly #owner: string;
+  #bytes = 0;
+  #keepers = 0;
+  #isReleased = false;
+
+  constructor(budget: ByteBudget, owner: string) {
+    this.#budget = budget;
+    this.#owner = owner;
+  }
+
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Tells whether they fit. What does not is not taken; what was taken before stays held. */
+  tryTake(bytes: number): boolean {
+    if (!this.#budget.take(this.#owner, bytes)) return false;
+    this.#took(bytes);
+    return true;
+  }
+
+  /** See {@linkcode ByteBudget.takeAnyway}. */
+  takeAnyway(bytes: number): void {
+    this.#budget.takeAnyway(this.#owner, bytes);
+    this.#took(bytes);
+  }
+
+  #took(bytes: number): void {
+    this.#bytes += bytes;
+    this.#isReleased = false;
+  }
+
+  /** Like {@linkcode tryTake}, for requests. */
+  take(bytes: number): void {
+    if (this.tryTake(bytes)) return;
+    throw new GatewayError(
+      "busy",
+      "Too many large requests are in progress at the moment; try again",
+      { retryAfterSeconds: limits.busyRetrySeconds },
+    );
+  }
+
+  /** Gives a part back at once. */
+  giveBack(bytes: number): void {
+    invariant(bytes <= this.#bytes, "only what is held is given back");
+    if (bytes === 0) return;
+    this.#bytes -= bytes;
+    this.#budget.giveBack(this.#owner, bytes);
+  }
+
+  /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending. More may be taken afterwards. */
+  release(): void {
+    this.#isReleased = true;
+    const bytes = this.#bytes;
+    if (this.#keepers > 0 || bytes === 0) return;
+    this.#bytes = 0;
+    this.#budget.giveBack(this.#owner, bytes);
+  }
+
+  /** A release before `over` is settled waits for it. */
+  keepUntil(over: Promise<unknown>): void {
+    this.#keepers++;
+    const done = () => {
+      this.#keepers--;
+      if (this.#isReleased) this.release();
+    };
+    over.then(done, done);
+  }
+}

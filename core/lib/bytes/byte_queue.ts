@@ -1,0 +1,95 @@
+/** Bytes that are waited for where they do not fit, instead of refused at once. */
+import { type ByteBounds, ByteBudget, type HeldBytes } from "./byte_budget.ts";
+import type { Deadline, Deadlines } from "../time/deadlines.ts";
+import type { GatewayError } from "../../errors.ts";
+
+export interface ByteQueueOptions {
+  readonly deadlines: Deadlines;
+  readonly bounds: ByteBounds;
+  /** Longest wait of one holder. */
+  readonly waitMs: number;
+  /** Holders that may wait at the same time; further ones are refused at once. */
+  readonly maxWaiting: number;
+  /** What a holder gets that waited too long, or found too many that wait. */
+  readonly refusal: () => GatewayError;
+  /**
+   * Many that hold a part could wait for each other for ever. With this, one at a time may go on beyond the bounds: the
+   * sum of all is at most `bounds.total` and one holder's bytes.
+   */
+  readonly overdraws: boolean;
+}
+
+interface Waiting {
+  readonly held: HeldBytes;
+  readonly bytes: number;
+  readonly enter: () => void;
+  readonly patience: Deadline;
+}
+
+/** A budget with a queue before it; see {@linkcode ByteQueueOptions}. */
+export class ByteQueue {
+  readonly #options: ByteQueueOptions;
+  readonly #budget: ByteBudget;
+  /** In the order in which they came; at most one for each holder. */
+  readonly #waiting = new Set<Waiting>();
+  /** The one that may go on beyond the bounds. */
+  #overdrawn: HeldBytes | undefined;
+
+  constructor(options: ByteQueueOptions) {
+    this.#options = options;
+    this.#budget = new ByteBudget(options.bounds, () => this.#letIn());
+  }
+
+  /** Bytes that are held now, by all. */
+  get held(): number {
+    return this.#budget.held;
+  }
+
+  /** Owners that hold something now. */
+  get owners(): number {
+    return this.#budget.owners;
+  }
+
+  /** A new holder, who holds nothing yet. */
+  hold(owner: string): HeldBytes {
+    return this.#budget.hold(owner);
+  }
+
+  /**
+   * Takes so many bytes more for a holder. Returns a promise where they have to be waited for; it rejects with
+   * `options.refusal` after `options.waitMs`.
+   */
+  enter(held: HeldBytes, bytes: number): Promise<void> | undefined {
+    if (this.#fits(held, bytes)) return undefined;
+    const { deadlines, waitMs, maxWaiting, refusal } = this.#options;
+    if (this.#waiting.size >= maxWaiting) return Promise.reject(refusal());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const patience = deadlines.create(() => {
+      this.#waiting.delete(waiting);
+      reject(refusal());
+    });
+    const waiting = { held, bytes, enter: resolve, patience };
+    this.#waiting.add(waiting);
+    patience.arm(waitMs);
+    return promise;
+  }
+
+  #fits(held: HeldBytes, bytes: number): boolean {
+    if (held.tryTake(bytes)) return true;
+    if (!this.#options.overdraws) return false;
+    this.#overdrawn ??= held;
+    if (this.#overdrawn !== held) return false;
+    held.takeAnyway(bytes);
+    return true;
+  }
+
+  #letIn(): void {
+    if (this.#overdrawn?.bytes === 0) this.#overdrawn = undefined;
+    for (const waiting of this.#waiting) {
+      if (!this.#fits(waiting.held, waiting.bytes)) continue;
+      this.#waiting.delete(waiting);
+      waiting.patience.disarm();
+      waiting.enter();
+    }
+  }
+}

@@ -1,0 +1,289 @@
+/** One request and its answer over a link. */
+import { invariant } from "../assert.ts";
+import type { Connection } from "../../upstream/connection.ts";
+import {
+  type ByteReader,
+  type UpstreamExchange,
+  UpstreamFailure,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from "../../upstream/transport.ts";
+import { ChunkedDecoder } from "./chunked.ts";
+import { Link, type LinkOwner } from "./link.ts";
+import { type Destination, encodeRequest, type RequestMessage } from "./request_head.ts";
+import { eventLoopTurn, isRepeatable, maySendAgain } from "./repetition.ts";
+import { findHeadEnd, parseResponseHead, type ResponseHead } from "./response_head.ts";
+import type { ExchangeSetting } from "./setting.ts";
+
+const cut = (why: string, cause?: unknown) =>
+  new UpstreamFailure("cut", `The answer was cut: ${why}`, cause === undefined ? {} : { cause });
+
+const ignore = () => {};
+
+export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
+  readonly #setting: ExchangeSetting;
+  readonly response: Promise<UpstreamResponse>;
+  /** Why the exchange ended badly. Set once; everything afterwards rejects with it. */
+  #failure: UpstreamFailure | undefined;
+  #link: Link | undefined;
+  #interruptConnect: ((failure: UpstreamFailure) => void) | undefined;
+  /** Somebody waits for bytes, so silence counts. A reader that takes its time is not the peer's silence. */
+  #waiting = false;
+  #headDone = false;
+  /** The clean end was handed out; the link is no longer ours. */
+  #ended = false;
+  /** The last byte of the body was decoded, but may still be in the reader's hands. */
+  #bodyComplete = false;
+  #head: ResponseHead | undefined;
+  #remainingBytes = 0;
+  #decoder: ChunkedDecoder | undefined;
+
+  constructor(setting: ExchangeSetting, request: UpstreamRequest) {
+    this.#setting = setting;
+    this.response = this.#run(request);
+    // A caller that cancels need not look at the response.
+    this.response.catch(ignore);
+  }
+
+  cancel(): void {
+    this.#stop(new UpstreamFailure("cancelled", "The exchange was cancelled"));
+  }
+
+  onLinkDue(link: Link): void {
+    if (!this.#waiting) return;
+    this.#stop(
+      link.writeFailed
+        ? cut("the request could not be written")
+        : new UpstreamFailure("timeout", "The peer was silent for too long"),
+    );
+  }
+
+  async read(): Promise<Uint8Array | null> {
+    if (this.#failure) throw this.#failure;
+    if (this.#ended) return null;
+    invariant(!this.#waiting, "one read at a time");
+    try {
+      for (;;) {
+        const piece = this.#takePiece();
+        if (piece !== null) return piece;
+        if (this.#bodyComplete) {
+          this.#release();
+          return null;
+        }
+        // As `#fill` does it, but without a promise of its own: this runs once per event of a stream.
+        const link = this.#needLink();
+        link.recycle();
+        link.arm(this.#setting.bounds.idleMs);
+        this.#waiting = true;
+        const byteCount = await link.read();
+        this.#waiting = false;
+        if (this.#failure) throw this.#failure;
+        if (byteCount !== null) {
+          link.took(byteCount);
+          continue;
+        }
+        if (this.#head?.framing.kind !== "until_close") throw cut("the connection ended early");
+        this.#bodyComplete = true;
+      }
+    } catch (error) {
+      this.#waiting = false;
+      throw this.#fail(error);
+    }
+  }
+
+  async #run(request: UpstreamRequest): Promise<UpstreamResponse> {
+    const { pool, counts, destination: destinationOf } = this.#setting;
+    try {
+      const destination = destinationOf(request.url);
+      const message = encodeRequest(request, destination, this.#setting.bounds.singleWriteBytes);
+      const pooled = isRepeatable(request)
+        ? pool.take(destination.origin)
+        : await this.#takeProven(destination.origin);
+      if (pooled !== undefined) {
+        counts.reused++;
+        try {
+          return await this.#converse(this.#adopt(pooled), message);
+        } catch (error) {
+          if (this.#failure !== undefined || !await maySendAgain(request, pooled)) throw error;
+          if (this.#failure !== undefined) throw this.#failure;
+          pooled.close();
+          counts.retried++;
+        }
+      }
+      return await this.#converse(await this.#connect(destination), message);
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  /** A kept connection that is as good as surely no stale one: for a request that is not sent a second time. */
+  async #takeProven(origin: string): Promise<Link | undefined> {
+    const { pool } = this.#setting;
+    if (!pool.hasProven(origin)) return undefined;
+    // What peers have closed by now leaves the pool in this turn.
+    await eventLoopTurn();
+    if (this.#failure) throw this.#failure;
+    return pool.takeProven(origin);
+  }
+
+  /** Sends the request and reads the head of the answer. */
+  async #converse(link: Link, message: RequestMessage): Promise<UpstreamResponse> {
+    const { bounds } = this.#setting;
+    link.send(message, () => {
+      if (this.#link === link && !this.#headDone) link.arm(bounds.headMs);
+    });
+    const head = await this.#readHead(link);
+    this.#head = head;
+    this.#headDone = true;
+    const framing = head.framing;
+    if (framing.kind === "length") this.#remainingBytes = framing.bytes;
+    if (framing.kind === "chunked") {
+      this.#decoder = new ChunkedDecoder(bounds);
+    }
+    if (framing.kind === "none" || (framing.kind === "length" && framing.bytes === 0)) {
+      this.#release();
+    }
+    return { status: head.status, header: (name) => head.header(name), body: this };
+  }
+
+  async #readHead(link: Link): Promise<ResponseHead> {
+    const { headMs, headBytes, interimResponses } = this.#setting.bounds;
+    let searched = link.start;
+    for (let interims = 0;;) {
+      const headEnd = findHeadEnd(link.buffer, searched, link.end);
+      if ((headEnd === -1 ? link.end : headEnd) - link.start > headBytes) {
+        throw new UpstreamFailure("too_large", "The head of the answer is too long");
+      }
+      if (headEnd !== -1) {
+        const head = parseResponseHead(link.buffer.subarray(link.start, headEnd));
+        link.start = headEnd;
+        searched = headEnd;
+        if (head.status >= 200) return head;
+        // Nobody asked for a protocol change, so 101 ends here too.
+        if (head.status === 101 || ++interims > interimResponses) {
+          throw new UpstreamFailure("protocol", "Unexpected interim answers");
+        }
+        continue;
+      }
+      if (link.end - link.start >= 5 && !startsLikeHttp(link)) {
+        throw new UpstreamFailure("protocol", "The peer does not speak HTTP/1.1");
+      }
+      if (link.start === link.end) link.recycle();
+      else link.extend();
+      searched = link.end;
+      if (!await this.#fill(link, headMs)) throw cut("the connection ended before the head");
+    }
+  }
+
+  /** Waits for bytes; false at the end of the peer's side. */
+  async #fill(link: Link, silenceMs: number): Promise<boolean> {
+    link.arm(silenceMs);
+    this.#waiting = true;
+    try {
+      const byteCount = await link.read();
+      if (this.#failure) throw this.#failure;
+      if (byteCount === null) return false;
+      link.took(byteCount);
+      return true;
+    } finally {
+      this.#waiting = false;
+    }
+  }
+
+  /** The next part of the body that is already here. */
+  #takePiece(): Uint8Array | null {
+    const link = this.#needLink();
+    const { start, end } = link;
+    if (start === end || this.#bodyComplete) return null;
+    const decoder = this.#decoder;
+    if (decoder !== undefined) {
+      decoder.decode(link.buffer, start, end);
+      link.start = decoder.consumed;
+      this.#bodyComplete = decoder.done;
+      if (decoder.payloadStart === decoder.payloadEnd) return null;
+      return link.buffer.subarray(decoder.payloadStart, decoder.payloadEnd);
+    }
+    let count = end - start;
+    if (this.#head?.framing.kind === "length") {
+      count = Math.min(count, this.#remainingBytes);
+      this.#remainingBytes -= count;
+      this.#bodyComplete = this.#remainingBytes === 0;
+    }
+    link.start += count;
+    return link.buffer.subarray(start, start + count);
+  }
+
+  async #connect(destination: Destination): Promise<Link> {
+    if (this.#failure) throw this.#failure;
+    const { connect, deadlines, bounds, counts } = this.#setting;
+    const aborter = new AbortController();
+    const interrupted = Promise.withResolvers<never>();
+    this.#interruptConnect = interrupted.reject;
+    const deadline = deadlines.create(() =>
+      interrupted.reject(new UpstreamFailure("connect", "No connection in time"))
+    );
+    deadline.arm(bounds.connectMs);
+    let connection: Connection | undefined;
+    const connecting = Promise.try(connect, destination.target, aborter.signal);
+    try {
+      connection = await Promise.race([connecting, interrupted.promise]);
+    } catch (error) {
+      aborter.abort();
+      connecting.then((late) => late.close(), ignore);
+      if (error instanceof UpstreamFailure) throw error;
+      throw new UpstreamFailure("connect", "No connection", { cause: error });
+    } finally {
+      deadline.disarm();
+      this.#interruptConnect = undefined;
+    }
+    counts.opened++;
+    const { readBytes, readMaxBytes } = bounds;
+    const { origin } = destination;
+    const link = new Link({ origin, connection, deadlines, owner: this, readBytes, readMaxBytes });
+    return this.#adopt(link);
+  }
+
+  #adopt(link: Link): Link {
+    this.#link = link;
+    // Cancelled in the moment between the connection coming up and this line.
+    if (this.#failure) throw this.#failure;
+    link.owner = this;
+    return link;
+  }
+
+  /** Gives the link away after the clean end of the body. */
+  #release(): void {
+    const link = this.#needLink();
+    const head = this.#head;
+    this.#ended = true;
+    this.#link = undefined;
+    if (!head?.keepAlive || !link.isClean) return link.close();
+    const seconds = head.keepAliveSeconds;
+    this.#setting.pool.put(link, seconds === undefined ? undefined : seconds * 1_000);
+  }
+
+  #needLink(): Link {
+    invariant(this.#link !== undefined, "an exchange that runs has a link");
+    return this.#link;
+  }
+
+  /** Ends the exchange from outside its own flow; whoever waits gets `failure`. */
+  #stop(failure: UpstreamFailure): void {
+    if (this.#ended || this.#failure !== undefined) return;
+    this.#failure = failure;
+    this.#interruptConnect?.(failure);
+    this.#link?.close();
+  }
+
+  /** Turns what went wrong into the one failure of this exchange. */
+  #fail(error: unknown): UpstreamFailure {
+    this.#failure ??= error instanceof UpstreamFailure ? error : cut("the connection broke", error);
+    this.#link?.close();
+    return this.#failure;
+  }
+}
+
+function startsLikeHttp({ buffer, start }: Link): boolean {
+  return buffer[start] === 72 && buffer[start + 1] === 84 && buffer[start + 2] === 84 &&
+    buffer[start + 3] === 80 && buffer[start + 4] === 47;
+}

@@ -1,0 +1,181 @@
+/** One connection to a provider with the small buffer it is read through. */
+import type { Deadline, Deadlines } from "../time/deadlines.ts";
+import type { Connection } from "../../upstream/connection.ts";
+import type { RequestMessage } from "./request_head.ts";
+
+/** Who holds the link now: an exchange, or the pool. */
+export interface LinkOwner {
+  /** The deadline that the owner armed on the link has come. */
+  onLinkDue(link: Link): void;
+}
+
+export interface LinkOptions {
+  readonly origin: string;
+  readonly connection: Connection;
+  readonly deadlines: Deadlines;
+  readonly owner: LinkOwner;
+  /** Size of the read buffer at rest. */
+  readonly readBytes: number;
+  /** Size it may grow to while large bodies come in. */
+  readonly readMaxBytes: number;
+}
+
+/** How long an answer may still come after our write failed: a peer that refuses a body answers first. */
+const writeFailedGraceMs = 1_000;
+
+export class Link {
+  readonly origin: string;
+  readonly #connection: Connection;
+  readonly #readBytes: number;
+  readonly #readMaxBytes: number;
+  readonly #deadline: Deadline;
+  owner: LinkOwner;
+
+  /** Unread bytes are `buffer[start, end)`. */
+  buffer: Uint8Array<ArrayBuffer>;
+  start = 0;
+  end = 0;
+  /** A byte of the running exchange has arrived. */
+  answered = false;
+  writeFailed = false;
+  #unwritten = false;
+  #restMs = 0;
+  #closed = false;
+  #pendingRead: Promise<number | null> | undefined;
+  #lastReadFilledBuffer = false;
+
+  constructor(options: LinkOptions) {
+    this.origin = options.origin;
+    this.#connection = options.connection;
+    this.#readBytes = options.readBytes;
+    this.#readMaxBytes = options.readMaxBytes;
+    this.owner = options.owner;
+    this.buffer = new Uint8Array(options.readBytes);
+    this.#deadline = options.deadlines.create(() => this.owner.onLinkDue(this));
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** The connection has taken every byte of the request. */
+  get requestWritten(): boolean {
+    return !this.#unwritten;
+  }
+
+  /** Nothing is left of the last exchange in either direction: fit for another one. */
+  get isClean(): boolean {
+    return !this.#closed && !this.#unwritten && this.start === this.end;
+  }
+
+  arm(delayMs: number): void {
+    this.#deadline.arm(delayMs);
+  }
+
+  /**
+   * Starts writing and does not wait: the read side tells how the exchange goes, and a peer may answer early.
+   * `onProgress` is called when a part of a long write was taken.
+   */
+  send(message: RequestMessage, onProgress: () => void): void {
+    this.answered = false;
+    this.#unwritten = true;
+    this.#writeAll(message, onProgress).then(
+      () => {
+        this.#unwritten = false;
+      },
+      () => {
+        this.writeFailed = true;
+        if (!this.#closed) this.#deadline.arm(writeFailedGraceMs);
+      },
+    );
+  }
+
+  async #writeAll({ first, rest }: RequestMessage, onProgress: () => void): Promise<void> {
+    let piece = first;
+    for (let next = 0;; next++) {
+      let written = await this.#connection.write(piece);
+      while (written < piece.length) {
+        onProgress();
+        written += await this.#connection.write(piece.subarray(written));
+      }
+      const following = rest[next];
+      if (following === undefined) return;
+      piece = following;
+    }
+  }
+
+  /** The read that is under way, or a new one behind `end`; the caller has made room, and tells {@linkcode took}. */
+  read(): Promise<number | null> {
+    const pending = this.#pendingRead;
+    if (pending === undefined) return this.#startRead();
+    this.#pendingRead = undefined;
+    return pending;
+  }
+
+  /** `byteCount` bytes have come in behind `end`. */
+  took(byteCount: number): void {
+    this.answered = true;
+    this.end += byteCount;
+    this.#lastReadFilledBuffer = this.end === this.buffer.length;
+  }
+
+  /** Makes room when nothing is unread. A buffer that was filled to the brim grows: fewer reads for large bodies. */
+  recycle(): void {
+    this.start = 0;
+    this.end = 0;
+    if (this.#lastReadFilledBuffer && this.buffer.length < this.#readMaxBytes) {
+      this.buffer = new Uint8Array(Math.min(this.buffer.length * 2, this.#readMaxBytes));
+    }
+    this.#lastReadFilledBuffer = false;
+  }
+
+  /** Makes room behind unread bytes that must stay together. */
+  extend(): void {
+    if (this.end < this.buffer.length) return;
+    const unread = this.buffer.subarray(this.start, this.end);
+    const isSpacious = unread.length <= this.buffer.length / 2;
+    const buffer = isSpacious ? this.buffer : new Uint8Array(this.buffer.length * 2);
+    buffer.set(unread);
+    this.buffer = buffer;
+    this.start = 0;
+    this.end = unread.length;
+  }
+
+  /**
+   * Reads ahead while the link rests: an end or a stray byte shows at once, and the next exchange has its read
+   * under way before it writes. The owner is told when `restMs` have passed.
+   */
+  rest(owner: LinkOwner, onDisturbed: (link: Link) => void, restMs: number): void {
+    this.owner = owner;
+    this.start = 0;
+    this.end = 0;
+    this.#lastReadFilledBuffer = false;
+    if (this.buffer.length !== this.#readBytes) this.buffer = new Uint8Array(this.#readBytes);
+    const read = this.#startRead();
+    this.#pendingRead = read;
+    const settled = () => {
+      if (this.#pendingRead === read) onDisturbed(this);
+    };
+    read.then(settled, settled);
+    this.#restMs = restMs;
+    this.arm(restMs);
+  }
+
+  /** How long it has rested, to within two ticks of the deadlines. */
+  get restedMs(): number {
+    return Math.max(this.#restMs - this.#deadline.remainingMs, 0);
+  }
+
+  #startRead(): Promise<number | null> {
+    const into = this.end === 0 ? this.buffer : this.buffer.subarray(this.end);
+    return this.#connection.read(into);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#pendingRead = undefined;
+    this.#deadline.disarm();
+    this.#connection.close();
+  }
+}

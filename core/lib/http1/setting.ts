@@ -1,0 +1,30 @@
+/** What the exchanges of one transport have in common. */
+import type { Deadlines } from "../time/deadlines.ts";
+import type { Connect } from "../../upstream/connection.ts";
+import type { ChunkedLimits } from "./chunked.ts";
+import type { Pool } from "./pool.ts";
+import type { Destination } from "./request_head.ts";
+
+/** The bounds of the driver; see `core/limits.ts` for the values and their reasons. */
+export interface Http1Bounds extends ChunkedLimits {
+  readonly connectMs: number;
+  /** Silence between the request and the head of the answer. */
+  readonly headMs: number;
+  /** Silence between two pieces of a body. */
+  readonly idleMs: number;
+  readonly headBytes: number;
+  readonly readBytes: number;
+  readonly readMaxBytes: number;
+  readonly singleWriteBytes: number;
+  readonly interimResponses: number;
+}
+
+/** What all exchanges of a transport share. */
+export interface ExchangeSetting {
+  readonly connect: Connect;
+  readonly deadlines: Deadlines;
+  readonly bounds: Http1Bounds;
+  readonly pool: Pool;
+  readonly destination: (url: string) => Destination;
+  readonly counts: { opened: number; reused: number; retried: number };
+}

@@ -1,0 +1,159 @@
+/**
+ * JSON whose numbers come out as they went in.
+ *
+ * `JSON.parse` rounds whole numbers beyond 2^53 to what a double holds, and makes `Infinity` of what is too large, which is then written as
+ * `null`: an id in a tool's arguments would name another record. Such numbers become {@linkcode ExactNumber}s here.
+ * Decimals that lose only their last digits do not: every client's parser reads them so.
+ */
+import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { limits } from "../../limits.ts";
+
+/** Shorter texts are below 2^53. */
+const wholeDigitsMin = 16;
+/** The shortest that overflows: `1e309`. */
+const lengthMin = 5;
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Parses as `JSON.parse` does, but keeps the numbers that it would change.
+ *
+ * Nearly every text has none: then it costs one look at what stands between the strings. A reviver would do the rest
+ * in one line, but takes seconds for a large body; so such numbers are made strings that nobody can have written, and
+ * replaced after parsing.
+ *
+ * @throws {SyntaxError} if the text is not JSON, has more such numbers than `limits.exactNumbers`, or has one and is
+ * nested deeper than `limits.jsonDepth`
+ *
+ * @example
+ * ```ts
+ * import { parseExactly } from "./exact_json.ts";
+ * const text = '{"id":1234567890123456789,"most":1e400,"n":1.50}';
+ * const again = JSON.stringify(parseExactly(text));
+ * if (again !== '{"id":1234567890123456789,"most":1e400,"n":1.5}') throw new Error(again);
+ * ```
+ */
+export function parseExactly(text: string): Json {
+  const value: Json = JSON.parse(text);
+  const places = changedNumbers(text);
+  return places.length === 0 ? value : reparsed(text, places);
+}
+
+/**
+ * The same for the text of an object that is parsed already.
+ *
+ * @param value what `JSON.parse` makes of `text`
+ *
+ * @throws {SyntaxError} if there are more such numbers than `limits.exactNumbers`, or the text has one and is nested
+ * deeper than `limits.jsonDepth`
+ */
+export function withExactNumbers(value: JsonObject, text: string): JsonObject {
+  const places = changedNumbers(text);
+  if (places.length === 0) return value;
+  const exact = reparsed(text, places);
+  return isJsonObject(exact) ? exact : value;
+}
+
+function reparsed(text: string, places: readonly Place[]): Json {
+  const mark = crypto.randomUUID();
+  const value: Json = JSON.parse(withMarks(text, places, mark));
+  return unmarked(value, mark, 0) ?? value;
+}
+
+/**
+ * Whether a number of so many characters may be one that a `number` does not hold.
+ *
+ * @param hasExponent whether there is an `e` in it
+ */
+export function mayChange(length: number, hasExponent: boolean): boolean {
+  return length >= (hasExponent ? lengthMin : wholeDigitsMin);
+}
+
+/** Whether a `number` would be another one: what is no whole number may lose its last digits. */
+function changes(number: string): boolean {
+  const value = Number(number);
+  return !Number.isFinite(value) || (/^-?\d+$/.test(number) && String(value) !== number);
+}
+
+/** Where a text that is valid JSON has numbers that would change. */
+function changedNumbers(text: string): readonly Place[] {
+  const found: Place[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const unit = text.charCodeAt(at);
+    if (unit === quote) {
+      at = stringEnd(text, at);
+    } else if (isDigit(unit) || unit === 0x2d) {
+      const start = at;
+      let hasExponent = false;
+      for (let next = unit; isNumberUnit(next); next = text.charCodeAt(++at)) {
+        hasExponent ||= next === 0x65 || next === 0x45;
+      }
+      if (mayChange(at - start, hasExponent) && changes(text.slice(start, at))) {
+        found.push({ start, end: at });
+        if (found.length > limits.exactNumbers) throw new SyntaxError("Too many large numbers");
+      }
+    } else at++;
+  }
+  return found;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}
+
+/** What may stand in a number: digits, `.`, `+`, `-`, `e`, `E`. */
+export function isNumberUnit(unit: number): boolean {
+  return isDigit(unit) || unit === 0x2e || unit === 0x2b || unit === 0x2d || unit === 0x65 ||
+    unit === 0x45;
+}
+
+/** From the opening quote to behind the closing one. */
+function stringEnd(text: string, from: number): number {
+  let at = from;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    if (at === -1) return text.length;
+    let escapes = 0;
+    while (text.charCodeAt(at - 1 - escapes) === backslash) escapes++;
+    if (escapes % 2 === 0) return at + 1;
+  }
+}
+
+function withMarks(text: string, places: readonly Place[], mark: string): string {
+  const pieces: string[] = [];
+  let done = 0;
+  for (const { start, end } of places) {
+    pieces.push(text.slice(done, start), `"${mark}${text.slice(start, end)}"`);
+    done = end;
+  }
+  pieces.push(text.slice(done));
+  return pieces.join("");
+}
+
+/** The number that a string stands for, if it does. Lists and objects change in place: they are nobody else's yet. */
+function unmarked(value: Json | undefined, mark: string, depth: number): ExactNumber | undefined {
+  if (typeof value === "string") {
+    return value.startsWith(mark) ? JSON.rawJSON(value.slice(mark.length)) : undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth > limits.jsonDepth) throw new SyntaxError("The JSON is nested too deeply");
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const number = unmarked(value[i], mark, depth + 1);
+      if (number !== undefined) value[i] = number;
+    }
+  } else if (isJsonObject(value)) {
+    for (const name in value) {
+      const number = unmarked(value[name], mark, depth + 1);
+      if (number !== undefined) value[name] = number;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,164 @@
+/**
+ * Bounds of JSON that its length does not set. 20 MB that are all brackets or all names take the engine seconds, in which
+ * nothing else runs, and fifty times their size in memory; so they are counted before anyone parses them.
+ */
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+function refusal(problem: string): GatewayError {
+  return new GatewayError("invalid_json", `The request body ${problem}`);
+}
+
+/**
+ * Counts what is in the JSON of one request: the body itself, and texts in it that are JSON again.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError } from "../../errors.ts";
+ * import { JsonCount } from "./json_bounds.ts";
+ * new JsonCount().addText(`{"text":"${"[".repeat(5_000_000)}"}`);
+ * try {
+ *   new JsonCount().addText(`{"list":[${"{},".repeat(5_000_000)}{}]}`);
+ *   throw new Error("not refused");
+ * } catch (error) {
+ *   if (!(error instanceof GatewayError)) throw error;
+ * }
+ * ```
+ */
+export class JsonCount {
+  readonly #maxValues: number;
+  #values = 1;
+  #fields = 0;
+  #names: DistinctNames | undefined;
+
+  constructor(maxValues: number = limits.jsonValues) {
+    this.#maxValues = maxValues;
+  }
+
+  /**
+   * A bracket that opens, or a comma: there are no more values than these, and as many unless some brackets are empty.
+   *
+   * @throws {GatewayError} `invalid_json` when there are too many, by itself `limits.jsonValues`
+   */
+  addValue(): void {
+    if (++this.#values > this.#maxValues) {
+      throw refusal(`has more than ${this.#maxValues} values`);
+    }
+  }
+
+  /** @throws {GatewayError} `invalid_json` for more than `limits.jsonDepth` levels */
+  checkDepth(depth: number): void {
+    if (depth > limits.jsonDepth) {
+      throw refusal(`is nested deeper than ${limits.jsonDepth} levels`);
+    }
+  }
+
+  /** A name of a field. */
+  addField(): void {
+    this.#fields++;
+  }
+
+  /**
+   * To be called when all of `text` was counted.
+   *
+   * @throws {GatewayError} `invalid_json` when more than `limits.jsonNames` names differ
+   */
+  checkNames(text: string): void {
+    // Nearly always all of them are fewer than may differ.
+    if (this.#fields <= limits.jsonNames) return;
+    this.#names ??= new DistinctNames();
+    this.#names.addAll(text);
+  }
+
+  /**
+   * Counts a whole text that may be JSON. Strings are jumped over: a small part of what parsing costs.
+   *
+   * @throws {GatewayError} `invalid_json` when there is too much of something
+   */
+  addText(text: string): void {
+    let depth = 0;
+    for (let at = 0; at < text.length; at++) {
+      const unit = text.charCodeAt(at);
+      if (unit === quote) {
+        at = closingQuote(text, at);
+        if (at === -1) return; // no JSON: the parser will say so
+      } else if (unit === comma) {
+        this.addValue();
+      } else if (unit === colon) {
+        this.addField();
+      } else if (unit === openBrace || unit === openBracket) {
+        this.addValue();
+        this.checkDepth(++depth);
+      } else if (unit === closeBrace || unit === closeBracket) {
+        depth--;
+      }
+    }
+    this.checkNames(text);
+  }
+}
+
+/** The quote that ends the string which begins at `from`; -1 if none does. */
+function closingQuote(text: string, from: number): number {
+  let at = from;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    if (at === -1) return -1;
+    let escapes = 0;
+    while (text.charCodeAt(at - 1 - escapes) === backslash) escapes++;
+    if (escapes % 2 === 0) return at;
+  }
+}
+
+function isBeforeColon(text: string, end: number): boolean {
+  let at = end + 1;
+  while (text.charCodeAt(at) <= 0x20) at++;
+  return text.charCodeAt(at) === colon;
+}
+
+/** Differs between processes, so that nobody can look for names that fall together. */
+const hashSeed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
+
+/** Twenty places per name that is allowed: few fall together. */
+const hashBits = 20;
+
+/** Counts names that differ, by their hashes: maybe a few too few, never too many. */
+class DistinctNames {
+  readonly #seen = new Uint8Array(2 ** hashBits / 8);
+  #count = 0;
+
+  /** Adds all names of fields in a text that may be JSON. */
+  addAll(text: string): void {
+    let at = text.indexOf('"');
+    while (at !== -1) {
+      const end = closingQuote(text, at);
+      if (end === -1) return;
+      if (isBeforeColon(text, end)) this.#add(text, at + 1, end);
+      at = text.indexOf('"', end + 1);
+    }
+  }
+
+  /** Adds the name that lies between two positions. */
+  #add(text: string, start: number, end: number): void {
+    let hash = hashSeed;
+    for (let at = start; at < end; at++) {
+      hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+    }
+    const place = (hash ^ (hash >>> 15)) & (2 ** hashBits - 1);
+    const bit = 1 << (place & 7);
+    const byte = this.#seen[place >>> 3] ?? 0;
+    if ((byte & bit) !== 0) return;
+    this.#seen[place >>> 3] = byte | bit;
+    if (++this.#count > limits.jsonNames) {
+      throw refusal(`has fields of more than ${limits.jsonNames} different names`);
+    }
+  }
+}

@@ -1,0 +1,250 @@
+import type { Json } from "./json.ts";
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** A member name as bytes, made once; see {@linkcode JsonCursor.keyIs}. */
+export type JsonKey = Uint8Array;
+
+/** Prepares a member name for {@linkcode JsonCursor.keyIs}. */
+export function jsonKey(name: string): JsonKey {
+  return encoder.encode(name);
+}
+
+/** Thrown when the bytes cannot be JSON. The cursor is no validator: what it steps over may still be wrong. */
+export class JsonScanError extends Error {
+  override name = "JsonScanError";
+}
+
+/**
+ * Walks through JSON bytes and looks at the members that matter, without building anything.
+ *
+ * A text delta is some 300 bytes of which a meter needs the length of one string: parsing it costs five times as much.
+ * A member is recognised by its name however that is written, escapes included.
+ *
+ * @example
+ * ```ts
+ * import { JsonCursor, jsonKey } from "./json_cursor.ts";
+ * const bytes = new TextEncoder().encode('{"a":{"b":[1,2]},"text":"caf\\u00e9"}');
+ * const text = jsonKey("text");
+ * const cursor = new JsonCursor();
+ * cursor.reset(bytes, 0, bytes.length);
+ * let length = 0;
+ * cursor.enterObject();
+ * while (cursor.nextMember()) {
+ *   if (cursor.keyIs(text)) length = cursor.takeTextLength();
+ *   else cursor.skip();
+ * }
+ * if (length !== 5) throw new Error(String(length));
+ * ```
+ */
+export class JsonCursor {
+  #bytes: Uint8Array = new Uint8Array(0);
+  #end = 0;
+  #keyStart = 0;
+  #keyEnd = 0;
+  #keyEscapes = 0;
+  /** Offset of the next byte to look at; on a value after {@linkcode nextMember} and {@linkcode nextElement}. */
+  at = 0;
+
+  /** Starts over at `bytes[start, end)`. */
+  reset(bytes: Uint8Array, start: number, end: number): void {
+    this.#bytes = bytes;
+    this.#end = end;
+    this.at = start;
+    this.#space();
+  }
+
+  /** Offset of the opening quote of the member's name. */
+  get keyStart(): number {
+    return this.#keyStart;
+  }
+
+  /** First byte of the value: `{`, `[`, `"`, a digit, or the first letter of a literal. */
+  get first(): number {
+    return this.at < this.#end ? this.#bytes[this.at]! : 0;
+  }
+
+  get isNull(): boolean {
+    return this.first === 0x6e;
+  }
+
+  get isString(): boolean {
+    return this.first === 0x22;
+  }
+
+  /** Steps into an object. `false`, and nothing happens, when the value is something else. */
+  enterObject(): boolean {
+    if (this.first !== 0x7b) return false;
+    this.at++;
+    return true;
+  }
+
+  /** Steps into an array. `false`, and nothing happens, when the value is something else. */
+  enterArray(): boolean {
+    if (this.first !== 0x5b) return false;
+    this.at++;
+    return true;
+  }
+
+  /** Goes to the value of the next member; at the end leaves the object and returns `false`. */
+  nextMember(): boolean {
+    if (!this.#more(0x7d)) return false;
+    if (this.first !== 0x22) this.#refuse();
+    this.#keyStart = this.at;
+    this.#keyEscapes = this.#string();
+    this.#keyEnd = this.at;
+    this.#space();
+    if (this.#bytes[this.at] !== 0x3a) this.#refuse();
+    this.at++;
+    this.#space();
+    return true;
+  }
+
+  /** Goes to the next element; at the end leaves the array and returns `false`. */
+  nextElement(): boolean {
+    return this.#more(0x5d);
+  }
+
+  /** Whether the member has this name. */
+  keyIs(key: JsonKey): boolean {
+    if (this.#keyEscapes > 0) return this.#escapedKeyIs(key);
+    const from = this.#keyStart + 1;
+    if (this.#keyEnd - 1 - from !== key.length) return false;
+    for (let i = 0; i < key.length; i++) {
+      if (this.#bytes[from + i] !== key[i]) return false;
+    }
+    return true;
+  }
+
+  #escapedKeyIs(key: JsonKey): boolean {
+    const name = encoder.encode(this.#parsed(this.#keyStart, this.#keyEnd)?.toString());
+    return name.length === key.length && name.every((byte, i) => byte === key[i]);
+  }
+
+  /** Steps over the value. */
+  skip(): void {
+    const first = this.first;
+    if (first === 0x22) this.#string();
+    else if (first === 0x7b || first === 0x5b) this.#container();
+    else this.#literal();
+  }
+
+  /** Steps over the value; its length as UTF-8 text when it is a string, else 0. */
+  takeTextLength(): number {
+    if (this.first !== 0x22) {
+      this.skip();
+      return 0;
+    }
+    const from = this.at + 1;
+    const escapes = this.#string();
+    const length = this.at - 1 - from;
+    return escapes === 0 ? length : unescapedLength(this.#bytes, from, this.at - 1);
+  }
+
+  /** Steps over the value and parses it. */
+  takeValue(): Json {
+    const from = this.at;
+    this.skip();
+    return this.#parsed(from, this.at);
+  }
+
+  #parsed(from: number, to: number): Json {
+    try {
+      const value: Json = JSON.parse(decoder.decode(this.#bytes.subarray(from, to)));
+      return value;
+    } catch (cause) {
+      throw new JsonScanError("Not JSON", { cause });
+    }
+  }
+
+  #more(close: number): boolean {
+    this.#space();
+    if (this.first === 0x2c) {
+      this.at++;
+      this.#space();
+    }
+    if (this.at >= this.#end) this.#refuse();
+    if (this.first !== close) return true;
+    this.at++;
+    return false;
+  }
+
+  #space(): void {
+    while (this.at < this.#end && this.#bytes[this.at]! <= 0x20) this.at++;
+  }
+
+  /** Steps over a string; the number of its escapes. */
+  #string(): number {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let escapes = 0;
+    let at = this.at + 1;
+    for (; at < end; at++) {
+      const byte = bytes[at];
+      if (byte === 0x22) {
+        this.at = at + 1;
+        return escapes;
+      }
+      if (byte === 0x5c) {
+        escapes++;
+        at++;
+      }
+    }
+    return this.#refuse();
+  }
+
+  #container(): void {
+    let depth = 0;
+    while (this.at < this.#end) {
+      const byte = this.#bytes[this.at];
+      if (byte === 0x22) {
+        this.#string();
+        continue;
+      }
+      this.at++;
+      if (byte === 0x7b || byte === 0x5b) depth++;
+      else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) return;
+    }
+    this.#refuse();
+  }
+
+  #literal(): void {
+    const from = this.at;
+    for (; this.at < this.#end; this.at++) {
+      const byte = this.#bytes[this.at]!;
+      if (byte === 0x2c || byte === 0x7d || byte === 0x5d || byte <= 0x20) break;
+    }
+    if (this.at === from) this.#refuse();
+  }
+
+  #refuse(): never {
+    throw new JsonScanError("Not JSON");
+  }
+}
+
+/** UTF-8 length of the text that a JSON string literal with escapes stands for. */
+function unescapedLength(bytes: Uint8Array, from: number, to: number): number {
+  let length = 0;
+  for (let at = from; at < to; at++) {
+    length++;
+    if (bytes[at] !== 0x5c) continue;
+    at++;
+    if (bytes[at] !== 0x75 /* u */) continue;
+    const unit = hex4(bytes, at + 1);
+    at += 4;
+    if (unit < 0x80) continue;
+    // A surrogate pair is one character of 4 bytes: 2 for each half. A lone half would be 3; nobody sends one.
+    length += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+  }
+  return length;
+}
+
+function hex4(bytes: Uint8Array, from: number): number {
+  let value = 0;
+  for (let i = from; i < from + 4; i++) {
+    const byte = bytes[i] ?? 0;
+    value = value * 16 + (byte <= 0x39 ? byte - 0x30 : (byte | 0x20) - 0x57);
+  }
+  return value;
+}

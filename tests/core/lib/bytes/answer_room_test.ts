@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { assert, assertEquals } from "@std/assert";
+import { AnswerRoom } from "../../../../core/lib/bytes/answer_room.ts";
+import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
+import { GatewayError } from "../../../../core/errors.ts";
+import { limits } from "../../../../core/limits.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
+
+const bounds = { total: 100, perOwner: 60 };
+const largest = 40;
+
+function open() {
+  const time = new ManualTime();
+  const deadlines = new Deadlines({ clock: time, timer: time });
+  return { time, room: new AnswerRoom(deadlines, bounds) };
+}
+
+const turns = async (count: number) => {
+  for (let turn = 0; turn < count; turn++) await Promise.resolve();
+};
+
+/** An answer that comes in parts, is there for a while, and leaves; at worst its route fails half-way. */
+const plan = fc.record({
+  owner: fc.constantFrom("a", "b", "c"),
+  beginsAfter: fc.nat(20),
+  parts: fc.array(fc.record({ bytes: fc.integer({ min: 4, max: 10 }), after: fc.nat(5) }), {
+    minLength: 2,
+    maxLength: largest / 10,
+  }),
+  leavesAfter: fc.nat(60),
+  isHandedOver: fc.boolean(),
+});
+
+Deno.test("however answers grow and leave, all find room in the end, and never more than one is beyond the bounds", async () => {
+  let waits = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(plan, { minLength: 8, maxLength: 24 }), async (plans) => {
+      const { room, time } = open();
+      let most = 0;
+      await Promise.all(plans.map(async (one) => {
+        await turns(one.beginsAfter);
+        const answer = room.hold(one.owner);
+        let bytes = 0;
+        for (const part of one.parts) {
+          await turns(part.after);
+          const waiting = answer.grow(part.bytes);
+          if (waiting !== undefined) waits++;
+          await waiting;
+          bytes += part.bytes;
+          assertEquals(answer.bytes, bytes);
+          most = Math.max(most, room.held);
+        }
+        if (one.isHandedOver) {
+          const left = Promise.withResolvers<void>();
+          answer.keepUntil(left.promise);
+          answer.release();
+          assertEquals(answer.bytes, bytes, "kept until its client has it");
+          await turns(one.leavesAfter);
+          left.resolve();
+        } else {
+          await turns(one.leavesAfter);
+          answer.release();
+        }
+      }));
+      await turns(5);
+      time.advance(2 * limits.answerRoomMs);
+      assert(most <= bounds.total + largest, `${most} bytes`);
+      assertEquals([room.held, time.pending], [0, 0]);
+    }),
+    { numRuns: 300 },
+  );
+  assert(waits > 1_000, `only ${waits} had to wait`);
+});
+
+Deno.test("what finds no room for a minute is refused, and takes none when there is some later", async () => {
+  const { room, time } = open();
+  const [first, beyond, late] = ["a", "b", "c"].map((owner) => room.hold(owner));
+  assertEquals(first!.grow(60), undefined);
+  assertEquals(beyond!.grow(60), undefined, "one may be beyond the bounds");
+  const waiting = late!.grow(30);
+  assert(waiting !== undefined);
+  time.advance(limits.answerRoomMs - 1_000);
+  assertEquals(room.held, 120);
+  const refused = waiting.then(() => undefined, (error) => error);
+  time.advance(2_000);
+  const error = await refused;
+  assert(error instanceof GatewayError);
+  assertEquals([error.code, error.status, error.retry], ["busy", 503, true]);
+  beyond!.release();
+  first!.release();
+  assertEquals([room.held, late!.bytes], [0, 0]);
+});
+
+Deno.test("one owner's answers leave room for another's", () => {
+  const { room } = open();
+  const rush = Array.from({ length: 4 }, () => room.hold("rush"));
+  const entered = rush.map((answer) => answer.grow(30) === undefined);
+  assertEquals(entered, [true, true, true, false], "its share, and one beyond it");
+  assertEquals(room.hold("other").grow(6), undefined, "its share of what the rush leaves");
+});
+
+Deno.test("what grows after its call has answered is given back when what it was kept for is over", async () => {
+  const { room } = open();
+  const answer = room.hold("a");
+  const finding = Promise.withResolvers<void>();
+  answer.keepUntil(finding.promise);
+  answer.release();
+  answer.grow(10);
+  assertEquals(room.held, 10);
+  finding.reject(new Error("no route"));
+  await turns(3);
+  assertEquals(room.held, 0);
+});

@@ -1,0 +1,104 @@
+import fc from "fast-check";
+import { assert, assertEquals } from "@std/assert";
+import { ByteBudget, type HeldBytes } from "../../../../core/lib/bytes/byte_budget.ts";
+import { GatewayError } from "../../../../core/errors.ts";
+
+const bounds = { total: 100, perOwner: 60 };
+
+/** A holder beside what it must hold by the rules. */
+class Witnessed {
+  bytes = 0;
+  released = false;
+  readonly pending: PromiseWithResolvers<void>[] = [];
+  readonly owner: string;
+  readonly held: HeldBytes;
+
+  constructor(budget: ByteBudget, owner: string) {
+    this.owner = owner;
+    this.held = budget.hold(owner);
+  }
+
+  settle(): void {
+    if (this.released && this.pending.length === 0) this.bytes = 0;
+  }
+}
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant("take"), of: fc.nat(5), bytes: fc.nat(70) }),
+  fc.record({ kind: fc.constantFrom("release", "keep", "over", "fail"), of: fc.nat(5) }),
+);
+
+function sumOf(holders: readonly Witnessed[], owner?: string): number {
+  return holders.reduce(
+    (sum, holder) => sum + (owner === undefined || holder.owner === owner ? holder.bytes : 0),
+    0,
+  );
+}
+
+function takes(held: HeldBytes, bytes: number): boolean {
+  try {
+    held.take(bytes);
+    return true;
+  } catch (error) {
+    assert(error instanceof GatewayError && error.code === "busy");
+    assert(error.status === 503 && error.retry && (error.retryAfterSeconds ?? 0) > 0);
+    return false;
+  }
+}
+
+Deno.test("whatever is taken and given back in any order, the count is what is held, within bounds, and 0 at the end", async () => {
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+    const budget = new ByteBudget(bounds);
+    const holders = ["a", "a", "b", "b", "c", "c"].map((owner) => new Witnessed(budget, owner));
+    for (const one of steps) {
+      const holder = holders[one.of]!;
+      if ("bytes" in one) {
+        const own = sumOf(holders, holder.owner);
+        const leftByOthers = bounds.total - (sumOf(holders) - own);
+        const share = bounds.perOwner / bounds.total * leftByOthers;
+        const fits = own + one.bytes <= share + 1e-9;
+        assertEquals(takes(holder.held, one.bytes), fits);
+        if (fits) {
+          holder.bytes += one.bytes;
+          holder.released = false;
+        }
+      } else if (one.kind === "release") {
+        holder.held.release();
+        holder.released = true;
+      } else if (one.kind === "keep") {
+        const over = Promise.withResolvers<void>();
+        holder.pending.push(over);
+        holder.held.keepUntil(over.promise);
+      } else {
+        const over = holder.pending.pop();
+        if (one.kind === "over") over?.resolve();
+        else over?.reject(new Error("the call failed"));
+        await Promise.resolve();
+        await Promise.resolve();
+      }
+      holder.settle();
+      assertEquals(budget.held, sumOf(holders));
+    }
+    for (const { held, pending } of holders) {
+      held.release();
+      for (const over of pending) over.resolve();
+    }
+    await Promise.resolve();
+    await Promise.resolve();
+    assertEquals([budget.held, budget.owners], [0, 0]);
+  }));
+});
+
+Deno.test("however many owners want everything, each gets the same and the next finds as much free", () => {
+  const total = 1_200;
+  for (const count of [1, 2, 3, 5, 11]) {
+    const budget = new ByteBudget({ total, perOwner: total / 2 });
+    const owners = Array.from({ length: count }, (_, i) => budget.hold(`acc_${i}`));
+    // By turns, byte by byte: nobody comes first.
+    while (owners.map((owner) => owner.tryTake(1)).includes(true));
+    for (const { bytes } of owners) {
+      assert(Math.abs(bytes - total / (count + 1)) <= 1, `${count} owners: ${bytes}`);
+    }
+    assert(budget.hold("acc_new").tryTake(Math.floor((total - budget.held) / 2) - 1));
+  }
+});

@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { assert, assertEquals } from "@std/assert";
+import { limits } from "../../../../core/limits.ts";
+import { copyOf, encoded } from "../../../../core/lib/bytes/slab.ts";
+
+const piece = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }),
+  fc.uint8Array({ minLength: limits.slabCopyBytes - 2, maxLength: limits.slabCopyBytes + 2 }),
+);
+const text = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.string({ unit: "binary-ascii", minLength: 600, maxLength: 800 }),
+  fc.string({ unit: fc.constantFrom("ế", "x", "𝄞", "\ud800") }),
+);
+
+Deno.test("copies keep their bytes, whatever is copied after them and done to the original", () => {
+  const kept: [copy: Uint8Array, expected: Uint8Array][] = [];
+  fc.assert(fc.property(fc.array(fc.oneof(piece, text)), (pieces) => {
+    for (const one of pieces) {
+      if (typeof one === "string") {
+        kept.push([encoded(one), new TextEncoder().encode(one)]);
+        continue;
+      }
+      const lent = new Uint8Array([7, ...one, 9]);
+      kept.push([copyOf(lent, 1, 1 + one.length), one]);
+      lent.fill(0);
+    }
+  }));
+  for (const [copy, expected] of kept) assertEquals(copy, expected);
+});
+
+Deno.test("a small copy never keeps more than a slab in memory, a large one only itself", () => {
+  for (let length = 1; length <= 2 * limits.slabCopyBytes; length += 97) {
+    const copy = copyOf(new Uint8Array(length), 0, length);
+    const keptBytes = copy.buffer.byteLength;
+    assert(keptBytes <= Math.max(limits.slabBytes, length));
+    if (length > limits.slabCopyBytes) assertEquals(keptBytes, length);
+  }
+});

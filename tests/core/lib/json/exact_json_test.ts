@@ -1,0 +1,71 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
+import { limits } from "../../../../core/limits.ts";
+
+/** Texts as `JSON.stringify` would write them, with whole numbers of any length. */
+const { text } = fc.letrec<{ text: string }>((tie) => ({
+  text: fc.oneof(
+    { maxDepth: 4 },
+    fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String),
+    fc.integer().map(String),
+    fc.constantFrom("null", "true", "[]", "{}", '"12345678901234567890"', '"1e400"'),
+    // What could be taken for the end of a string, and what could be taken for a number behind it.
+    fc.string({ unit: fc.constantFrom('"', "\\", "1", "2", "e", "-", ",", "{", "é", " ") })
+      .map((value) => JSON.stringify(value + "12345678901234567890")),
+    fc.array(tie("text")).map((items) => `[${items.join(",")}]`),
+    fc.uniqueArray(
+      fc.tuple(fc.string().filter((name) => !/^\d+$/.test(name)), tie("text")),
+      { selector: ([name]) => name },
+    ).map((members) => `{${members.map(([name, value]) => JSON.stringify(name) + ":" + value)}}`),
+  ),
+}));
+
+Deno.test("parseExactly() loses no digit of a whole number, wherever it stands", () => {
+  fc.assert(fc.property(text, (given) => {
+    assertEquals(JSON.stringify(parseExactly(given)), given);
+  }));
+});
+
+Deno.test("parseExactly() is JSON.parse() for everything that a double holds", () => {
+  fc.assert(fc.property(fc.json(), (given) => {
+    assertEquals(parseExactly(given), JSON.parse(given));
+  }));
+  for (
+    const given of [
+      "9007199254740991",
+      "9007199254740992",
+      "-10000000000000000000",
+      "0.1234567890123456789",
+      "123456789012345678.5",
+      "1e308",
+      "1e-400",
+      "1.7976931348623157e+308",
+    ]
+  ) assertEquals(parseExactly(given), JSON.parse(given), given);
+});
+
+Deno.test("parseExactly() keeps what would become infinite", () => {
+  for (const number of ["1e309", "-1E+400", "1.5e99999", "9".repeat(400), "1e0400"]) {
+    assertEquals(JSON.stringify(parseExactly(`[${number}]`)), `[${number}]`);
+  }
+});
+
+Deno.test("parseExactly() leaves a client's own object with the name of the engine's alone", () => {
+  const given = '{"rawJSON":"1","n":12345678901234567890}';
+  assertEquals(JSON.stringify(parseExactly(given)), given);
+});
+
+Deno.test("parseExactly() refuses what is no JSON, and such numbers beyond depth and count", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "12345678901234567890" + "]".repeat(depth);
+  for (
+    const given of [
+      "12345678901234567890 1",
+      "[12345678901234567890",
+      "01234567890123456789",
+      nested(5_000),
+      `[${"12345678901234567890,".repeat(limits.exactNumbers)}12345678901234567890]`,
+    ]
+  ) assertThrows(() => parseExactly(given), SyntaxError);
+  assertEquals(JSON.stringify(parseExactly(nested(limits.jsonDepth))), nested(limits.jsonDepth));
+});

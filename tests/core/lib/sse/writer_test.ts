@@ -1,0 +1,23 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { InvariantError } from "../../../../core/lib/assert.ts";
+import { SseSplitter } from "../../../../core/lib/sse/splitter.ts";
+import { encodeSseComment, encodeSseEvent } from "../../../../core/lib/sse/writer.ts";
+
+Deno.test("an event that was written is read back", () => {
+  const seen: string[] = [];
+  const splitter = new SseSplitter(1000);
+  for (
+    const bytes of [encodeSseEvent("ä", "e"), encodeSseComment("ping"), encodeSseEvent("[DONE]")]
+  ) {
+    splitter.push(bytes, (frame) => seen.push(`${frame.event}|${frame.data}`) > 0);
+  }
+  assertEquals(seen, ["e|ä", "|", "|[DONE]"]);
+});
+
+Deno.test("a line break cannot smuggle a field in", () => {
+  for (const breaking of ["a\nevent: x", "a\rdata: y", "\n\n"]) {
+    assertThrows(() => encodeSseEvent(breaking), InvariantError);
+    assertThrows(() => encodeSseEvent("a", breaking), InvariantError);
+    assertThrows(() => encodeSseComment(breaking), InvariantError);
+  }
+});
