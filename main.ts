@@ -2,8 +2,8 @@
  * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires; see README.
  */
 import { systemClock } from "./core/lib/time/clock.ts";
-import { readConfig } from "./core/config.ts";
-import { setVariables } from "./core/environment.ts";
+import { readConfig } from "./core/config/config.ts";
+import { setVariables } from "./core/config/environment.ts";
 import { runAdmin } from "./routes/admin/cli.ts";
 import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";

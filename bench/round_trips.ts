@@ -3,7 +3,7 @@
  * on a store whose round trips are counted.
  */
 import { systemClock } from "../core/lib/time/clock.ts";
-import { readConfig } from "../core/config.ts";
+import { readConfig } from "../core/config/config.ts";
 import { newMasterKey, readMasterKeys } from "../core/keys/seal.ts";
 import { fromVnd } from "../core/money/micro_vnd.ts";
 import { createAccount } from "../kv/accounts.ts";

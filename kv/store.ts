@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Clock } from "../core/lib/time/clock.ts";
 import { Deadlines } from "../core/lib/time/deadlines.ts";
 import { errorLine } from "../core/lib/error_line.ts";
-import type { StoreLocation } from "../core/settings/store_location.ts";
+import type { StoreLocation } from "../core/config/store_location.ts";
 import { writeProbeKey } from "./keys.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 

@@ -1,6 +1,6 @@
 /** Reads `gateway.json` and names everything that is wrong with it, in its shape and beyond. */
 import { z } from "zod";
-import { issueLines } from "../environment.ts";
+import { issueLines } from "../config/environment.ts";
 import { buildCatalog, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
 import { environmentName, gatewayFileSchema, modelSchema } from "./schema.ts";

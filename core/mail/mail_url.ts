@@ -1,6 +1,6 @@
 /** Reads `MAIL_URL` once, at start: what is wrong with it shows there and not when the first customer waits for a mail. */
-import { holdsControls, percentEncodeHint, userInformation } from "../settings/address.ts";
-import { secretProblem, withoutLineEnd } from "../settings/secret_text.ts";
+import { holdsControls, percentEncodeHint, userInformation } from "../config/address.ts";
+import { secretProblem, withoutLineEnd } from "../config/secret_text.ts";
 
 /** How mails leave. */
 export type MailSettings =

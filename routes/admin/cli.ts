@@ -1,6 +1,6 @@
 /** `deno task admin …`: commands for the operator, on the store of the configured gateway. */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { openControl } from "../../kv/control.ts";
 import { reapExpiredInstances } from "../../kv/reaper.ts";
 import { openStore } from "../../kv/store.ts";

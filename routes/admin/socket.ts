@@ -1,5 +1,5 @@
 /** The Unix socket through which `deno task admin` reaches a running server. Its file mode is the access control. */
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { keepServing } from "../server/keep_serving.ts";
 
 /** Where the socket of a gateway with this configuration lies: beside its store. */

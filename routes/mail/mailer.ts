@@ -1,7 +1,7 @@
 /** Chooses the driver that `MAIL_URL` names. */
 import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
 import type { MailSettings } from "../../core/mail/mail_url.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { createHttpMailer } from "./http_json.ts";
 import { createSmtpMailer } from "./smtp.ts";
 

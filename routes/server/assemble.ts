@@ -6,7 +6,7 @@ import { RecentItems } from "../../core/call/recent_items.ts";
 import { OutputExpectations } from "../../core/call/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../core/lib/time/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { Deadlines, systemTimer } from "../../core/lib/time/deadlines.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,6 +1,6 @@
 /** The master keys of this instance: from the environment, or kept beside a local store. */
 import { dirname, join } from "node:path";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import {
   type MasterKeys,

@@ -1,5 +1,5 @@
 /** Runs the gateway until it is told to stop. */
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import { limits } from "../../core/limits.ts";

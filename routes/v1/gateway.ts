@@ -6,7 +6,7 @@ import type { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { RecentItems } from "../../core/call/recent_items.ts";
 import type { OutputExpectations } from "../../core/call/output_expectations.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";
 import type { Router } from "../../core/routing/router.ts";

@@ -1,6 +1,6 @@
 /** Commands of `deno task admin` as a test runs them. */
 import { systemClock } from "../../core/lib/time/clock.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { runAdmin } from "../../routes/admin/cli.ts";
 
 export interface RanCommand {

@@ -2,7 +2,7 @@
 import { systemClock } from "../../core/lib/time/clock.ts";
 import { buildCatalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
-import { type Config, readConfig } from "../../core/config.ts";
+import { type Config, readConfig } from "../../core/config/config.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/money/micro_vnd.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import { readConfig } from "../../../core/config.ts";
+import { readConfig } from "../../../core/config/config.ts";
 import { listFigure } from "../../../core/money/micro_vnd.ts";
 import { resolveVideoRules, videoRulesSchema } from "../../../core/video/rules.ts";
 

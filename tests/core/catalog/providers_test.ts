@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { readConfig } from "../../../core/config.ts";
+import { readConfig } from "../../../core/config/config.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 

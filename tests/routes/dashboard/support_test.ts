@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { readSupport, type SupportContact } from "../../../core/settings/support.ts";
+import { readSupport, type SupportContact } from "../../../core/config/support.ts";
 import { setBlocked } from "../../../kv/account_blocking.ts";
 import { credit } from "../../../kv/ledger.ts";
 import { createInvoicePages } from "../../../routes/dashboard/invoices_pages.tsx";

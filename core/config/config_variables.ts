@@ -1,13 +1,13 @@
 /** The environment variables of the configuration, each with what is wrong with it. */
 import { z } from "zod";
-import { normaliseEmail } from "./accounts/email_address.ts";
+import { normaliseEmail } from "../accounts/email_address.ts";
 import { type Environment, issueLines, wholeNumber } from "./environment.ts";
-import { masterKeysProblem } from "./keys/seal.ts";
-import { localAddress } from "./lib/net/local_address.ts";
-import { type MailSettings, readMailUrl } from "./mail/mail_url.ts";
-import { secretProblem, secretText } from "./settings/secret_text.ts";
-import { readStoreLocation, type StoreLocation } from "./settings/store_location.ts";
-import { readSupport, type SupportContact } from "./settings/support.ts";
+import { masterKeysProblem } from "../keys/seal.ts";
+import { localAddress } from "../lib/net/local_address.ts";
+import { type MailSettings, readMailUrl } from "../mail/mail_url.ts";
+import { secretProblem, secretText } from "./secret_text.ts";
+import { readStoreLocation, type StoreLocation } from "./store_location.ts";
+import { readSupport, type SupportContact } from "./support.ts";
 
 const store = z.string().transform((text, context): StoreLocation => {
   const read = readStoreLocation(text);

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { readConfig } from "../../core/config.ts";
-import { newMasterKey } from "../../core/keys/seal.ts";
+import { readConfig } from "../../../core/config/config.ts";
+import { newMasterKey } from "../../../core/keys/seal.ts";
 
-const fileText = await Deno.readTextFile(new URL("../../gateway.json", import.meta.url));
+const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 
 /** The problems of an environment with the default file; empty if it starts. */
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -176,7 +176,7 @@ Deno.test("problems name the file that was read", () => {
 
 Deno.test("the file that the operations guide shows starts as it is, with its keys set", async () => {
   const guide = await Deno.readTextFile(
-    new URL("../../docs/operations.md", import.meta.url),
+    new URL("../../../docs/operations.md", import.meta.url),
   );
   const sample = guide.match(/## A real provider\n\n```jsonc?\n([^]*?)```/)?.[1] ?? "";
   const secrets = [...sample.matchAll(/"([A-Z_0-9]+_KEY\w*)"/g)].map((

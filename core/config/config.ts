@@ -1,15 +1,15 @@
 /** Everything the operator sets, read once at start. Pure: environment and file text come in as values. */
 import { z } from "zod";
-import type { Catalog } from "./catalog/catalog.ts";
-import { type ReadGatewayFile, readGatewayFile } from "./catalog/read_file.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { type ReadGatewayFile, readGatewayFile } from "../catalog/read_file.ts";
 import { readVariables } from "./config_variables.ts";
 import { type Environment, issueLines, setVariables } from "./environment.ts";
-import type { MailSettings } from "./mail/mail_url.ts";
-import { proxyProblems } from "./settings/proxies.ts";
-import { secretProblem, secretText, withoutLineEnd } from "./settings/secret_text.ts";
-import type { StoreLocation } from "./settings/store_location.ts";
-import type { SupportContact } from "./settings/support.ts";
-import { readTopupSettings, type TopupSettings } from "./topup/settings.ts";
+import type { MailSettings } from "../mail/mail_url.ts";
+import { proxyProblems } from "./proxies.ts";
+import { secretProblem, secretText, withoutLineEnd } from "./secret_text.ts";
+import type { StoreLocation } from "./store_location.ts";
+import type { SupportContact } from "./support.ts";
+import { readTopupSettings, type TopupSettings } from "../topup/settings.ts";
 
 export interface Config {
   readonly port: number;
