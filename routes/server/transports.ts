@@ -3,12 +3,12 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { invariant } from "../../core/lib/assert.ts";
-import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { limits } from "../../core/limits.ts";
 import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
 import { createHttp1Transport } from "../../core/lib/http1/transport.ts";
-import { timerDelay } from "../../core/upstream/sandbox/delay.ts";
-import { createSandboxTransport } from "../../core/upstream/sandbox/transport.ts";
+import { timerDelay } from "../../sandbox/provider/delay.ts";
+import { createSandboxTransport } from "../../sandbox/provider/transport.ts";
 import type { Transport } from "../../core/upstream/transport.ts";
 import { denoConnect } from "../upstream/deno_connect.ts";
 

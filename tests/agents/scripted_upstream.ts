@@ -3,7 +3,7 @@
  * refuse, calls the agent's own tools step by step, and makes trouble where a test wants it.
  */
 import type { Style } from "../../core/dialects/contract.ts";
-import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";
 import {

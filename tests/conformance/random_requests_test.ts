@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Style } from "../../core/dialects/contract.ts";
 import { convertRequest } from "../../core/dialects/convert.ts";
-import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { chatRequest } from "./random_chat.ts";
 import { messagesRequest } from "./random_messages.ts";

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { convertRequest } from "../../core/dialects/convert.ts";
-import { validateRequest } from "../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";
 import { routes } from "./routes.ts";
 

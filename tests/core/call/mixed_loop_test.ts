@@ -5,7 +5,7 @@ import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { joined } from "../../../core/lib/bytes/byte_parts.ts";
 import { convertRequest } from "../../../core/dialects/convert.ts";
 import { unsealedMark } from "../../../core/dialects/reasoning_seal.ts";
-import { validateRequest } from "../../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 const asked = { role: "user", content: "Read both files" };

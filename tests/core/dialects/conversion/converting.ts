@@ -8,7 +8,7 @@ import type {
   RouteFacts,
   Style,
 } from "../../../../core/dialects/contract.ts";
-import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 

@@ -1,7 +1,7 @@
 /** Tools that the provider runs are asked for in the words of the route's style, where the route allows them. */
 import { assertEquals } from "@std/assert";
 import type { ConversionOptions, RouteFacts, Style } from "../../../../core/dialects/contract.ts";
-import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { type Converted, converted, refusal } from "./converting.ts";
 

@@ -5,9 +5,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RouteFacts, Style } from "../../../../core/dialects/contract.ts";
 import { convertRequest } from "../../../../core/dialects/convert.ts";
-import { chatRequest } from "../../../../core/dialects/strict/chat_schema.ts";
-import { messagesRequest } from "../../../../core/dialects/strict/messages_schema.ts";
-import { responsesRequest } from "../../../../core/dialects/strict/responses_schema.ts";
+import { chatRequest } from "../../../../sandbox/vendor_validators/chat_schema.ts";
+import { messagesRequest } from "../../../../sandbox/vendor_validators/messages_schema.ts";
+import { responsesRequest } from "../../../../sandbox/vendor_validators/responses_schema.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { otherStyles, styles } from "../../../conformance/recordings.ts";
 import { routes } from "../../../conformance/routes.ts";

@@ -4,7 +4,7 @@ import type { PipeContext, RouteFacts, Style } from "../../../../core/dialects/c
 import { convertAnswer, convertRequest } from "../../../../core/dialects/convert.ts";
 import { createConvertingPipe } from "../../../../core/dialects/converting_pipe.ts";
 import { withoutForeignBlocks } from "../../../../core/dialects/messages/foreign_blocks.ts";
-import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { concatBytes } from "../../../support/strict_client.ts";
 import { readChatAnswer, readChatStream } from "../../../support/strict_client_chat.ts";

@@ -5,7 +5,7 @@ import { arrange } from "../../../../core/dialects/arrangement.ts";
 import type { Block, Conversation } from "../../../../core/dialects/conversation/mod.ts";
 import type { RouteFacts } from "../../../../core/dialects/facts.ts";
 import { responsesDialect } from "../../../../core/dialects/responses/dialect.ts";
-import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 
 const decode = (body: JsonObject): Conversation =>
   responsesDialect.decodeRequest({ model: "m", ...body });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
-import { chimeMp3Base64 } from "../../../../core/upstream/sandbox/assets/chime_mp3.ts";
+import { chimeMp3Base64 } from "../../../../sandbox/provider/assets/chime_mp3.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { validateRequest } from "../../../../core/dialects/strict/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { openTestGateway } from "../../../support/gateway_in_process.ts";
 import { mockProvider } from "../media/media_world.ts";

@@ -1,0 +1,34 @@
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import { limits } from "../../../core/limits.ts";
+import { compose } from "../compose.ts";
+import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
+import { SandboxRefusal } from "../request.ts";
+import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
+import { readChatRequest } from "./read_request.ts";
+import { chatAnswer, chatEvents } from "./write_answer.ts";
+
+const errorEvent: StreamEvent = {
+  data: JSON.stringify(vendorErrorBody("chat", 529)),
+  delta: false,
+};
+
+/** `POST /v1/chat/completions`. @throws {SandboxRefusal} */
+export function answerChat(body: JsonObject, nowSeconds: number): Reply {
+  const request = readChatRequest(body);
+  const { triggers } = request;
+  if (request.choices > limits.choices) {
+    throw new SandboxRefusal(`n: must be at most ${limits.choices}`);
+  }
+  const trouble = troubleReply("chat", triggers);
+  if (trouble !== undefined) return trouble;
+  const answers = Array.from({ length: request.choices }, (_, choice) => compose(request, choice));
+  if (!request.stream) {
+    if (triggers.errorIn200 || triggers.errorAfter !== undefined) {
+      const status = triggers.errorIn200 ? 200 : 503;
+      return jsonReply(status, vendorErrorBody("chat", 503), triggers);
+    }
+    return jsonReply(200, chatAnswer(request, answers, nowSeconds), triggers);
+  }
+  const events = triggers.errorIn200 ? [errorEvent] : chatEvents(request, answers, nowSeconds);
+  return streamReply(events, triggers, errorEvent);
+}

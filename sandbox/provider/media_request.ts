@@ -1,0 +1,98 @@
+/** A request to the media sandbox: its fields whatever their form, and the triggers in its text. */
+import { joined } from "../../core/lib/bytes/byte_parts.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
+import { fieldsOfForm, fieldsOfJson, type MediaFields } from "../../core/media/fields.ts";
+import { multipartBoundary, readForm } from "../../core/media/multipart.ts";
+import type { UpstreamRequest } from "../../core/upstream/transport.ts";
+import type { Reply } from "./reply.ts";
+import { SandboxRefusal } from "./request.ts";
+import { readTriggers, type Triggers } from "./triggers.ts";
+import { jsonReply } from "./reply.ts";
+import { troubleReply } from "./vendor_error.ts";
+
+/** Triggers that only media know; the rest are those of chat. */
+const mediaTriggers = [
+  "moderation",
+  "images",
+  "video-fail",
+  "video-stall",
+  "video-expire",
+  "video-slow",
+  "video-megabytes",
+] as const;
+type MediaTrigger = typeof mediaTriggers[number];
+
+export interface MediaTriggers {
+  readonly common: Triggers;
+  /** Present with its number, or with `undefined` where none was given. */
+  readonly own: ReadonlyMap<MediaTrigger, number | undefined>;
+}
+
+const pattern = /\[\[sandbox:([a-z0-9-]{1,32})(?: +(\d{1,9}))?\]\]/g;
+
+/** @throws {SandboxRefusal} for a trigger that does not exist */
+export function readMediaTriggers(text: string): MediaTriggers {
+  const own = new Map<MediaTrigger, number | undefined>();
+  const rest = text.replace(pattern, (whole, name: string, number: string | undefined) => {
+    const known = mediaTriggers.find((trigger) => trigger === name);
+    if (known === undefined) return whole;
+    own.set(known, number === undefined ? undefined : Number(number));
+    return "";
+  });
+  const { triggers, unknown } = readTriggers(rest);
+  if (unknown !== undefined) throw new SandboxRefusal(`The sandbox has no trigger "${unknown}"`);
+  return { common: triggers, own };
+}
+
+/** Trouble before the model would start: error statuses, and a refusal by moderation. */
+export function mediaTrouble(triggers: MediaTriggers): Reply | undefined {
+  if (triggers.own.has("moderation")) {
+    return jsonReply(400, {
+      error: {
+        type: "image_generation_user_error",
+        code: "moderation_blocked",
+        message: "Your request was blocked by our moderation system.",
+        param: null,
+      },
+    }, {});
+  }
+  return troubleReply("chat", triggers.common);
+}
+
+/**
+ * The fields of a request.
+ *
+ * @throws {SandboxRefusal} for a body that is neither a JSON object nor a form
+ */
+export function mediaFields(request: UpstreamRequest): MediaFields {
+  const body = joined(request.body ?? []);
+  const contentType = request.headers.find(([name]) => name === "content-type")?.[1] ?? "";
+  try {
+    const boundary = multipartBoundary(contentType);
+    if (boundary !== undefined) return fieldsOfForm(readForm(body, boundary));
+    const value: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    if (isJsonObject(value)) return fieldsOfJson(value);
+  } catch (error) {
+    if (error instanceof GatewayError) throw new SandboxRefusal(error.message);
+    if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+  }
+  throw new SandboxRefusal("The body must be a JSON object or a form.");
+}
+
+/** A text field that must be there. @throws {SandboxRefusal} */
+export function requiredText(fields: MediaFields, field: string): string {
+  const value = optionalText(fields, field);
+  if (value === undefined || value === "") throw new SandboxRefusal(`${field}: is required`);
+  return value;
+}
+
+/** A text field, or a number as text. */
+export function optionalText(fields: MediaFields, field: string): string | undefined {
+  const [value] = fields.get(field) ?? [];
+  if (value?.kind === "text") return value.text;
+  if (value?.kind !== "json") return undefined;
+  const { value: json } = value;
+  if (typeof json === "string") return json;
+  return typeof json === "number" || typeof json === "boolean" ? String(json) : undefined;
+}

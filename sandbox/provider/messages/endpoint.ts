@@ -1,0 +1,39 @@
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import { compose } from "../compose.ts";
+import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
+import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
+import { countMessagesPrompt, readMessagesRequest } from "./read_request.ts";
+import { messagesAnswer, messagesEvents } from "./write_answer.ts";
+
+const errorEvent: StreamEvent = {
+  event: "error",
+  data: JSON.stringify(vendorErrorBody("messages", 529)),
+  delta: false,
+};
+
+/** `POST /v1/messages`. @throws {SandboxRefusal} */
+export function answerMessages(body: JsonObject): Reply {
+  const request = readMessagesRequest(body);
+  const { triggers } = request;
+  const trouble = troubleReply("messages", triggers);
+  if (trouble !== undefined) return trouble;
+  const answer = compose(request);
+  if (!request.stream) {
+    if (triggers.errorIn200 || triggers.errorAfter !== undefined) {
+      const status = triggers.errorIn200 ? 200 : 529;
+      return jsonReply(status, vendorErrorBody("messages", 529), triggers);
+    }
+    return jsonReply(200, messagesAnswer(request, answer), triggers);
+  }
+  const events = triggers.errorIn200 ? [errorEvent] : messagesEvents(request, answer);
+  return streamReply(events, triggers, errorEvent);
+}
+
+/** `POST /v1/messages/count_tokens`: the same count that usage reports. @throws {SandboxRefusal} */
+export function answerCountTokens(body: JsonObject): Reply {
+  const request = readMessagesRequest({ ...body, max_tokens: 1 });
+  const trouble = troubleReply("messages", request.triggers);
+  if (trouble !== undefined) return trouble;
+  const { input, cacheRead, cacheWrite } = countMessagesPrompt(body);
+  return jsonReply(200, { input_tokens: input + cacheRead + cacheWrite }, request.triggers);
+}

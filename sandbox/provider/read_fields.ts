@@ -1,0 +1,73 @@
+import { hashHex } from "../../core/dialects/short_hash.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
+import { SandboxRefusal, type SandboxRequest, type SandboxTool, type Turn } from "./request.ts";
+import { readTriggers } from "./triggers.ts";
+
+/** What every style's reader does the same way with what it found. */
+export function commonFields(
+  body: JsonObject,
+  turn: Turn,
+): Pick<
+  SandboxRequest,
+  "model" | "stream" | "text" | "triggers" | "attachments" | "toolResults" | "seed"
+> {
+  const model = body["model"];
+  if (typeof model !== "string" || model === "") throw new SandboxRefusal("model: is required");
+  const { triggers, text, unknown } = readTriggers(turn.texts.join("\n"));
+  if (unknown !== undefined) {
+    throw new SandboxRefusal(`The sandbox has no trigger "${unknown}"`);
+  }
+  // A stream and a whole answer to the same question are the same answer.
+  const { stream, stream_options: _, ...question } = body;
+  return {
+    model,
+    stream: stream === true,
+    text,
+    triggers,
+    attachments: turn.attachments,
+    toolResults: turn.toolResults,
+    seed: hashHex(JSON.stringify(question)),
+  };
+}
+
+/** A list that must be there and hold something. */
+export function requiredList(body: JsonObject, name: string): readonly Json[] {
+  const value = body[name];
+  if (!Array.isArray(value) || value.length === 0) {
+    throw new SandboxRefusal(`${name}: must be a list with at least one element`);
+  }
+  return value;
+}
+
+/** A bound on tokens: a whole number of at least `least`, or `undefined` when it is not set. */
+export function tokenBound(body: JsonObject, name: string, least: number): number | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
+  throw new SandboxRefusal(`${name}: must be a whole number of at least ${least}`);
+}
+
+/** Objects of a list; everything else in it is left out. */
+export function objects(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** Stop sequences, given as one text or as a list. */
+export function stopList(value: Json | undefined): readonly string[] {
+  if (typeof value === "string") return [value];
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
+/** The joined text of `content`: a string, or parts of which those with `text` count. */
+export function textOf(content: Json | undefined): string {
+  if (typeof content === "string") return content;
+  return objects(content).map((part) => typeof part["text"] === "string" ? part["text"] : "")
+    .join("");
+}
+
+/** A tool with a schema that is an object's, whatever the client left out. */
+export function toolOf(name: Json | undefined, schema: Json | undefined): SandboxTool[] {
+  if (typeof name !== "string") return [];
+  const given = isJsonObject(schema) ? schema : {};
+  return [{ name, custom: false, schema: { type: "object", ...given } }];
+}

@@ -1,0 +1,34 @@
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import { compose } from "../compose.ts";
+import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
+import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
+import { readResponsesRequest } from "./read_request.ts";
+import { responsesAnswer, responsesEvents } from "./write_answer.ts";
+
+const errorEvent: StreamEvent = {
+  event: "error",
+  data: JSON.stringify({
+    type: "error",
+    sequence_number: 0,
+    ...vendorErrorBody("chat", 529),
+  }),
+  delta: false,
+};
+
+/** `POST /v1/responses`. @throws {SandboxRefusal} */
+export function answerResponses(body: JsonObject, nowSeconds: number): Reply {
+  const request = readResponsesRequest(body);
+  const { triggers } = request;
+  const trouble = troubleReply("chat", triggers);
+  if (trouble !== undefined) return trouble;
+  const answer = compose(request);
+  if (!request.stream) {
+    if (triggers.errorIn200 || triggers.errorAfter !== undefined) {
+      const status = triggers.errorIn200 ? 200 : 503;
+      return jsonReply(status, vendorErrorBody("chat", 503), triggers);
+    }
+    return jsonReply(200, responsesAnswer(request, answer, nowSeconds), triggers);
+  }
+  const events = triggers.errorIn200 ? [errorEvent] : responsesEvents(request, answer, nowSeconds);
+  return streamReply(events, triggers, errorEvent);
+}

@@ -1,0 +1,115 @@
+import { type ByteParts, joined } from "../../core/lib/bytes/byte_parts.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Style } from "../../core/dialects/contract.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
+import type { Transport, UpstreamRequest } from "../../core/upstream/transport.ts";
+import { answerChat } from "./chat/endpoint.ts";
+import type { Delay } from "./delay.ts";
+import { SandboxExchange } from "./exchange.ts";
+import { createMediaSandbox, type MediaSandbox } from "./media.ts";
+import { answerCountTokens, answerMessages } from "./messages/endpoint.ts";
+import type { Reply } from "./reply.ts";
+import { SandboxRefusal } from "./request.ts";
+import { answerResponses } from "./responses/endpoint.ts";
+import { vendorError, type VendorStyle } from "./vendor_error.ts";
+
+export interface SandboxOptions {
+  readonly clock: Clock;
+  readonly delay: Delay;
+  /**
+   * Judges requests as the real vendor would: its refusal, or `undefined` when the request is fine. Without it the
+   * sandbox refuses only what it cannot make sense of.
+   */
+  readonly validate?: (
+    style: Style,
+    body: JsonObject,
+    betas: readonly string[],
+  ) => string | undefined;
+}
+
+/** One endpoint: how it words errors, the style its requests are judged by (if any), and its answer. */
+interface Endpoint {
+  readonly vendor: VendorStyle;
+  readonly style?: Style;
+  answer(body: JsonObject, nowSeconds: number): Reply;
+}
+
+/** By the end of the URL's path: the base address does not matter. */
+const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
+  ["/messages/count_tokens", { vendor: "messages", answer: answerCountTokens }],
+  ["/messages", { vendor: "messages", style: "messages", answer: answerMessages }],
+  ["/chat/completions", { vendor: "chat", style: "chat", answer: answerChat }],
+  ["/responses", { vendor: "chat", style: "responses", answer: answerResponses }],
+];
+
+/**
+ * A provider in this process: answers every style natively and deterministically, without a network. A fresh
+ * install works with it at once, and customers integrate against it without spending. What it can do is described
+ * in docs/sandbox.md.
+ *
+ * @example
+ * ```ts
+ * import { systemClock } from "../../core/lib/time/clock.ts";
+ * import { timerDelay } from "./delay.ts";
+ * import { createSandboxTransport } from "./transport.ts";
+ * const sandbox = createSandboxTransport({ clock: systemClock, delay: timerDelay() });
+ * const exchange = sandbox.open({
+ *   method: "POST",
+ *   url: "https://sandbox.invalid/v1/messages",
+ *   headers: [],
+ *   body: new TextEncoder().encode(
+ *     JSON.stringify({ model: "m", max_tokens: 50, messages: [{ role: "user", content: "Hi" }] }),
+ *   ),
+ * });
+ * const response = await exchange.response;
+ * const body = new TextDecoder().decode((await response.body.read()) ?? undefined);
+ * if (JSON.parse(body).content[0].text !== "You said: Hi") throw new Error(body);
+ * ```
+ */
+export function createSandboxTransport(options: SandboxOptions): Transport {
+  const media = createMediaSandbox();
+  return {
+    open: (request) => new SandboxExchange(replyTo(request, options, media), options.delay),
+  };
+}
+
+function replyTo(request: UpstreamRequest, options: SandboxOptions, media: MediaSandbox): Reply {
+  const mediaReply = media(request, options.clock.nowMs());
+  if (mediaReply !== undefined) return mediaReply;
+  const path = new URL(request.url).pathname;
+  const found = endpoints.find(([end]) => path.endsWith(end));
+  if (found === undefined) return vendorError("chat", 404, "There is nothing at this address.");
+  const [, endpoint] = found;
+  if (request.method !== "POST") {
+    return vendorError(endpoint.vendor, 400, "The method must be POST.");
+  }
+  const body = parse(request.body);
+  if (body === undefined) {
+    return vendorError(endpoint.vendor, 400, "The body must be a JSON object.");
+  }
+  const refusal = endpoint.style && options.validate?.(endpoint.style, body, betasOf(request));
+  if (refusal !== undefined) return vendorError(endpoint.vendor, 400, refusal);
+  try {
+    return endpoint.answer(body, Math.floor(options.clock.nowMs() / 1_000));
+  } catch (error) {
+    if (error instanceof SandboxRefusal) return vendorError(endpoint.vendor, 400, error.message);
+    throw error;
+  }
+}
+
+/** The values of `anthropic-beta`. */
+function betasOf({ headers }: UpstreamRequest): string[] {
+  return headers.filter(([name]) => name === "anthropic-beta")
+    .flatMap(([, value]) => value.split(",").map((beta) => beta.trim()));
+}
+
+function parse(body: ByteParts | null): JsonObject | undefined {
+  try {
+    const value: Json = JSON.parse(
+      new TextDecoder("utf-8", { fatal: true }).decode(joined(body ?? [])),
+    );
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

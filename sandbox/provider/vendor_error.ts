@@ -1,0 +1,99 @@
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import { jsonReply, type Reply } from "./reply.ts";
+import type { ErrorStatus, Triggers } from "./triggers.ts";
+
+/** How a vendor words its errors. */
+export type VendorStyle = "messages" | "chat";
+
+interface Words {
+  readonly messages: string;
+  readonly chat: readonly [type: string, code: string | null];
+  readonly text: string;
+}
+
+const words: Readonly<Record<ErrorStatus, Words>> = {
+  400: {
+    messages: "invalid_request_error",
+    chat: ["invalid_request_error", null],
+    text: "The sandbox was asked to refuse this request.",
+  },
+  401: {
+    messages: "authentication_error",
+    chat: ["invalid_request_error", "invalid_api_key"],
+    text: "Incorrect API key provided.",
+  },
+  403: {
+    messages: "permission_error",
+    chat: ["invalid_request_error", null],
+    text: "The key has no permission for this model.",
+  },
+  404: {
+    messages: "not_found_error",
+    chat: ["invalid_request_error", "model_not_found"],
+    text: "The model does not exist.",
+  },
+  413: {
+    messages: "request_too_large",
+    chat: ["invalid_request_error", "request_too_large"],
+    text: "The request is too large.",
+  },
+  429: {
+    messages: "rate_limit_error",
+    chat: ["requests", "rate_limit_exceeded"],
+    text: "Rate limit reached, try again later.",
+  },
+  500: { messages: "api_error", chat: ["server_error", null], text: "Internal server error." },
+  503: {
+    messages: "overloaded_error",
+    chat: ["service_unavailable_error", "server_is_overloaded"],
+    text: "The server is overloaded.",
+  },
+  529: {
+    messages: "overloaded_error",
+    chat: ["service_unavailable_error", "server_is_overloaded"],
+    text: "Overloaded",
+  },
+};
+
+/** The error body of a vendor; `message` replaces the usual text. */
+export function vendorErrorBody(
+  style: VendorStyle,
+  status: ErrorStatus,
+  message?: string,
+): JsonObject {
+  const { messages, chat, text } = words[status];
+  if (style === "messages") {
+    return {
+      type: "error",
+      error: { type: messages, message: message ?? text },
+      request_id: "req_sandbox",
+    };
+  }
+  return { error: { message: message ?? text, type: chat[0], param: null, code: chat[1] } };
+}
+
+/** A whole error answer in the vendor's style. */
+export function vendorError(style: VendorStyle, status: ErrorStatus, message?: string): Reply {
+  return jsonReply(status, vendorErrorBody(style, status, message), {});
+}
+
+/** The answers that triggers ask for before the model would even start, if any. */
+export function troubleReply(style: VendorStyle, triggers: Triggers): Reply | undefined {
+  const { errorStatus, htmlStatus, retryAfterSeconds } = triggers;
+  if (errorStatus !== undefined) {
+    const headers = retryAfterSeconds === undefined
+      ? []
+      : [["retry-after", String(retryAfterSeconds)] as const];
+    return jsonReply(errorStatus, vendorErrorBody(style, errorStatus), triggers, headers);
+  }
+  if (htmlStatus === undefined) return undefined;
+  const bytes = new TextEncoder().encode(
+    "<html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>",
+  );
+  return {
+    status: htmlStatus,
+    headers: new Map([["content-type", "text/html"], ["content-length", String(bytes.length)]]),
+    waitMs: triggers.slowMs ?? 0,
+    steps: [{ do: "send", bytes }],
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * What the real vendors accept, as code: the sandbox provider in strict mode refuses with it, and the conformance tests
+ * measure every conversion by it. It is stricter than the gateway is with its own clients, and on no hot path.
+ *
+ * Rules that only some models have (fixed sampling, no prefill) are not here: they are route facts.
+ */
+import type { z } from "zod";
+import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
+import type { Style } from "../../core/dialects/contract.ts";
+import { chatChecks } from "./chat_order.ts";
+import { chatRequest } from "./chat_schema.ts";
+import { messagesChecks } from "./messages_order.ts";
+import { messagesRequest } from "./messages_schema.ts";
+import { firstProblem, type PathStyle } from "./problem.ts";
+import { responsesChecks } from "./responses_order.ts";
+import { responsesRequest } from "./responses_schema.ts";
+
+function validate<Schema extends z.ZodType>(
+  schema: Schema,
+  checks: readonly ((request: z.infer<Schema>) => string | undefined)[],
+  pathStyle: PathStyle,
+  body: Json,
+): string | undefined {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) return firstProblem(parsed.error, pathStyle);
+  for (const check of checks) {
+    const refusal = check(parsed.data);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** Fields of the Messages style that the vendor knows only with a value of `anthropic-beta` that begins like this. */
+const betaFields: ReadonlyMap<string, string> = new Map([
+  ["context_management", "context-management-"],
+]);
+
+function lockedField(body: Json, betas: readonly string[]): string | undefined {
+  if (!isJsonObject(body)) return undefined;
+  for (const [field, beta] of betaFields) {
+    const isLocked = body[field] !== undefined && !betas.some((value) => value.startsWith(beta));
+    if (isLocked) return `${field}: Extra inputs are not permitted`;
+  }
+  return undefined;
+}
+
+/**
+ * Judges a request as the real vendor of the style would. `betas` are the values of its `anthropic-beta`. Returns its refusal, naming the field, or `undefined` when
+ * the request is fine.
+ *
+ * @example
+ * ```ts
+ * import { validateRequest } from "./mod.ts";
+ * const refusal = validateRequest("chat", {
+ *   model: "m",
+ *   messages: [{ role: "tool", tool_call_id: "call_1", content: "5" }],
+ * });
+ * if (!refusal?.includes("must be a response to a preceeding message")) throw new Error(refusal);
+ * ```
+ */
+export function validateRequest(
+  style: Style,
+  body: Json,
+  betas: readonly string[] = [],
+): string | undefined {
+  switch (style) {
+    case "messages":
+      return validate(messagesRequest, messagesChecks, "dots", body) ?? lockedField(body, betas);
+    case "chat":
+      return validate(chatRequest, chatChecks, "brackets", body);
+    case "responses":
+      return validate(responsesRequest, responsesChecks, "brackets", body);
+  }
+}
