@@ -2,7 +2,7 @@
 import { joined } from "../lib/bytes/byte_parts.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
-import type { AnswerReading, StreamPipe } from "../dialects/contract.ts";
+import type { AnswerReading, StreamPipe } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";

@@ -1,6 +1,6 @@
 /** What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked. */
 import type { Model } from "../catalog/catalog.ts";
-import type { DearFeature } from "../dialects/dear/features.ts";
+import type { DearFeature } from "../wire/billable_features/features.ts";
 import { worstCaseCost } from "../money/price.ts";
 import type { AppliedPrice } from "../receipt.ts";
 import { estimateOutputTokens, roughInputTokens } from "../tokens/rough_estimate.ts";

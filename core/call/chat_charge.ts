@@ -1,6 +1,6 @@
 /** The charge of an ended chat call, from what was known before it and what was read of its answer. */
 import type { Model } from "../catalog/catalog.ts";
-import type { StreamReading } from "../dialects/contract.ts";
+import type { StreamReading } from "../wire/contract.ts";
 import type { EstimateCorrection } from "../money/believable_usage.ts";
 import { limits } from "../limits.ts";
 import { chargeCeiling } from "../money/charge_ceiling.ts";

@@ -2,7 +2,7 @@
  * What the gateway must know of a chat request, in each of the three styles. Everything else passes unseen: the
  * provider knows its own fields best, and unknown ones are not ours to refuse.
  */
-import type { Style } from "../dialects/contract.ts";
+import type { Style } from "../wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";

@@ -1,12 +1,12 @@
 /** Keeps what costs the operator more than tokens away from routes that do not allow it. */
 import type { Model, Route } from "../catalog/catalog.ts";
-import type { Style } from "../dialects/contract.ts";
+import type { Style } from "../wire/contract.ts";
 import {
   type DearFeature,
   dearFeatureWords,
   hostedToolFeatures,
-} from "../dialects/dear/features.ts";
-import { type DearWish, findDearWishes } from "../dialects/dear/wishes.ts";
+} from "../wire/billable_features/features.ts";
+import { type DearWish, findDearWishes } from "../wire/billable_features/wishes.ts";
 import { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 

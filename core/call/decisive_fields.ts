@@ -2,7 +2,7 @@
  * The fields that decide what a call costs. A provider must not read another value in them than we do: not under another
  * spelling of the name, and not out of an object that it merges into the request.
  */
-import { dearFieldNames, judgedFieldNames, mergedField } from "../dialects/dear/wishes.ts";
+import { dearFieldNames, judgedFieldNames, mergedField } from "../wire/billable_features/wishes.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 

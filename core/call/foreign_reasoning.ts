@@ -1,11 +1,11 @@
 /** Keeps reasoning and sources that we wrote for a client away from vendors that never signed them. */
-import type { Style } from "../dialects/contract.ts";
+import type { Style } from "../wire/contract.ts";
 import {
   sealPrefix,
   thinkingOffInMixedLoop,
   withoutForeignBlocks,
   withoutSealedReasoning,
-} from "../dialects/mod.ts";
+} from "../wire/mod.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import type { JsonBody } from "./json_body.ts";
 

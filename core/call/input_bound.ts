@@ -1,5 +1,5 @@
 /** How many tokens a prompt can be, from its bytes alone: for the reservation, not for the bill. */
-import { isPdfUrl } from "../dialects/content_parts.ts";
+import { isPdfUrl } from "../wire/fields/content_parts.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 

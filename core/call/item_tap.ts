@@ -1,5 +1,5 @@
 /** Reads the whole output items out of a Responses answer on its way to the client, whatever vendor made it. */
-import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
+import type { StreamPipe, StreamReading } from "../wire/contract.ts";
 import type { GatewayError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";

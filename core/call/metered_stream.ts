@@ -3,7 +3,7 @@
  * settled before its last event is released.
  */
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
-import type { StreamPipe, StreamReading } from "../dialects/contract.ts";
+import type { StreamPipe, StreamReading } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { TokenUsage } from "../money/token_usage.ts";

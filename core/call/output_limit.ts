@@ -1,6 +1,6 @@
 /** How far the output of a call may go: a provider that ignores the caller's bound is stopped there. */
 import type { Model } from "../catalog/catalog.ts";
-import type { StreamReading } from "../dialects/contract.ts";
+import type { StreamReading } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { TokenUsage } from "../money/token_usage.ts";

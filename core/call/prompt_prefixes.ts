@@ -3,7 +3,7 @@
  * that share such a hash share the prompt up to there, wherever their JSON has its fields and cache marks. The hashes are
  * all that is kept of a prompt.
  */
-import type { Style } from "../dialects/contract.ts";
+import type { Style } from "../wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 
 /** The end of a part that other prompts may begin with. */

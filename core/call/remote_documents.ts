@@ -7,7 +7,7 @@ import {
   type FetchedDocument,
   type FetchedDocuments,
   takesData,
-} from "../dialects/document_urls.ts";
+} from "../wire/fields/document_urls.ts";
 import { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";

@@ -2,7 +2,7 @@
  * Keeps customers' prompts and answers out of the operator's account at the provider, where every customer's would lie
  * beside the others'. Responses vendors store unless they are told not to, Chat vendors where they are asked to.
  */
-import type { RouteFacts, Style } from "../dialects/contract.ts";
+import type { RouteFacts, Style } from "../wire/contract.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 
 const encryptedReasoning = "reasoning.encrypted_content";

@@ -1,4 +1,4 @@
-import type { Style } from "../dialects/contract.ts";
+import type { Style } from "../wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** The catalogue in memory: built once from `gateway.json`, read on every call. */
-import type { RouteFacts, Style } from "../dialects/contract.ts";
-import type { DearFeature } from "../dialects/dear/features.ts";
+import type { RouteFacts, Style } from "../wire/contract.ts";
+import type { DearFeature } from "../wire/billable_features/features.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../money/price.ts";
 import { catalogProblems } from "./problems.ts";

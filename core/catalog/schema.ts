@@ -3,8 +3,8 @@
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
 import { z } from "zod";
-import { dearFeatures } from "../dialects/dear/features.ts";
-import { routeFactsSchema } from "../dialects/facts.ts";
+import { dearFeatures } from "../wire/billable_features/features.ts";
+import { routeFactsSchema } from "../wire/facts.ts";
 import { limits } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../video/rules.ts";

@@ -4,8 +4,8 @@
  */
 import { joined } from "../lib/bytes/byte_parts.ts";
 import type { StartedStream } from "../call/attempt.ts";
-import type { StreamPipe } from "../dialects/contract.ts";
-import { newStreamReading } from "../dialects/reading.ts";
+import type { StreamPipe } from "../wire/contract.ts";
+import { newStreamReading } from "../wire/stream/reading.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { mediaErrorEvent } from "../media/events.ts";

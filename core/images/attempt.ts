@@ -2,7 +2,7 @@
 import { isEventStream, type StartedStream, startStream } from "../call/attempt.ts";
 import { providerRequest } from "../call/provider_request.ts";
 import { readWhole } from "../call/read_whole.ts";
-import { readProviderError } from "../dialects/provider_error.ts";
+import { readProviderError } from "../wire/errors/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaExchange, MediaWork } from "../media/exchange.ts";

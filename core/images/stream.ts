@@ -1,7 +1,7 @@
 /** Streamed images: bytes pass as they came; previews and finished images are counted on the way. */
-import { BytePipe } from "../dialects/byte_pipe.ts";
-import type { StreamPipe } from "../dialects/contract.ts";
-import type { FrameFate } from "../dialects/reading.ts";
+import { BytePipe } from "../wire/stream/byte_pipe.ts";
+import type { StreamPipe } from "../wire/contract.ts";
+import type { FrameFate } from "../wire/stream/reading.ts";
 import { mediaErrorEvent, MediaMeter } from "../media/events.ts";
 
 const nothing = new Uint8Array(0);

@@ -1,8 +1,8 @@
 /** Events of media streams: what pictures and speech have in common. */
-import type { StreamReading } from "../dialects/contract.ts";
-import { frameJson } from "../dialects/frame_json.ts";
-import { readProviderError } from "../dialects/provider_error.ts";
-import { type FrameFate, newStreamReading, type StreamMeter } from "../dialects/reading.ts";
+import type { StreamReading } from "../wire/contract.ts";
+import { frameJson } from "../wire/stream/frame_json.ts";
+import { readProviderError } from "../wire/errors/provider_error.ts";
+import { type FrameFate, newStreamReading, type StreamMeter } from "../wire/stream/reading.ts";
 import { errorBody, type GatewayError } from "../errors.ts";
 import type { SseFrame } from "../lib/sse/frame.ts";
 import { FrameEdits } from "../lib/sse/frame_edits.ts";

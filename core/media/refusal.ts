@@ -1,5 +1,5 @@
 /** A provider's answer that is no success, in our terms. */
-import { readProviderError } from "../dialects/provider_error.ts";
+import { readProviderError } from "../wire/errors/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
 import type { Json } from "../lib/json/json.ts";

@@ -1,7 +1,7 @@
 /** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the wish. */
-import { BytePipe } from "../dialects/byte_pipe.ts";
-import type { StreamPipe } from "../dialects/contract.ts";
-import { type FrameFate, newStreamReading } from "../dialects/reading.ts";
+import { BytePipe } from "../wire/stream/byte_pipe.ts";
+import type { StreamPipe } from "../wire/contract.ts";
+import { type FrameFate, newStreamReading } from "../wire/stream/reading.ts";
 import type { GatewayError } from "../errors.ts";
 import { mediaErrorEvent, MediaMeter } from "../media/events.ts";
 import { encodeSseEvent } from "../lib/sse/writer.ts";

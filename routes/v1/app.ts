@@ -1,7 +1,7 @@
 /** The paths of the API. Unknown paths answer 404 before anything asks for a key (spec section 4). */
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";

@@ -23,7 +23,7 @@ import { withRecentItems } from "../../core/call/recent_items.ts";
 import { RemoteDocuments } from "../../core/call/remote_documents.ts";
 import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
 import type { ProviderEntry } from "../../core/catalog/schema.ts";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { applyPrice } from "../../core/money/price.ts";

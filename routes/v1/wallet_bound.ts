@@ -1,7 +1,7 @@
 /** Lets a stream run as far as its wallet pays: its hold grows with its output, and ends it when there is no more money. */
 import type { ChatHold } from "../../core/call/chat_hold.ts";
 import type { StreamBound, StreamCut } from "../../core/call/metered_stream.ts";
-import type { StreamReading } from "../../core/dialects/contract.ts";
+import type { StreamReading } from "../../core/wire/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { TokenUsage } from "../../core/money/token_usage.ts";
 import type { AppliedPrice } from "../../core/receipt.ts";

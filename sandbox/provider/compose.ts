@@ -1,4 +1,4 @@
-import { hashBase62 } from "../../core/dialects/short_hash.ts";
+import { hashBase62 } from "../../core/wire/tools/short_hash.ts";
 import type { SandboxRequest, SandboxTool } from "./request.ts";
 import { exampleOf } from "./schema_example.ts";
 import { countTokens, takeTokens } from "./tokens.ts";

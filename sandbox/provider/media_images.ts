@@ -1,5 +1,5 @@
 /** `POST /images/generations` and `/images/edits` of the sandbox: small pictures of the right shape. */
-import { hashHex } from "../../core/dialects/short_hash.ts";
+import { hashHex } from "../../core/wire/tools/short_hash.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { MediaFields } from "../../core/media/fields.ts";
 import { referenceCount } from "../../core/media/fields.ts";

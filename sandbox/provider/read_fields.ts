@@ -1,4 +1,4 @@
-import { hashHex } from "../../core/dialects/short_hash.ts";
+import { hashHex } from "../../core/wire/tools/short_hash.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { SandboxRefusal, type SandboxRequest, type SandboxTool, type Turn } from "./request.ts";
 import { readTriggers } from "./triggers.ts";

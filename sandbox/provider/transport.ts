@@ -1,6 +1,6 @@
 import { type ByteParts, joined } from "../../core/lib/bytes/byte_parts.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import type { Transport, UpstreamRequest } from "../../core/upstream/transport.ts";
 import { answerChat } from "./chat/endpoint.ts";

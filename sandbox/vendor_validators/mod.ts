@@ -6,7 +6,7 @@
  */
 import type { z } from "zod";
 import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { chatChecks } from "./chat_order.ts";
 import { chatRequest } from "./chat_schema.ts";
 import { messagesChecks } from "./messages_order.ts";

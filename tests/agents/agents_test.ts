@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
 import { installAgents } from "./installed.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import type { Conversation } from "../core/upstream/raw_peer.ts";
 import {
   type Answer,

@@ -1,7 +1,7 @@
 /** Recorded streams: converted, and as the whole answer that they tell. */
 import { assert } from "@std/assert";
-import type { StreamReading, Style } from "../../core/dialects/contract.ts";
-import { createConvertingPipe } from "../../core/dialects/converting_pipe.ts";
+import type { StreamReading, Style } from "../../core/wire/contract.ts";
+import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { concatBytes } from "../support/strict_client.ts";
 import { context, readStream } from "./clients.ts";

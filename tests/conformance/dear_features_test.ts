@@ -1,6 +1,6 @@
 /** Recorded traffic asks for nothing that costs more than tokens, but where it says so. */
 import { assertEquals } from "@std/assert";
-import { findDearWishes } from "../../core/dialects/dear/wishes.ts";
+import { findDearWishes } from "../../core/wire/billable_features/wishes.ts";
 import { describeRecordings } from "./recordings.ts";
 
 /** Recordings of what a provider charges for, and where it stands in them. */

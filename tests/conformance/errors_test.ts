@@ -4,9 +4,9 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { errorBody, type ErrorCode } from "../../core/errors.ts";
-import type { Style } from "../../core/dialects/contract.ts";
-import { createConvertingPipe } from "../../core/dialects/converting_pipe.ts";
-import { decodeProviderError } from "../../core/dialects/errors.ts";
+import type { Style } from "../../core/wire/contract.ts";
+import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
+import { decodeProviderError } from "../../core/wire/errors/errors.ts";
 import { concatBytes } from "../support/strict_client.ts";
 import { context, readStream } from "./clients.ts";
 import { otherStyles, readRecordings, recordingsFolder } from "./recordings.ts";

@@ -1,5 +1,5 @@
 /** What an answer says, apart from the style it is said in. */
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { list } from "./clients.ts";
 

@@ -4,11 +4,11 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { StreamReading, Style } from "../../core/dialects/contract.ts";
-import type { Answer } from "../../core/dialects/conversation/mod.ts";
-import { convertAnswer } from "../../core/dialects/convert.ts";
-import { createConvertingPipe } from "../../core/dialects/converting_pipe.ts";
-import { dialectOf } from "../../core/dialects/dialects.ts";
+import type { StreamReading, Style } from "../../core/wire/contract.ts";
+import type { Answer } from "../../core/wire/conversation/mod.ts";
+import { convertAnswer } from "../../core/wire/convert.ts";
+import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
+import { dialectOf } from "../../core/wire/stream/dialects.ts";
 import { noTokens } from "../../core/money/token_usage.ts";
 import { arbitraryAnswer, eventsOfAnswer } from "../support/answer_events.ts";
 import { concatBytes } from "../support/strict_client.ts";

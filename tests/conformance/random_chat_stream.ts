@@ -1,6 +1,6 @@
 /** Chat streams as real servers send them: the same content under any mix of their habits (wire notes, section 2.5). */
 import fc from "fast-check";
-import type { Answer, AnswerBlock } from "../../core/dialects/conversation/mod.ts";
+import type { Answer, AnswerBlock } from "../../core/wire/conversation/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { noTokens } from "../../core/money/token_usage.ts";
 

@@ -3,7 +3,7 @@
  * refused, for the reason written down here.
  */
 import { assert, assertEquals } from "@std/assert";
-import { convertRequest } from "../../core/dialects/convert.ts";
+import { convertRequest } from "../../core/wire/convert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";
 import { routes } from "./routes.ts";

@@ -3,11 +3,11 @@
  * request and every recorded answer.
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { RouteFacts, Style } from "../../core/dialects/contract.ts";
-import type { Block, Conversation } from "../../core/dialects/conversation/mod.ts";
-import { arrange } from "../../core/dialects/arrangement.ts";
-import { convertAnswer, convertRequest } from "../../core/dialects/convert.ts";
-import { dialectOf } from "../../core/dialects/dialects.ts";
+import type { RouteFacts, Style } from "../../core/wire/contract.ts";
+import type { Block, Conversation } from "../../core/wire/conversation/mod.ts";
+import { arrange } from "../../core/wire/arrangement.ts";
+import { convertAnswer, convertRequest } from "../../core/wire/convert.ts";
+import { dialectOf } from "../../core/wire/stream/dialects.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { context, list, readWhole } from "./clients.ts";
 import { gistOf } from "./gist.ts";

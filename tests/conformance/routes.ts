@@ -1,4 +1,4 @@
-import type { RouteFacts, Style } from "../../core/dialects/contract.ts";
+import type { RouteFacts, Style } from "../../core/wire/contract.ts";
 
 /** Routes of each style that differ from its defaults in ways that change the body. */
 export const routes: Record<Style, RouteFacts[]> = {

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { convertAnswer } from "../../core/dialects/convert.ts";
+import { convertAnswer } from "../../core/wire/convert.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";
 import { contentOf, convertStream } from "./converted_stream.ts";
 import { cutBytes, describeRecordings, otherStyles, type Recording } from "./recordings.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readChatRequest } from "../../core/call/chat_request.ts";
 import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
 import { inputTokensBound } from "../../core/call/input_bound.ts";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 

@@ -9,7 +9,7 @@ import type {
   ReasoningProof,
   Stop,
   StreamEvent,
-} from "../../core/dialects/conversation/mod.ts";
+} from "../../core/wire/conversation/mod.ts";
 import type { Json } from "../../core/lib/json/json.ts";
 import type { TokenUsage } from "../../core/money/token_usage.ts";
 

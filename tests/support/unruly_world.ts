@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
-import type { Style } from "../../core/dialects/contract.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { parseVnd } from "../../core/money/micro_vnd.ts";
 import { billedInputTokens } from "../../core/money/token_usage.ts";
 import type { Receipt } from "../../core/receipt.ts";

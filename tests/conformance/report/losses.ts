@@ -1,5 +1,5 @@
 /** What a conversion lost without a word: of a request by its words, of an answer by what it says. */
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { list } from "../clients.ts";
 import { type Gist, gistOf } from "../gist.ts";

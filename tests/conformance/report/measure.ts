@@ -1,7 +1,7 @@
 /** Converts recorded exchanges in every direction and counts what came of them. */
-import { convertAnswer, convertRequest } from "../../../core/dialects/convert.ts";
+import { convertAnswer, convertRequest } from "../../../core/wire/convert.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { context, essence, readStream, readWhole } from "../clients.ts";

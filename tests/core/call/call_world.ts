@@ -11,9 +11,9 @@ import { type AttemptLoopInput, runAttempts } from "../../../core/call/attempt_l
 import { CallControl } from "../../../core/call/call_control.ts";
 import type { AttemptResult } from "../../../core/call/racer.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { readAnswer } from "../../../core/dialects/answer_reading.ts";
-import { decodeProviderError } from "../../../core/dialects/errors.ts";
-import { createNativePipe } from "../../../core/dialects/native_pipe.ts";
+import { readAnswer } from "../../../core/wire/answer_reading.ts";
+import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
+import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { FakeExchange } from "./fake_exchange.ts";
 

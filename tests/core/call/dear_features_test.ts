@@ -7,7 +7,7 @@ import { readChatRequest } from "../../../core/call/chat_request.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { buildCatalog, type Model } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { UpstreamRequest } from "../../../core/upstream/transport.ts";

@@ -9,7 +9,7 @@ import {
   type StreamCut,
 } from "../../../core/call/metered_stream.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import type { StreamReading } from "../../../core/dialects/contract.ts";
+import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/receipt.ts";

@@ -3,8 +3,8 @@ import { withFields } from "../../../core/call/changed_body.ts";
 import { wishesLost, withoutForeignReasoning } from "../../../core/call/foreign_reasoning.ts";
 import { parseJsonBody } from "../../../core/call/json_body.ts";
 import { joined } from "../../../core/lib/bytes/byte_parts.ts";
-import { convertRequest } from "../../../core/dialects/convert.ts";
-import { unsealedMark } from "../../../core/dialects/reasoning_seal.ts";
+import { convertRequest } from "../../../core/wire/convert.ts";
+import { unsealedMark } from "../../../core/wire/reasoning_seal.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 

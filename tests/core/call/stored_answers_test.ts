@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { withoutStore } from "../../../core/call/stored_answers.ts";
-import { convertRequest } from "../../../core/dialects/convert.ts";
-import type { RouteFacts, Style } from "../../../core/dialects/contract.ts";
+import { convertRequest } from "../../../core/wire/convert.ts";
+import type { RouteFacts, Style } from "../../../core/wire/contract.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 const encrypted = "reasoning.encrypted_content";

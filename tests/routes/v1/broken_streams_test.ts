@@ -1,6 +1,6 @@
 /** What a stream costs that breaks off: never more than the same call would have cost complete. */
 import { assert, assertEquals } from "@std/assert";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";

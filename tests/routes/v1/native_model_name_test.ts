@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";

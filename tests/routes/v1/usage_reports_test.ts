@@ -1,6 +1,6 @@
 /** What customers pay when their provider reports what cannot be: seen from outside, on the receipt and the wallet. */
 import { assert, assertEquals } from "@std/assert";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import { noTokens, type TokenUsage } from "../../../core/money/token_usage.ts";
 import { openUsageWorld, styles } from "./usage_world.ts";

@@ -1,6 +1,6 @@
 /** A gateway whose provider says any text with any report of usage, in each style, whole and streamed. */
 import { assert, assertEquals } from "@std/assert";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import type { Receipt } from "../../../core/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import { readAnswer } from "../../../core/dialects/answer_reading.ts";
-import type { StreamReading, Style } from "../../../core/dialects/contract.ts";
-import { createNativePipe } from "../../../core/dialects/native_pipe.ts";
+import { readAnswer } from "../../../core/wire/answer_reading.ts";
+import type { StreamReading, Style } from "../../../core/wire/contract.ts";
+import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
 import {
   createSandboxTransport,
   type SandboxOptions,

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import { jsonOf, paths, readingOf, requestOf, styles } from "./sandbox_calls.ts";
 
 const schemas: Record<string, JsonObject> = {

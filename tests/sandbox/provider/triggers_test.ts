@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Style } from "../../../core/dialects/contract.ts";
+import type { Style } from "../../../core/wire/contract.ts";
 import { errorStatuses, readTriggers } from "../../../sandbox/provider/triggers.ts";
 import { UpstreamFailure } from "../../../core/upstream/transport.ts";
 import {

@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import type { Style } from "../../../../core/dialects/contract.ts";
+import type { Style } from "../../../../core/wire/contract.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {

@@ -1,0 +1,80 @@
+/** Web sources as Chat annotations: where in the joined text they belong (wire notes, table C). */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import { placeOf, writeUrlCitation } from "../fields/citations.ts";
+import type { Citation } from "../conversation/mod.ts";
+import { literalLength } from "../../lib/json/json_literal.ts";
+
+/** A source of a block whose text stands from `start` to `end`. */
+export function writeAnnotation(citation: Citation, start: number, end: number): JsonObject {
+  return {
+    type: "url_citation",
+    url_citation: writeUrlCitation(citation, placeOf(citation, start, end)),
+  };
+}
+
+/**
+ * The annotations of one streamed answer. Official libraries know no such member of a delta and keep only the list that
+ * came last, so all of them go out in one list at the end. Until then they are kept, up to
+ * {@linkcode limits.streamCitationChars}; what does not fit is left out, for the text stands without it.
+ *
+ * @example
+ * ```ts
+ * import { StreamAnnotations } from "./annotations.ts";
+ * const annotations = new StreamAnnotations();
+ * annotations.text(0, '"One. "');
+ * annotations.endBlock(0);
+ * annotations.cite(1, { url: "https://example.com", title: "T" });
+ * annotations.text(1, '"Two."');
+ * annotations.endBlock(1);
+ * if (!JSON.stringify(annotations.list()).includes('"start_index":5,"end_index":9')) throw new Error("misplaced");
+ * ```
+ */
+export class StreamAnnotations {
+  /** Length of all text so far, as clients count it. */
+  #chars = 0;
+  /** The block whose text came last, and where it began. */
+  #block = -1;
+  #start = 0;
+  /** Sources of blocks that have not ended. */
+  #open: { readonly block: number; readonly citation: Citation }[] = [];
+  readonly #placed: JsonObject[] = [];
+  #keptChars = 0;
+
+  /** Takes a piece of text as a JSON literal. */
+  text(block: number, json: string): void {
+    if (block !== this.#block) {
+      this.#block = block;
+      this.#start = this.#chars;
+    }
+    this.#chars += literalLength(json);
+  }
+
+  cite(block: number, citation: Citation): void {
+    const chars = citationOverheadChars + citation.url.length + citation.title.length;
+    if (this.#keptChars + chars > limits.streamCitationChars) return;
+    this.#keptChars += chars;
+    // What it cites may be long, and the style has no place for it.
+    const { citedText: _, ...kept } = citation;
+    this.#open.push({ block, citation: kept });
+  }
+
+  /** A block of any kind ended. A source without text has no place. */
+  endBlock(block: number): void {
+    if (this.#open.length === 0) return;
+    const ended = this.#open.filter((entry) => entry.block === block);
+    this.#open = this.#open.filter((entry) => entry.block !== block);
+    if (block !== this.#block) return;
+    for (const { citation } of ended) {
+      this.#placed.push(writeAnnotation(citation, this.#start, this.#chars));
+    }
+  }
+
+  /** Everything that found its place. */
+  list(): readonly JsonObject[] {
+    return this.#placed;
+  }
+}
+
+/** What a kept source costs beside its words. */
+const citationOverheadChars = 128;

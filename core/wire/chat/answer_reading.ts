@@ -1,0 +1,114 @@
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { ReportedUsage } from "../../money/token_usage.ts";
+import type { AnswerReading } from "../contract.ts";
+import { readProviderError } from "../errors/provider_error.ts";
+import { enterReport, textBytes } from "../stream/reading.ts";
+import { readChatUsage } from "./usage.ts";
+
+/** Reads a whole answer of the Chat Completions style: all its choices. */
+export function readChatAnswer(body: JsonObject): AnswerReading {
+  const counts: { usage: ReportedUsage | undefined; usageRejected: boolean } = {
+    usage: undefined,
+    usageRejected: false,
+  };
+  const groq = body["x_groq"];
+  if (isJsonObject(groq)) enterReport(counts, readChatUsage(groq["usage"]));
+  enterReport(counts, readChatUsage(body["usage"]));
+  let empty = true;
+  let outputBytes = 0;
+  let stopReason: string | undefined;
+  const choices = body["choices"];
+  for (const choice of Array.isArray(choices) ? choices : []) {
+    if (!isJsonObject(choice)) continue;
+    const reason = choice["finish_reason"];
+    if (typeof reason === "string" && reason !== "") stopReason ??= reason;
+    // Azure leaves the message out when its filter stopped the answer.
+    const message = choice["message"];
+    if (!isJsonObject(message)) continue;
+    const { isOutput, bytes } = readChatMessage(message);
+    if (isOutput) empty = false;
+    outputBytes += bytes;
+  }
+  const failed = isError(body) ? body : failedChoice(choices);
+  return {
+    ...counts,
+    empty,
+    outputBytes,
+    stopReason,
+    error: failed === undefined ? undefined : readProviderError(failed),
+  };
+}
+
+/**
+ * Measures a message or a delta: whether a client can use it, and its bytes of text, reasoning and tool arguments.
+ */
+function readChatMessage(message: JsonObject): { isOutput: boolean; bytes: number } {
+  // Some send the same reasoning under both names.
+  let bytes = Math.max(textBytes(message["reasoning_content"]), textBytes(message["reasoning"])) +
+    chatTextBytes(message["content"]) + textBytes(message["refusal"]);
+  let isOutput = bytes > 0;
+  for (const name of ["tool_calls", "function_call", "audio"]) {
+    const calls = readChatCalls(message[name]);
+    if (calls.count > 0) isOutput = true;
+    bytes += calls.bytes;
+  }
+  return { isOutput, bytes };
+}
+
+/** Measures `tool_calls`, a legacy `function_call` or `audio`: how many there are and the bytes of their arguments. */
+export function readChatCalls(value: Json | undefined): { count: number; bytes: number } {
+  let count = 0;
+  let bytes = 0;
+  for (const call of Array.isArray(value) ? value : [value]) {
+    if (!isJsonObject(call) || isZeroCall(call)) continue;
+    count++;
+    const body = call["function"] ?? call["custom"] ?? call;
+    if (!isJsonObject(body)) continue;
+    bytes += argumentBytes(body["arguments"]) + textBytes(body["input"]) +
+      textBytes(body["transcript"]);
+  }
+  return { count, bytes };
+}
+
+/**
+ * Whether a call is one that its server leaves at zero values beside an answer without calls:
+ * `{"name":"","arguments":""}`. It is no call, and no output.
+ */
+export function isZeroCall(call: JsonObject): boolean {
+  const body = call["function"] ?? call["custom"] ?? call;
+  return isJsonObject(body) && body["name"] === "" && !call["id"] && !body["arguments"] &&
+    !body["input"];
+}
+
+/** Text bytes of `content`: a string, or parts, also nested ones. */
+export function chatTextBytes(content: Json | undefined): number {
+  if (Array.isArray(content)) {
+    return content.reduce<number>((sum, part) => sum + chatTextBytes(part), 0);
+  }
+  if (!isJsonObject(content)) return textBytes(content);
+  return textBytes(content["text"]) + textBytes(content["refusal"]) +
+    (Array.isArray(content["thinking"]) ? chatTextBytes(content["thinking"]) : 0);
+}
+
+/** Arguments are a string; some vendors send the object itself. */
+function argumentBytes(value: Json | undefined): number {
+  return isJsonObject(value) ? textBytes(JSON.stringify(value)) : textBytes(value);
+}
+
+/** Aggregators tell in the choice that its provider broke off: it holds the error, when no other choice is good. */
+function failedChoice(choices: Json | undefined): JsonObject | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  const failed = choices.filter((choice): choice is JsonObject =>
+    isJsonObject(choice) && isJsonObject(choice["error"])
+  );
+  return failed.length === choices.length ? failed[0] : undefined;
+}
+
+/** Error bodies that come with status 200, in the shapes of several vendors. */
+function isError(body: JsonObject): boolean {
+  const error = body["error"];
+  if (isJsonObject(error) || (typeof error === "string" && error !== "")) return true;
+  if (Array.isArray(body["choices"])) return false;
+  return body["object"] === "error" || body["type"] === "error" ||
+    typeof body["detail"] === "string";
+}

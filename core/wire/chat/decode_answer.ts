@@ -1,0 +1,166 @@
+/** Reads a whole Chat answer, with the deviations that servers are known for (wire notes, tables B and C). */
+import { GatewayError } from "../../errors.ts";
+import { idText, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  Citation,
+  ReasoningBlock,
+  ToolInput,
+} from "../conversation/mod.ts";
+import { readModeration } from "../fields/moderation.ts";
+import { readChatAnswer } from "./answer_reading.ts";
+import { readFinishReason } from "./finish_reasons.ts";
+import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
+import { citeTexts, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
+
+export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
+  const reading = readChatAnswer(body);
+  if (reading.error !== undefined) throw reading.error;
+  const choice = Array.isArray(body.choices) ? body.choices.find(isJsonObject) : undefined;
+  if (choice === undefined) {
+    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
+  }
+  // Azure leaves the message out when its filter stopped the answer.
+  const message = isJsonObject(choice.message) ? choice.message : {};
+  const calls = decodeCalls(message);
+  const refusal = typeof message.refusal === "string" ? message.refusal : "";
+  const blocks: AnswerBlock[] = [
+    ...decodeReasoning(message, memory.reasoningSigner ?? "chat"),
+    ...withLogprobs(decodeContent(message, sourcesOf(message, body)), choice.logprobs),
+    ...(refusal === ""
+      ? []
+      : [{ type: "text" as const, path: "refusal", text: refusal, refusal: true as const }]),
+    ...calls,
+  ];
+  const hasCalls = calls.some((block) => block.type === "tool_call");
+  return {
+    ...(typeof body.id === "string" ? { id: body.id } : {}),
+    blocks,
+    stop: readFinishReason(choice.finish_reason, hasCalls, refusal),
+    ...(reading.usage === undefined ? {} : { usage: reading.usage }),
+    ...readTier(body.service_tier),
+    ...readModeration(body.moderation),
+  };
+}
+
+function sourcesOf(message: JsonObject, body: JsonObject): Citation[] {
+  const placed = readAnnotations(message);
+  const urls = new Set(placed.map(({ url }) => url));
+  return [...placed, ...unplacedSources(readListedSources(body), urls)];
+}
+
+/** The tier that an answer names, as something to spread; some servers name none in an empty word. */
+export function readTier(tier: Json | undefined): { readonly serviceTier?: string } {
+  return typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {};
+}
+
+/** The log probabilities of a choice or a chunk, as far as they are those of its text. */
+export function textLogprobs(logprobs: Json | undefined): JsonObject[] {
+  const content = isJsonObject(logprobs) ? logprobs.content : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+/** Whoever gives log probabilities gives the text in one piece. */
+function withLogprobs(blocks: AnswerBlock[], given: Json | undefined): AnswerBlock[] {
+  const logprobs = textLogprobs(given);
+  const at = blocks.findIndex((block) => block.type === "text");
+  const text = blocks[at];
+  if (logprobs.length === 0 || text?.type !== "text") return blocks;
+  return blocks.with(at, { ...text, logprobs });
+}
+
+/** `content` is a string; a few servers send parts, thinking among them. */
+function decodeContent(message: JsonObject, sources: readonly Citation[]): AnswerBlock[] {
+  const { content } = message;
+  if (typeof content === "string") {
+    if (content === "") return [];
+    return citeTexts([{ type: "text", path: "content", text: content }], sources);
+  }
+  if (!Array.isArray(content)) return [];
+  const blocks: AnswerBlock[] = [];
+  for (const part of content) {
+    if (!isJsonObject(part)) continue;
+    const thinking = thinkingText(part);
+    if (thinking !== "") blocks.push({ type: "reasoning", path: "content", text: thinking });
+    if (typeof part.text === "string" && part.text !== "") {
+      blocks.push({ type: "text", path: "content", text: part.text });
+    }
+  }
+  if (sources.length === 0) return blocks;
+  const cited = citeTexts(blocks.filter((block) => block.type === "text"), sources).values();
+  return blocks.map((block) => block.type === "text" ? cited.next().value ?? block : block);
+}
+
+/** The text of a `thinking` part, which holds a string or parts of its own. */
+export function thinkingText(part: JsonObject): string {
+  if (part.type !== "thinking") return "";
+  if (typeof part.thinking === "string") return part.thinking;
+  if (!Array.isArray(part.thinking)) return "";
+  return part.thinking.map((inner) =>
+    isJsonObject(inner) && typeof inner.text === "string" ? inner.text : ""
+  ).join("");
+}
+
+function decodeReasoning(message: JsonObject, signer: string): ReasoningBlock[] {
+  const text = [message.reasoning_content, message.reasoning]
+    .find((value) => typeof value === "string" && value !== "");
+  const plain = typeof text === "string" ? text : "";
+  const blocks: ReasoningBlock[] = [];
+  for (const detail of Array.isArray(message.reasoning_details) ? message.reasoning_details : []) {
+    const read = readDetail(detail, signer);
+    if (read !== undefined && (read.text !== "" || read.proof !== undefined)) {
+      blocks.push({ type: "reasoning", path: "reasoning_details", ...read });
+    }
+  }
+  // Details may hold only the proof and leave the text to the plain field.
+  const shown = blocks.some((block) => block.text !== "");
+  if (plain !== "" && !shown) {
+    const [first, ...rest] = blocks;
+    if (blocks.length === 1 && first?.proof?.kind === "signature") {
+      return [{ ...first, text: plain }, ...rest];
+    }
+    blocks.unshift({ type: "reasoning", path: "reasoning_content", text: plain });
+  }
+  return blocks;
+}
+
+function decodeCalls(message: JsonObject): AnswerBlock[] {
+  const blocks: AnswerBlock[] = [];
+  const list = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  for (const call of list) {
+    if (!isJsonObject(call)) continue;
+    const decoded = decodeCall(call, readCallId(call.id));
+    if (decoded === undefined) continue;
+    const proof = readThoughtSignature(call);
+    if (proof !== undefined) {
+      blocks.push({ type: "reasoning", path: "tool_calls", text: "", proof });
+    }
+    blocks.push(decoded);
+  }
+  if (blocks.length === 0 && isJsonObject(message.function_call)) {
+    const decoded = decodeCall({ function: message.function_call }, "");
+    if (decoded !== undefined) blocks.push(decoded);
+  }
+  return blocks;
+}
+
+/** Some servers number their calls. */
+export function readCallId(id: Json | undefined): string {
+  return idText(id) ?? "";
+}
+
+/** `undefined` for a call without a name: no tool can answer it. */
+function decodeCall(call: JsonObject, id: string): AnswerBlock | undefined {
+  const isCustom = call.type === "custom" && isJsonObject(call.custom);
+  const holder = isCustom ? call.custom : call.function;
+  const inner = isJsonObject(holder) ? holder : {};
+  const { name } = inner;
+  if (typeof name !== "string" || name === "") return undefined;
+  const text = isCustom ? inner.input : inner.arguments;
+  const input: ToolInput = isJsonObject(text)
+    ? { kind: "object", value: text }
+    : { kind: isCustom ? "text" : "json_text", text: typeof text === "string" ? text : "" };
+  return { type: "tool_call", path: "tool_calls", id, name, input };
+}

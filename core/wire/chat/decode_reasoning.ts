@@ -1,0 +1,95 @@
+/** Reads how much a Chat client wants the model to think, in the three forms that clients of this style use. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { readDisplay, readEffort } from "../fields/common_fields.ts";
+import type { Effort, ReasoningWish } from "../conversation/mod.ts";
+import { isEmpty, optionalCount, optionalObject, optionalString } from "../fields/fields.ts";
+import type { Notes } from "../notes.ts";
+
+/**
+ * The one wish that the vendor's `reasoning_effort`, the aggregators' `reasoning` and other vendors' `thinking` come
+ * to. What one of them says against another is named: not to think wins, and then the aggregators' form.
+ */
+export function decodeReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefined {
+  const forms = [readReasoning(body, notes), readThinking(body, notes)]
+    .filter((form) => form !== undefined);
+  const [main, ...others] = forms.filter(asksToThink);
+  for (const other of others) notes.add(other.path);
+  const display = forms.find((form) => form.display !== undefined)?.display;
+  for (const form of forms) {
+    if (form.display !== undefined && form.display !== display) notes.add(form.display.path);
+  }
+  const path = "reasoning_effort";
+  const effort = readEffort(optionalString(body, path, path), path);
+  if (main === undefined && effort === undefined) {
+    // How thinking is shown switches none on.
+    if (display !== undefined) notes.add(display.path);
+    return undefined;
+  }
+  const shown = display === undefined ? {} : { display };
+  if (effort === undefined) return main === undefined ? undefined : { ...main, ...shown };
+  if (main === undefined) return { effort, path, ...shown };
+  noteContradictions(main, effort, notes);
+  return { ...main, ...shown, effort, effortPath: path };
+}
+
+function asksToThink({ mode, effort, budgetTokens }: ReasoningWish): boolean {
+  return mode !== undefined || effort !== undefined || budgetTokens !== undefined;
+}
+
+function noteContradictions(main: ReasoningWish, effort: Effort, notes: Notes): void {
+  if (main.effort !== undefined && main.effort !== effort) notes.add(`${main.path}.effort`);
+  if (main.mode === "off" && effort !== "none") notes.add("reasoning_effort");
+  if (main.mode !== undefined && main.mode !== "off" && effort === "none") notes.add(main.path);
+}
+
+/** The form of aggregators. */
+function readReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefined {
+  const path = "reasoning";
+  const reasoning = optionalObject(body, path, path);
+  if (reasoning === undefined) return undefined;
+  const effort = readEffort(
+    optionalString(reasoning, "effort", `${path}.effort`),
+    `${path}.effort`,
+  );
+  const budgetTokens = optionalCount(reasoning, "max_tokens", `${path}.max_tokens`, 1);
+  const says = effort !== undefined || budgetTokens !== undefined;
+  if (says && reasoning.enabled === false) notes.add(`${path}.enabled`);
+  const mode = budgetTokens !== undefined
+    ? "on"
+    : reasoning.enabled === true
+    ? "adaptive"
+    : reasoning.enabled === false && !says
+    ? "off"
+    : undefined;
+  return {
+    ...(mode === undefined ? {} : { mode }),
+    ...(effort === undefined ? {} : { effort }),
+    ...(budgetTokens === undefined ? {} : { budgetTokens }),
+    ...readDisplay(reasoning, "summary", path),
+    path,
+  };
+}
+
+const modes: ReadonlyMap<string, "off" | "adaptive"> = new Map([
+  ["disabled", "off"],
+  ["enabled", "adaptive"],
+  ["adaptive", "adaptive"],
+]);
+
+/** The form of several other vendors of this style, and of the Messages vendor. */
+function readThinking(body: JsonObject, notes: Notes): ReasoningWish | undefined {
+  const path = "thinking";
+  const thinking = optionalObject(body, path, path);
+  if (thinking === undefined || isEmpty(thinking)) return undefined;
+  const mode = typeof thinking.type === "string" ? modes.get(thinking.type) : undefined;
+  if (mode === undefined) {
+    notes.add(path);
+    return undefined;
+  }
+  const display = readDisplay(thinking, "display", path);
+  if (mode === "off") return { mode, ...display, path };
+  const budgetTokens = optionalCount(thinking, "budget_tokens", `${path}.budget_tokens`, 1);
+  return budgetTokens === undefined
+    ? { mode, ...display, path }
+    : { mode: thinking.type === "enabled" ? "on" : mode, budgetTokens, ...display, path };
+}

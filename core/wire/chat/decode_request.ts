@@ -1,0 +1,189 @@
+/** Reads a Chat request into a conversation (wire notes, table B). */
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import {
+  readEndUser,
+  readOutputFormat,
+  readServiceTier,
+  readTemperatureAndTopP,
+} from "../fields/common_fields.ts";
+import type { Conversation, Extra, OutputFormat, Sampling } from "../conversation/mod.ts";
+import {
+  invalid,
+  isEmpty,
+  optionalBoolean,
+  optionalCount,
+  optionalList,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../fields/fields.ts";
+import { Notes } from "../notes.ts";
+import { noteUnread } from "../fields/unread_members.ts";
+import { decodeChatMessages } from "./decode_messages.ts";
+import { decodeReasoning } from "./decode_reasoning.ts";
+import { decodeChatTools } from "./decode_tools.ts";
+import { chatMembers } from "./members.ts";
+
+/** Fields that are read below, by name. Anything else becomes an extra. */
+const known = new Set([
+  "model",
+  "messages",
+  "max_completion_tokens",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop",
+  "n",
+  "best_of",
+  "logprobs",
+  "top_logprobs",
+  "modalities",
+  "audio",
+  "stream",
+  "stream_options",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "functions",
+  "function_call",
+  "web_search_options",
+  "response_format",
+  "reasoning_effort",
+  "reasoning",
+  "thinking",
+  "service_tier",
+]);
+
+export function decodeChatRequest(body: JsonObject): Conversation {
+  refuseUncarried(body);
+  const notes = new Notes();
+  const reasoning = decodeReasoning(body, notes);
+  const output = decodeFormat(body);
+  const maxTokens = optionalCount(body, "max_completion_tokens", "max_completion_tokens", 1) ??
+    optionalCount(body, "max_tokens", "max_tokens", 1);
+  const options = optionalObject(body, "stream_options", "stream_options");
+  const tier = readServiceTier(body);
+  const logprobs = decodeLogprobs(body, notes);
+  const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
+  noteUnread(body, chatMembers, notes);
+  return {
+    from: "chat",
+    model: requiredString(body, "model", "model"),
+    ...decodeChatMessages(messages, notes),
+    ...decodeChatTools(body, notes),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    sampling: decodeSampling(body),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(output === undefined ? {} : { output }),
+    stream: optionalBoolean(body, "stream", "stream") ?? false,
+    streamUsage: options?.include_usage === true,
+    ...readEndUser(body),
+    ...tier,
+    ...logprobs,
+    extras: decodeExtras(body),
+    notes: notes.list(),
+  };
+}
+
+/** The vendor refuses a number of further tokens without the wish itself. */
+function decodeLogprobs(body: JsonObject, notes: Notes): Pick<Conversation, "logprobs"> {
+  const top = optionalCount(body, "top_logprobs", "top_logprobs");
+  if (optionalBoolean(body, "logprobs", "logprobs") !== true) {
+    if (top !== undefined && top > 0) notes.add("top_logprobs");
+    return {};
+  }
+  return { logprobs: { path: "logprobs", ...(top === undefined ? {} : { top }) } };
+}
+
+/** What clients rely on and no other style can give. */
+function refuseUncarried(body: JsonObject): void {
+  for (const field of ["n", "best_of"]) {
+    if ((optionalCount(body, field, field, 1) ?? 1) > 1) {
+      refuse(field, "this model gives one answer per call");
+    }
+  }
+  const modalities = optionalList(body, "modalities", "modalities") ?? [];
+  if (modalities.some((kind) => kind !== "text")) {
+    refuse("modalities", "this model answers in text only");
+  }
+  if (optionalObject(body, "audio", "audio") !== undefined) {
+    refuse("audio", "this model does not speak");
+  }
+}
+
+function decodeSampling(body: JsonObject): Sampling {
+  const shared = readTemperatureAndTopP(body);
+  const topK = optionalCount(body, "top_k", "top_k");
+  const stop = decodeStop(body.stop);
+  return {
+    ...shared,
+    ...(topK === undefined ? {} : { topK }),
+    ...(stop.length === 0 ? {} : { stop }),
+  };
+}
+
+function decodeStop(stop: Json | undefined): string[] {
+  if (stop === undefined || stop === null) return [];
+  const list = Array.isArray(stop) ? stop : [stop];
+  return list.map((value) =>
+    typeof value === "string" ? value : invalid("stop", "must be a string or a list of strings")
+  );
+}
+
+function decodeFormat(body: JsonObject): OutputFormat | undefined {
+  const path = "response_format";
+  return readOutputFormat(
+    optionalObject(body, path, path),
+    path,
+    (format) => decodeSchema(requiredObject(format.json_schema, `${path}.json_schema`), path),
+  );
+}
+
+function decodeSchema(given: JsonObject, path: string): OutputFormat {
+  const name = optionalString(given, "name", `${path}.json_schema.name`);
+  const description = optionalString(given, "description", `${path}.json_schema.description`);
+  const schema = optionalObject(given, "schema", `${path}.json_schema.schema`);
+  const strict = optionalBoolean(given, "strict", `${path}.json_schema.strict`);
+  if (schema === undefined) return { type: "json_object", path };
+  return {
+    type: "json_schema",
+    path,
+    schema,
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+/** Objects that ask for nothing when nothing is in them. Others may ask by being there at all. */
+const harmlessWhenEmpty = new Set(["metadata", "logit_bias", "prompt_cache_options", "extra_body"]);
+
+/** Values that ask for nothing: they change no answer when they are left out. */
+function asksForNothing(name: string, value: Json): boolean {
+  switch (name) {
+    case "store":
+      return value === false;
+    case "frequency_penalty":
+    case "presence_penalty":
+      return value === 0;
+    // Other styles have the client's own user in a field of their own, where they have one.
+    case "user":
+    case "safety_identifier":
+      return true;
+    default:
+      return harmlessWhenEmpty.has(name) && isEmpty(value);
+  }
+}
+
+function decodeExtras(body: JsonObject): Extra[] {
+  const extras: Extra[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (known.has(name) || value === undefined || value === null) continue;
+    const otherwise = asksForNothing(name, value) ? "ignore" : "note";
+    extras.push({ name, path: name, value, otherwise });
+  }
+  return extras;
+}

@@ -1,0 +1,18 @@
+import type { Dialect } from "../stream/dialect.ts";
+import { decodeChatAnswer } from "./decode_answer.ts";
+import { decodeChatRequest } from "./decode_request.ts";
+import { encodeChatAnswer } from "./encode_answer.ts";
+import { encodeChatRequest } from "./encode_request.ts";
+import { ChatStreamDecoder } from "./stream_decoder.ts";
+import { ChatStreamEncoder } from "./stream_encoder.ts";
+
+/** Chat Completions. */
+export const chatDialect: Dialect = {
+  style: "chat",
+  decodeRequest: decodeChatRequest,
+  encodeRequest: encodeChatRequest,
+  decodeAnswer: decodeChatAnswer,
+  encodeAnswer: encodeChatAnswer,
+  createStreamDecoder: (memory) => new ChatStreamDecoder(memory),
+  createStreamEncoder: (context, memory) => new ChatStreamEncoder(context, memory),
+};

@@ -1,0 +1,107 @@
+/** Writes a whole answer for a Chat client (wire notes, table C). */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { answerId, CallIds } from "../answer_ids.ts";
+import type { ConversionMemory, PipeContext } from "../contract.ts";
+import type { Answer, AnswerText, ReasoningBlock, ToolCallBlock } from "../conversation/mod.ts";
+import { chatModeration } from "../fields/moderation.ts";
+import { knownTier } from "../fields/service_tiers.ts";
+import { writeAnnotation } from "./annotations.ts";
+import { argumentsText } from "./encode_messages.ts";
+import { writeFinishReason } from "./finish_reasons.ts";
+import { detailFor } from "./reasoning_details.ts";
+import { writeChatUsage } from "./write_usage.ts";
+
+export function encodeChatAnswer(
+  answer: Answer,
+  context: PipeContext,
+  memory: ConversionMemory,
+): JsonObject {
+  const legacy = memory.legacyFunctions === true;
+  const choice = {
+    index: 0,
+    message: encodeMessage(answer, context, legacy),
+    logprobs: encodeLogprobs(answer),
+    finish_reason: writeFinishReason(answer.stop, {
+      legacyFunctions: legacy,
+      refusalText: answer.blocks.some((block) => block.type === "text" && block.refusal === true),
+    }),
+  };
+  return {
+    id: answerId("chatcmpl-", context.requestId),
+    object: "chat.completion",
+    created: context.nowSeconds,
+    model: context.clientModel,
+    choices: [choice],
+    ...(answer.usage === undefined ? {} : { usage: writeChatUsage(answer.usage) }),
+    ...writeTier(answer.serviceTier),
+    ...(answer.moderation === undefined ? {} : { moderation: chatModeration(answer.moderation) }),
+  };
+}
+
+/** The tier of an answer in the words of the style, as something to spread. */
+export function writeTier(given: string | undefined): { readonly service_tier?: string } {
+  const tier = given === undefined ? undefined : knownTier(given);
+  return tier === undefined ? {} : { service_tier: tier };
+}
+
+function encodeLogprobs({ blocks }: Answer): JsonObject | null {
+  const content = blocks.flatMap((block) => block.type === "text" ? block.logprobs ?? [] : []);
+  return content.length === 0 ? null : { content, refusal: null };
+}
+
+function encodeMessage(answer: Answer, context: PipeContext, legacy: boolean): JsonObject {
+  const texts = answer.blocks.filter((block) => block.type === "text");
+  const said = texts.filter((block) => block.refusal !== true);
+  const content = said.map((block) => block.text).join("");
+  const refusal = texts.filter((block) => block.refusal === true).map((b) => b.text).join("") ||
+    (answer.stop.reason === "refusal" ? answer.stop.explanation : undefined);
+  return {
+    role: "assistant",
+    content: content === "" ? null : content,
+    refusal: refusal ?? null,
+    annotations: encodeAnnotations(said),
+    ...encodeReasoning(answer.blocks.filter((block) => block.type === "reasoning")),
+    ...encodeCalls(answer.blocks.filter((block) => block.type === "tool_call"), context, legacy),
+  };
+}
+
+/** Web sources, placed on the text they belong to. */
+function encodeAnnotations(texts: readonly AnswerText[]): JsonObject[] {
+  const annotations: JsonObject[] = [];
+  let offset = 0;
+  for (const { text, citations } of texts) {
+    for (const citation of citations ?? []) {
+      annotations.push(writeAnnotation(citation, offset, offset + text.length));
+    }
+    offset += text.length;
+  }
+  return annotations;
+}
+
+/** The text in the most widely understood field, and the proofs in the one that clients replay. */
+function encodeReasoning(blocks: readonly ReasoningBlock[]): JsonObject {
+  if (blocks.length === 0) return {};
+  const text = blocks.map((block) => block.text).join("");
+  return {
+    ...(text === "" ? {} : { reasoning_content: text }),
+    reasoning_details: blocks.map((block, i) => detailFor(block.text, block.proof, i)),
+  };
+}
+
+function encodeCalls(
+  blocks: readonly ToolCallBlock[],
+  context: PipeContext,
+  legacy: boolean,
+): JsonObject {
+  const [first] = blocks;
+  if (first === undefined) return {};
+  if (legacy) return { function_call: { name: first.name, arguments: argumentsText(first) } };
+  const ids = new CallIds(context.requestId, "call_", (id) => id);
+  return { tool_calls: blocks.map((block) => encodeCall(block, ids.next(block.id))) };
+}
+
+function encodeCall(block: ToolCallBlock, id: string): JsonObject {
+  return block.input.kind === "text"
+    ? { id, type: "custom", custom: { name: block.name, input: block.input.text } }
+    : { id, type: "function", function: { name: block.name, arguments: argumentsText(block) } };
+}

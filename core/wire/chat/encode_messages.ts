@@ -1,0 +1,181 @@
+/** Writes the turns of a conversation as Chat messages (wire notes, table A). */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type {
+  Block,
+  Conversation,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+} from "../conversation/mod.ts";
+import { noteMark } from "../fields/cache_marks.ts";
+import { renderForeign } from "../fields/extras.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { renderHostedCall } from "../tools/hosted_calls.ts";
+import type { Notes } from "../notes.ts";
+import { withInstructions } from "../fields/output_format.ts";
+import { requirePrefill } from "../fields/prefill.ts";
+import { type MediaPart, type Part, PartWriter, type TextPart } from "./encode_parts.ts";
+import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
+
+/** All messages of a conversation, instructions first. */
+export function encodeChatMessages(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  moreInstructions: readonly string[],
+): JsonObject[] {
+  const writer = new MessageWriter(facts, notes);
+  const system = withInstructions(conversation.system, moreInstructions);
+  const messages = writer.system(system);
+  for (const turn of conversation.turns) messages.push(...writer.turn(turn));
+  const lastTurn = conversation.turns.at(-1);
+  if (lastTurn?.role === "assistant") writer.prefill(lastTurn, messages.at(-1));
+  return messages;
+}
+
+class MessageWriter {
+  readonly #facts: ResolvedFacts;
+  readonly #notes: Notes;
+  readonly #parts: PartWriter;
+
+  constructor(facts: ResolvedFacts, notes: Notes) {
+    this.#facts = facts;
+    this.#notes = notes;
+    this.#parts = new PartWriter(facts, notes);
+  }
+
+  system(blocks: readonly Block[]): JsonObject[] {
+    const parts = blocks.flatMap((block) =>
+      block.type === "text" || block.type === "foreign" ? this.#parts.parts(block) : []
+    );
+    if (parts.length === 0) return [];
+    return [{ role: this.#facts.system_role, content: this.#parts.content(parts) }];
+  }
+
+  turn(turn: Turn): JsonObject[] {
+    if (turn.role === "system") return this.system(turn.blocks);
+    return turn.role === "user" ? this.#user(turn) : this.#assistant(turn);
+  }
+
+  /** What a trailing assistant message needs so that the server continues it. */
+  prefill(turn: Turn, message: JsonObject | undefined): void {
+    requirePrefill(turn.path, this.#facts);
+    if (this.#facts.prefill === "plain") this.#notes.add(turn.path);
+    if (this.#facts.prefill === "prefix" && message?.role === "assistant") message.prefix = true;
+  }
+
+  /** All tool messages first, then one user message with what the results could not hold and the rest of the turn. */
+  #user(turn: Turn): JsonObject[] {
+    const messages: JsonObject[] = [];
+    const rest: Part[] = [];
+    for (const block of turn.blocks) {
+      if (block.type === "tool_result") messages.push(this.#toolResult(block, rest));
+    }
+    for (const block of turn.blocks) {
+      if (block.type === "tool_result" || block.type === "tool_call") continue;
+      if (block.type === "hosted_call") {
+        rest.push({ type: "text", text: renderHostedCall(block, this.#notes) });
+      } else if (block.type !== "reasoning") rest.push(...this.#parts.parts(block));
+    }
+    if (rest.length > 0) messages.push({ role: "user", content: this.#parts.content(rest) });
+    return messages;
+  }
+
+  /** Tool messages hold only text: images and files go to `attachments`, which follow the last tool message. */
+  #toolResult(block: ToolResultBlock, attachments: Part[]): JsonObject {
+    const texts: TextPart[] = [];
+    const media: Part[] = [];
+    for (const part of block.content.flatMap((content) => this.#parts.parts(content))) {
+      if (part.type === "text") {
+        if (part.text !== "") texts.push(part);
+        continue;
+      }
+      media.push(part);
+      texts.push({ type: "text", text: `[${attachmentName(part)} attached below]` });
+    }
+    if (media.length > 0) {
+      const label = `Attached to the result of tool call ${block.callId}:`;
+      attachments.push({ type: "text", text: label }, ...media);
+    }
+    if (block.isError) this.#tellError(block, texts);
+    if (texts.length === 0) texts.push({ type: "text", text: this.#facts.empty_tool_result });
+    this.#parts.markLast(block, texts);
+    return {
+      role: "tool",
+      tool_call_id: block.callId,
+      content: this.#parts.joinTexts(texts),
+    };
+  }
+
+  /** Chat has no field for it; without a word the model would repeat the failing call. */
+  #tellError(block: ToolResultBlock, texts: TextPart[]): void {
+    this.#notes.add(`${block.path}.is_error`);
+    const first = texts[0];
+    if (first === undefined) texts.push({ type: "text", text: "Error" });
+    else if (!/^\W*error/i.test(first.text)) first.text = `Error: ${first.text}`;
+  }
+
+  #assistant(turn: Turn): JsonObject[] {
+    const reasoning: ReasoningBlock[] = [];
+    const calls: ToolCallBlock[] = [];
+    let text = "";
+    for (const block of turn.blocks) {
+      if (block.type === "reasoning") reasoning.push(block);
+      else if (block.type === "tool_call") calls.push(block);
+      else text += this.#assistantText(block);
+      noteMark(block, this.#notes);
+    }
+    const replayed = replayReasoning(reasoning, calls.length > 0, this.#facts);
+    if (text === "" && calls.length === 0 && replayed === undefined) return [];
+    const signatures = thoughtSignatures(turn.blocks, this.#facts);
+    const empty = calls.length > 0 && this.#facts.tool_call_content === "null" ? null : "";
+    const message: JsonObject = { role: "assistant", content: text === "" ? empty : text };
+    if (replayed !== undefined) message[replayed.field] = replayed.value;
+    if (calls.length > 0) {
+      message.tool_calls = calls.map((call) => encodeCall(call, signatures.get(call)));
+    }
+    return [message];
+  }
+
+  /** Many servers refuse parts in assistant messages: its texts become one string, as the model wrote them. */
+  #assistantText(block: Block): string {
+    if (block.type === "text") return block.text;
+    if (block.type === "hosted_call") return renderHostedCall(block, this.#notes);
+    if (block.type === "foreign") {
+      const rendered = renderForeign(block, this.#notes);
+      return rendered === undefined ? "" : `${rendered}\n\n`;
+    }
+    // Vendors that take images from the assistant do not exist; none of the styles sends one.
+    this.#notes.add(block.path);
+    return "";
+  }
+}
+
+/** What a tool message calls the image or file that follows it: the model may know a file by its name. */
+function attachmentName(part: MediaPart): string {
+  if (part.type === "image_url") return "image";
+  const name = isJsonObject(part.file) ? part.file.filename : undefined;
+  return typeof name === "string" ? `file ${name}` : "file";
+}
+
+/** One call of the history. `extra` is what the route's vendor attached to it. */
+function encodeCall(call: ToolCallBlock, extra: Json | undefined): JsonObject {
+  const more = extra === undefined ? {} : { extra_content: extra };
+  if (call.input.kind === "text") {
+    const custom = { name: call.name, input: call.input.text };
+    return { id: call.id, type: "custom", custom, ...more };
+  }
+  return {
+    id: call.id,
+    type: "function",
+    function: { name: call.name, arguments: argumentsText(call) },
+    ...more,
+  };
+}
+
+/** The arguments as a string; no arguments at all are an empty object. */
+export function argumentsText(call: ToolCallBlock): string {
+  if (call.input.kind === "object") return JSON.stringify(call.input.value);
+  return call.input.text.trim() === "" ? "{}" : call.input.text;
+}

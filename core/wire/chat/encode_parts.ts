@@ -1,0 +1,154 @@
+/** Writes content blocks as Chat content: strings, text parts, images, files. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { CacheMarkCounter, ephemeralMark, type Markable, noteMark } from "../fields/cache_marks.ts";
+import type {
+  DocumentBlock,
+  ImageBlock,
+  TextBlock,
+  ToolResultContent,
+} from "../conversation/mod.ts";
+import { writeDataUrl } from "../fields/data_url.ts";
+import { renderForeign } from "../fields/extras.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { refuse } from "../fields/fields.ts";
+import {
+  documentFileName,
+  documentHeading,
+  imageUrl,
+  refuseForeignFile,
+  requireDocuments,
+  searchResultText,
+} from "../fields/media_blocks.ts";
+import type { Notes } from "../notes.ts";
+
+export interface TextPart extends JsonObject {
+  type: "text";
+  text: string;
+}
+export interface MediaPart extends JsonObject {
+  type: "image_url" | "file";
+}
+export type Part = TextPart | MediaPart;
+
+/** Writes the parts of one request. */
+export class PartWriter {
+  readonly #facts: ResolvedFacts;
+  readonly #notes: Notes;
+  readonly #marks: CacheMarkCounter;
+
+  constructor(facts: ResolvedFacts, notes: Notes) {
+    this.#facts = facts;
+    this.#notes = notes;
+    this.#marks = new CacheMarkCounter(notes);
+  }
+
+  /** Texts only: a string where one is enough, else parts, which keep the borders between them. */
+  joinTexts(parts: readonly TextPart[]): string | TextPart[] {
+    const [first] = parts;
+    if (first === undefined) return "";
+    if (parts.length === 1 && !isMarked(first)) return first.text;
+    return this.#facts.text_parts ? [...parts] : parts.map((part) => part.text).join("\n\n");
+  }
+
+  /** Any content: a string when it is one plain text. */
+  content(parts: readonly Part[]): string | Part[] {
+    return parts.every((part) => part.type === "text") ? this.joinTexts(parts) : [...parts];
+  }
+
+  parts(block: ToolResultContent): Part[] {
+    switch (block.type) {
+      case "text":
+        return [this.#text(block)];
+      case "image":
+        return [this.#image(block)];
+      case "document":
+        return this.#document(block);
+      case "search_result":
+        if (block.citations === true) this.#notes.add(`${block.path}.citations`);
+        return [{ type: "text", text: searchResultText(block), ...this.mark(block) }];
+      case "foreign": {
+        const text = renderForeign(block, this.#notes);
+        return text === undefined ? [] : [{ type: "text", text }];
+      }
+    }
+  }
+
+  /** The cache mark of a block in the route's form, as something to spread; named when the route has none. */
+  mark(block: Markable): JsonObject {
+    const kind = this.#facts.cache_marks;
+    // A string cannot be marked.
+    const mark = this.#marks.take(block, kind !== "none" && this.#facts.text_parts);
+    if (mark === undefined) return {};
+    if (kind === "breakpoint") return { prompt_cache_breakpoint: { mode: "explicit" } };
+    return { cache_control: ephemeralMark(mark) };
+  }
+
+  #text(block: TextBlock): TextPart {
+    return { type: "text", text: block.text, ...this.mark(block) };
+  }
+
+  #image(block: ImageBlock): MediaPart {
+    const { detail } = block;
+    const url = imageUrl(block, this.#facts);
+    return {
+      type: "image_url",
+      image_url: { url, ...(detail === undefined ? {} : { detail }) },
+      // The vendor refuses breakpoints on images.
+      ...(this.#facts.cache_marks === "cache_control" ? this.mark(block) : this.#unmarked(block)),
+    };
+  }
+
+  #unmarked(block: ImageBlock): JsonObject {
+    noteMark(block, this.#notes);
+    return {};
+  }
+
+  /** Puts the mark of a block that became several parts onto the last of them. */
+  markLast(block: Markable, parts: readonly Part[]): void {
+    if (block.cache === undefined) return;
+    const last = parts.at(-1);
+    const cannotHold = last?.type === "image_url" && this.#facts.cache_marks !== "cache_control";
+    if (last === undefined || cannotHold) noteMark(block, this.#notes);
+    else if (!isMarked(last)) Object.assign(last, this.mark(block));
+  }
+
+  #document(block: DocumentBlock): Part[] {
+    const { source, path } = block;
+    if (block.citations === true) this.#notes.add(`${path}.citations`);
+    switch (source.kind) {
+      case "text":
+        return [{ type: "text", text: documentHeading(block) + source.text, ...this.mark(block) }];
+      case "blocks": {
+        const head = documentHeading(block);
+        const parts = source.blocks.flatMap((inner) => this.parts(inner));
+        if (head !== "") parts.unshift({ type: "text", text: head.trimEnd() });
+        this.markLast(block, parts);
+        return parts;
+      }
+      case "file":
+        return refuseForeignFile(path);
+      case "url":
+        return refuse(path, "this model takes documents only as data, not by URL");
+      case "base64":
+        return [this.#file(block, source.mediaType, source.data)];
+    }
+  }
+
+  #file(block: DocumentBlock, mediaType: string, data: string): MediaPart {
+    requireDocuments(block.path, this.#facts);
+    // The part has room for a name only.
+    if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
+    return {
+      type: "file",
+      file: {
+        filename: documentFileName(block, mediaType),
+        file_data: writeDataUrl(mediaType, data),
+      },
+      ...this.mark(block),
+    };
+  }
+}
+
+function isMarked(part: Part): boolean {
+  return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
+}

@@ -1,0 +1,132 @@
+/** Writes a conversation as a Chat request (wire notes, table A). */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { placeAutomaticMark } from "../fields/cache_marks.ts";
+import {
+  writeEndUserAndTier,
+  writeLogprobs,
+  writeTemperatureAndTopP,
+} from "../fields/common_fields.ts";
+import type { ConversionOptions, Style } from "../contract.ts";
+import type { Conversation } from "../conversation/mod.ts";
+import type { EncodedRequest } from "../stream/dialect.ts";
+import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
+import { carryExtras, stopPath } from "../fields/extras.ts";
+import { type ResolvedFacts, resolveFacts } from "../facts.ts";
+import { refuse } from "../fields/fields.ts";
+import { allowsStrictChat } from "../tools/json_schema.ts";
+import { Notes } from "../notes.ts";
+import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
+import { encodeChatMessages } from "./encode_messages.ts";
+import { encodeChatTools } from "./encode_tools.ts";
+
+export function encodeChatRequest(
+  given: Conversation,
+  options: ConversionOptions,
+): EncodedRequest {
+  const facts = resolveFacts("chat", options.facts);
+  const notes = new Notes();
+  const conversation = placeAutomaticMark(given, facts, notes);
+  const body: JsonObject = { model: options.upstreamModel };
+  const format = encodeOutputFormat(conversation.output, facts, notes, {
+    encodeSchema: (output) => encodeSchema(output, conversation.from, notes),
+    modeIsEnough: () => true,
+  });
+  body.messages = encodeChatMessages(conversation, facts, notes, format.instructions);
+  const cap = Math.min(facts.max_output ?? Infinity, options.maxOutputTokens);
+  if (conversation.maxTokens !== undefined) {
+    body[facts.max_tokens_field] = Math.min(conversation.maxTokens, cap);
+  }
+  encodeChatTools(conversation, facts, options, notes, body);
+  encodeSampling(conversation, facts, notes, body);
+  encodeReasoning(conversation, facts, notes, body);
+  if (format.field !== undefined) body.response_format = format.field;
+  carryExtras(conversation, facts, body, notes);
+  writeEndUserAndTier(conversation, facts, body);
+  writeLogprobs(conversation, facts, (top) => {
+    body.logprobs = true;
+    if (top !== undefined) body.top_logprobs = top;
+  });
+  if (facts.prefill === "continue_final_message" && endsWithAssistant(conversation)) {
+    body.continue_final_message = true;
+    body.add_generation_prompt = false;
+  }
+  if (conversation.stream) {
+    body.stream = true;
+    if (facts.include_usage) body.stream_options = { include_usage: true };
+  }
+  return {
+    body,
+    notes: notes.list(),
+    memory: { reasoningSigner: facts.reasoning_signer },
+  };
+}
+
+function endsWithAssistant(conversation: Conversation): boolean {
+  return conversation.turns.at(-1)?.role === "assistant";
+}
+
+/** Words of other styles for reasoning that is shown in whatever form. */
+const openDisplays: ReadonlySet<string> = new Set(["auto", "summarized"]);
+
+function encodeSampling(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { topK, stop } = conversation.sampling;
+  writeTemperatureAndTopP(conversation.sampling, facts, notes, body);
+  if (topK !== undefined) {
+    if (facts.sampling !== "fixed" && facts.extra_fields.includes("top_k")) body.top_k = topK;
+    else notes.add("top_k");
+  }
+  if (stop === undefined || stop.length === 0) return;
+  if (facts.stop_max === 0) notes.add(stopPath(conversation));
+  else if (stop.length > facts.stop_max) {
+    refuse(stopPath(conversation), `this model takes at most ${facts.stop_max} stop sequences`);
+  } else body.stop = [...stop];
+}
+
+function encodeReasoning(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { reasoning } = conversation;
+  const withTools = body.tools !== undefined && facts.effort_with_tools === "none" &&
+    facts.efforts.length > 0;
+  const wanted = reasoning === undefined ? undefined : effortOf(reasoning);
+  if (withTools) {
+    // Leaving the field out is not enough: the vendor's default trips over tools too.
+    body.reasoning_effort = "none";
+    if (reasoning !== undefined && wanted !== "none") noteReasoning(reasoning, notes);
+    return;
+  }
+  if (reasoning === undefined) return;
+  // What is shown is the server's choice, and a client that leaves it open gets just that.
+  const { display } = reasoning;
+  if (display !== undefined && !openDisplays.has(display.word)) notes.add(display.path);
+  if (wanted === undefined) return;
+  const effort = nearestEffort(wanted, facts.efforts);
+  if (effort !== undefined) body.reasoning_effort = effort;
+  else if (wanted !== "none") noteReasoning(reasoning, notes);
+}
+
+function encodeSchema(
+  { schema, name, description, strict, path }: SchemaFormat,
+  from: Style,
+  notes: Notes,
+): JsonObject {
+  const enforced = strict !== false && allowsStrictChat(schema);
+  // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
+  const isSaid = strict !== undefined || from === "messages";
+  if (strict === true && !enforced) notes.add(`${path}.strict`);
+  const json_schema = {
+    name: name ?? "output",
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...(isSaid ? { strict: enforced } : {}),
+  };
+  return { type: "json_schema", json_schema };
+}

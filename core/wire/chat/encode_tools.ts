@@ -1,0 +1,116 @@
+/** Writes tools and tool choice as Chat fields. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { noteMark } from "../fields/cache_marks.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type {
+  Conversation,
+  HostedTool,
+  HostedWish,
+  SearchWish,
+  Tool,
+  ToolChoice,
+} from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
+import type { Notes } from "../notes.ts";
+import {
+  carriedChoice,
+  carriedHosted,
+  isCustomTool,
+  noteIdleChoice,
+  noteWishes,
+  refuseForced,
+  searchField,
+  writeParallelTools,
+} from "../tools/tool_fields.ts";
+
+/** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
+export function encodeChatTools(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  options: ConversionOptions,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const tools: JsonObject[] = [];
+  for (const tool of conversation.tools) {
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, notes));
+  }
+  encodeHosted(conversation, facts, options, notes, body);
+  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
+  body.tools = tools;
+  if (conversation.toolChoice !== undefined) {
+    const choice = carriedChoice(conversation.toolChoice, facts, notes);
+    body.tool_choice = encodeChoice(choice, conversation.tools);
+  }
+  writeParallelTools(conversation, facts, notes, body);
+}
+
+function encodeTool(
+  tool: Exclude<Tool, HostedTool>,
+  facts: ResolvedFacts,
+  notes: Notes,
+): JsonObject {
+  noteMark(tool, notes);
+  const named = {
+    name: tool.name,
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+  };
+  if (tool.type === "custom") {
+    return { type: "custom", custom: { ...named, ...customFormat(tool.format) } };
+  }
+  const parameters = functionParameters(tool.schema);
+  // What is a strict schema in another style need not be one here; not enforced, it is still a good schema.
+  const isRefused = tool.strict === true && !(facts.strict_tools && allowsStrictChat(parameters));
+  if (isRefused) notes.add(`${tool.path}.strict`);
+  const isSaid = tool.strict !== undefined && facts.strict_tools && !isRefused;
+  const strict = isSaid ? { strict: tool.strict } : {};
+  return { type: "function", function: { ...named, parameters, ...strict } };
+}
+
+/** Chat nests the grammar one level deeper than the flat form of the conversation. */
+function customFormat(format: JsonObject | undefined): JsonObject {
+  if (format === undefined) return {};
+  if (format.type !== "grammar") return { format };
+  const { type, ...grammar } = format;
+  return { format: { type, grammar } };
+}
+
+/** Models of this style search by a field of the request, where they do at all. They cannot be made to. */
+function encodeHosted(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  options: ConversionOptions,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const has = (wish: HostedWish) =>
+    wish.tool === "web_search" && facts.extra_fields.includes(searchField);
+  // The field is of the route's own choice: what it costs is judged as it goes out.
+  const { allow: _, ...open } = options;
+  for (const { wish, ...tool } of carriedHosted(conversation, open, notes, has)) {
+    if (wish.tool !== "web_search") continue;
+    refuseForced(tool, conversation.toolChoice);
+    body[searchField] = writeSearchOptions(wish, notes);
+  }
+}
+
+function writeSearchOptions(wish: SearchWish, notes: Notes): JsonObject {
+  const { contextSize, location, allowedDomains, blockedDomains, maxUses, others } = wish;
+  noteWishes([allowedDomains, blockedDomains, maxUses], notes);
+  for (const path of others) notes.add(path);
+  return {
+    ...(contextSize === undefined ? {} : { search_context_size: contextSize.value }),
+    ...(location === undefined
+      ? {}
+      : { user_location: { type: "approximate", approximate: location.value } }),
+  };
+}
+
+function encodeChoice(choice: ToolChoice, tools: readonly Tool[]): JsonObject | string {
+  if (choice.type !== "tool") return choice.type;
+  const { name } = choice;
+  return isCustomTool(tools, name)
+    ? { type: "custom", custom: { name } }
+    : { type: "function", function: { name } };
+}

@@ -1,0 +1,172 @@
+/** Which members of a Chat request its decoder reads (wire notes, sections 2.1 to 2.4). */
+import type { Json } from "../../lib/json/json.ts";
+import {
+  byKind,
+  each,
+  type MemberCheck,
+  object,
+  read,
+  silent,
+  textOr,
+  unread,
+} from "../fields/unread_members.ts";
+
+const isFalse = (value: Json) => value === false;
+
+/** Both forms of cache mark that clients send: the vendor's, and the habit of other gateways. */
+const marks = {
+  cache_control: object({
+    type: read,
+    ttl: unread((value) => value === "5m" || value === "1h"),
+  }),
+  prompt_cache_breakpoint: object({ mode: read }),
+};
+
+const documentUrl = { type: read, document_name: read, ...marks };
+
+const part = byKind("type", {
+  text: object({ type: read, text: read, ...marks }),
+  refusal: object({ type: read, refusal: read, ...marks }),
+  image_url: object({
+    type: read,
+    // Some clients write the URL itself instead of the object around it.
+    image_url: textOr(object({ url: read, detail: read })),
+    ...marks,
+  }),
+  file: object({
+    type: read,
+    file: object({ file_data: read, file_url: read, filename: read, file_id: read }),
+    ...marks,
+  }),
+  document_url: object({ ...documentUrl, document_url: textOr(object({ url: read })) }),
+  file_url: object({ ...documentUrl, file_url: textOr(object({ url: read })) }),
+  thinking: object({ type: read, thinking: read, closed: silent, signature: silent }),
+});
+
+/** What every message may have. */
+const shared = {
+  role: read,
+  content: each(part),
+  // Tells several people of one role apart; no other style has it.
+  name: silent,
+  cache_control: marks.cache_control,
+};
+
+const functionCall = object({ name: read, arguments: read, parsed_arguments: silent });
+
+const call = object({
+  id: read,
+  type: read,
+  function: functionCall,
+  custom: object({ name: read, input: read }),
+  // Libraries leave the place in a stream here.
+  index: silent,
+  // A thought signature: proofs go to their maker only.
+  extra_content: silent,
+});
+
+const assistant = object({
+  ...shared,
+  refusal: read,
+  tool_calls: each(call),
+  function_call: functionCall,
+  audio: object({}),
+  // Reasoning goes back only where it is wanted, and as what it was.
+  reasoning_content: read,
+  reasoning: read,
+  reasoning_details: read,
+  thinking_blocks: read,
+  extra_content: silent,
+  // Of an earlier answer: its sources, what libraries make of its text, and the switch that some servers need to
+  // continue it.
+  annotations: silent,
+  parsed: silent,
+  prefix: silent,
+});
+
+const message = byKind("role", {
+  system: object(shared),
+  developer: object(shared),
+  user: object(shared),
+  assistant,
+  tool: object({ ...shared, tool_call_id: read }),
+  function: object(shared),
+});
+
+const declaration = {
+  name: read,
+  description: read,
+  parameters: read,
+  strict: read,
+  cache_control: marks.cache_control,
+};
+
+/** Tools of other kinds are told by the encoders as a whole. */
+const tool = byKind("type", {
+  function: object({
+    type: read,
+    function: object(declaration),
+    cache_control: marks.cache_control,
+  }),
+  custom: object({
+    type: read,
+    custom: object({
+      name: read,
+      description: read,
+      format: object({
+        type: read,
+        syntax: read,
+        definition: read,
+        grammar: object({ syntax: read, definition: read }),
+      }),
+    }),
+  }),
+}, "function");
+
+const named = object({ name: read });
+const namedTool = object({ type: read, name: read, function: named, custom: named });
+
+const toolChoice = byKind("type", {
+  function: namedTool,
+  custom: namedTool,
+  allowed_tools: object({
+    type: read,
+    allowed_tools: object({
+      mode: read,
+      tools: each(byKind("type", { function: namedTool, custom: namedTool }, "function")),
+    }),
+  }),
+}, "function");
+
+/** The fields that hold more than one value. */
+export const chatMembers: ReadonlyMap<string, MemberCheck> = new Map([
+  ["messages", each(message)],
+  ["tools", each(tool)],
+  ["tool_choice", toolChoice],
+  ["functions", each(object(declaration))],
+  ["function_call", textOr(named)],
+  [
+    "response_format",
+    object({
+      type: read,
+      json_schema: object({
+        name: read,
+        description: read,
+        schema: read,
+        strict: read,
+      }),
+    }),
+  ],
+  ["stream_options", object({ include_usage: read, include_obfuscation: unread(isFalse) })],
+  [
+    "reasoning",
+    object({
+      effort: read,
+      max_tokens: read,
+      enabled: read,
+      summary: read,
+      exclude: unread(isFalse),
+    }),
+  ],
+  ["thinking", object({ type: read, budget_tokens: read, display: read })],
+]);

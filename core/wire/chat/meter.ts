@@ -1,0 +1,278 @@
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
+import type { Writable } from "../../lib/writable.ts";
+import { type ClientModel, modelKey } from "../stream/client_model.ts";
+import { frameJson } from "../stream/frame_json.ts";
+import { nativeStreamError } from "../errors/errors.ts";
+import {
+  enterReport,
+  type FrameFate,
+  newStreamReading,
+  readCount,
+  type StreamMeter,
+} from "../stream/reading.ts";
+import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
+import { ChoiceEnds } from "./choice_ends.ts";
+import { readChatUsage } from "./usage.ts";
+
+const keys = {
+  id: jsonKey("id"),
+  created: jsonKey("created"),
+  choices: jsonKey("choices"),
+  usage: jsonKey("usage"),
+  error: jsonKey("error"),
+  xGroq: jsonKey("x_groq"),
+  delta: jsonKey("delta"),
+  message: jsonKey("message"),
+  finishReason: jsonKey("finish_reason"),
+  index: jsonKey("index"),
+};
+const textKeys = ["content", "refusal"].map(jsonKey);
+const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
+const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
+
+/** Longer values of the members that chunks share are not kept. */
+const sharedMemberChars = 256;
+
+/** What the chunks of one stream have in common, as far as the first of them says it. */
+export interface SharedMembers {
+  readonly id?: string | undefined;
+  readonly created?: number | undefined;
+}
+
+/**
+ * Reads a Chat Completions stream, with the deviations that vendors are known for. Chunks are walked through, not
+ * parsed; only usage, errors and odd shapes are.
+ *
+ * With `hideUsage` the client sees the stream without what providers add where usage is asked for: the chunk that has
+ * usage and no choices is dropped, and members `usage: null` are cut out. Usage beside choices is what a provider sends
+ * unasked, so it passes.
+ */
+export class ChatMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly edits = new FrameEdits();
+  readonly #model: ClientModel;
+  readonly #hideUsage: boolean;
+  readonly #cursor = new JsonCursor();
+  readonly #ends = new ChoiceEnds();
+  #shared: SharedMembers | undefined;
+  /** Of the chunk that is being read. */
+  #sawChoices = false;
+  #sawUsage = false;
+  #choiceCount = 0;
+  #sawError = false;
+  /** What aggregators say in a choice whose provider broke off. */
+  #choiceError: Json | undefined;
+
+  constructor(options: { readonly model: ClientModel; readonly hideUsage: boolean }) {
+    this.#model = options.model;
+    this.#hideUsage = options.hideUsage;
+  }
+
+  /** What a chunk of ours repeats. */
+  get shared(): SharedMembers {
+    return this.#shared ?? {};
+  }
+
+  /** The choices that have not ended yet. */
+  get openChoices(): readonly number[] {
+    return this.#ends.open;
+  }
+
+  read(frame: SseFrame): FrameFate {
+    if (!frame.hasPayload) return "pass";
+    if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) {
+      this.reading.state = "completed";
+      this.reading.stopReason = this.#ends.last;
+      return "last";
+    }
+    if (frame.event === "error") return this.#fail(frameJson(frame));
+    this.#sawChoices = this.#sawUsage = this.#sawError = false;
+    this.#choiceCount = 0;
+    this.#chunk(frame);
+    if (this.#sawChoices) this.#shared ??= this.#sharedMembers(frame);
+    if (this.#sawError) return this.#fail(frameJson(frame));
+    if (isJsonObject(this.#choiceError)) return this.#fail({ error: this.#choiceError });
+    if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(frameJson(frame));
+    const isUsageAlone = this.#sawUsage && this.#sawChoices && this.#choiceCount === 0;
+    return this.#hideUsage && isUsageAlone ? "drop" : "pass";
+  }
+
+  #fail(body: Json): FrameFate {
+    this.reading.state = "error";
+    this.reading.error = nativeStreamError(body);
+    return "drop";
+  }
+
+  #chunk(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    const objectStart = frame.payloadStart;
+    cursor.reset(frame.payload, objectStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    let previousEnd = cursor.at;
+    let isFirst = true;
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(keys.choices)) {
+        this.#choices();
+      } else if (cursor.keyIs(keys.usage)) {
+        if (this.#hideUsage && cursor.isNull) {
+          const { keyStart } = cursor;
+          cursor.skip();
+          // With the comma before it, or as the first member with the comma after it.
+          if (isFirst) {
+            const end = afterComma(frame.payload, cursor.at, frame.payloadEnd);
+            this.edits.cut(frame, keyStart, end);
+          } else {
+            this.edits.cut(frame, previousEnd, cursor.at);
+            previousEnd = cursor.at;
+          }
+          continue;
+        }
+        this.#sawUsage ||= !cursor.isNull;
+        this.#usage(cursor.takeValue());
+      } else if (cursor.keyIs(modelKey)) {
+        this.#model.rename(cursor, frame, this.edits);
+      } else if (cursor.keyIs(keys.error)) {
+        const error = cursor.takeValue();
+        this.#sawError = isJsonObject(error) || (typeof error === "string" && error !== "");
+      } else if (cursor.keyIs(keys.xGroq)) {
+        const groq = cursor.takeValue();
+        if (isJsonObject(groq)) this.#usage(groq["usage"]);
+      } else {
+        cursor.skip();
+      }
+      previousEnd = cursor.at;
+      isFirst = false;
+    }
+  }
+
+  #sharedMembers(frame: SseFrame): SharedMembers {
+    const cursor = this.#cursor;
+    const shared: Writable<SharedMembers> = {};
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    cursor.enterObject();
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(keys.id)) shared.id = shortText(cursor.takeValue());
+      else if (cursor.keyIs(keys.created)) shared.created = wholeNumber(cursor.takeValue());
+      else cursor.skip();
+    }
+    return shared;
+  }
+
+  #choices(): void {
+    const cursor = this.#cursor;
+    if (!cursor.enterArray()) {
+      cursor.skip();
+      return;
+    }
+    this.#sawChoices = true;
+    while (cursor.nextElement()) {
+      const place = this.#choiceCount++;
+      if (!cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      let index = place;
+      let ended: string | undefined;
+      // Some repeat the whole answer so far in `message` beside each delta.
+      let before: number | undefined;
+      let answerBefore = 0;
+      let sawDelta = false;
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(keys.delta)) {
+          if (before !== undefined) {
+            this.reading.outputBytes = before;
+            this.reading.answerBytes = answerBefore;
+          }
+          sawDelta = true;
+          this.#delta();
+        } else if (cursor.keyIs(keys.message) && !sawDelta) {
+          before = this.reading.outputBytes;
+          answerBefore = this.reading.answerBytes;
+          this.#delta();
+        } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
+          const reason = cursor.takeValue();
+          if (typeof reason === "string" && reason !== "") ended = reason;
+        } else if (cursor.keyIs(keys.error)) {
+          this.#choiceError ??= cursor.takeValue();
+        } else if (cursor.keyIs(keys.index)) {
+          index = readCount(cursor.takeValue()) ?? place;
+        } else if (cursor.keyIs(keys.usage)) {
+          this.#usage(cursor.takeValue());
+        } else {
+          cursor.skip();
+        }
+      }
+      this.#ends.note(index, ended);
+    }
+    this.reading.stopReason = this.#ends.reason;
+  }
+
+  #delta(): void {
+    const cursor = this.#cursor;
+    if (!cursor.enterObject()) {
+      cursor.skip();
+      return;
+    }
+    let reasoningBytes = 0;
+    while (cursor.nextMember()) {
+      if (isAnyOf(cursor, textKeys)) {
+        this.#answer(cursor.isString ? cursor.takeTextLength() : chatTextBytes(cursor.takeValue()));
+      } else if (isAnyOf(cursor, reasoningKeys)) {
+        // Some send the same reasoning under both names.
+        reasoningBytes = Math.max(reasoningBytes, cursor.takeTextLength());
+      } else if (isAnyOf(cursor, callKeys)) {
+        const calls = readChatCalls(cursor.takeValue());
+        if (calls.count > 0) this.reading.sawOutput = true;
+        this.#answer(calls.bytes);
+      } else {
+        cursor.skip();
+      }
+    }
+    this.#output(reasoningBytes);
+  }
+
+  /** No chunk of the style: an error in a shape of its own, or something that the client may make sense of. */
+  #foreign(body: Json): FrameFate {
+    const isError = isJsonObject(body) && (body["object"] === "error" ||
+      body["type"] === "error" || typeof body["detail"] === "string");
+    return isError ? this.#fail(body) : "pass";
+  }
+
+  #usage(usage: Json | undefined): void {
+    enterReport(this.reading, readChatUsage(usage));
+  }
+
+  #answer(bytes: number): void {
+    this.reading.answerBytes += bytes;
+    this.#output(bytes);
+  }
+
+  #output(bytes: number): void {
+    if (bytes === 0) return;
+    this.reading.sawOutput = true;
+    this.reading.outputBytes += bytes;
+  }
+}
+
+function wholeNumber(value: Json): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+}
+
+function shortText(value: Json): string | undefined {
+  return typeof value === "string" && value.length <= sharedMemberChars ? value : undefined;
+}
+
+function isAnyOf(cursor: JsonCursor, names: readonly JsonKey[]): boolean {
+  for (const name of names) if (cursor.keyIs(name)) return true;
+  return false;
+}
+
+/** Offset after the comma that follows `at`, or `at` when none does. */
+function afterComma(bytes: Uint8Array, at: number, end: number): number {
+  let next = at;
+  while (next < end && bytes[next]! <= 0x20) next++;
+  return bytes[next] === 0x2c ? next + 1 : at;
+}

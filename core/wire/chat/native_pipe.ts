@@ -1,0 +1,60 @@
+import { errorBody } from "../../errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import { encodeSseEvent, sseEventText } from "../../lib/sse/writer.ts";
+import { answerId } from "../answer_ids.ts";
+import { BytePipe } from "../stream/byte_pipe.ts";
+import { ClientModel, inClientTerms } from "../stream/client_model.ts";
+import type { PipeContext, StreamPipe } from "../contract.ts";
+import { ChatMeter } from "./meter.ts";
+import { writeChatUsage } from "./write_usage.ts";
+
+const encoder = new TextEncoder();
+
+/** Every choice that goes on ends with `length`; then come usage, where the client asked for it, and `[DONE]`. */
+function lengthStop(meter: ChatMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
+  const { id, created } = meter.shared;
+  const head: JsonObject = {
+    id: id ?? answerId("chatcmpl-", context.requestId),
+    object: "chat.completion.chunk",
+    created: created ?? context.nowSeconds,
+    model: context.clientModel,
+  };
+  const noUsage = context.clientWantsUsage ? { usage: null } : {};
+  let text = "";
+  for (const index of meter.openChoices) {
+    const choice = { index, delta: {}, logprobs: null, finish_reason: "length" };
+    text += sseEventText(JSON.stringify({ ...head, choices: [choice], ...noUsage }));
+  }
+  if (context.clientWantsUsage) {
+    const chunk = { ...head, choices: [], usage: writeChatUsage(usage) };
+    text += sseEventText(JSON.stringify(chunk));
+  }
+  return encoder.encode(text + sseEventText("[DONE]"));
+}
+
+const nothing = new Uint8Array(0);
+
+/**
+ * Chat upstream, Chat client.
+ *
+ * Some servers end the body without `[DONE]`. After a finish reason that is a whole answer, and its body ends without it
+ * here too; without a finish reason the stream was cut.
+ */
+export function createChatNativePipe(
+  context: PipeContext & { readonly injectedUsage: boolean },
+): StreamPipe {
+  const meter = new ChatMeter({
+    model: new ClientModel(context.clientModel),
+    hideUsage: context.injectedUsage && !context.clientWantsUsage,
+  });
+  return new BytePipe(meter, {
+    errorEvent: (error) => {
+      const body = { error: errorBody(error, "chat", context.requestId)["error"] };
+      return encodeSseEvent(JSON.stringify(body));
+    },
+    clientError: (error) => inClientTerms(error, context),
+    missingEnd: () => meter.reading.stopReason === undefined ? undefined : nothing,
+    lengthStop: (usage) => lengthStop(meter, context, usage),
+  });
+}

@@ -1,0 +1,301 @@
+/** Reads a Chat stream as conversation events (wire notes, sections 2.5 and 10.1). */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
+import { eventJson } from "../stream/frame_json.ts";
+import { FrameTemplate } from "../../lib/json/json_literal.ts";
+import type { Moderation } from "../conversation/mod.ts";
+import { readModeration } from "../fields/moderation.ts";
+import { readProviderError } from "../errors/provider_error.ts";
+import type { UsageReport } from "../stream/reading.ts";
+import { isZeroCall } from "./answer_reading.ts";
+import { readTier, textLogprobs, thinkingText } from "./decode_answer.ts";
+import { readFinishReason } from "./finish_reasons.ts";
+import { readDetail } from "./reasoning_details.ts";
+import { StreamSources } from "./stream_sources.ts";
+import { StreamCalls } from "./stream_calls.ts";
+import { readChatUsage } from "./usage.ts";
+
+const noTools: ReadonlySet<string> = new Set();
+
+type TextKind = "text" | "refusal" | "reasoning";
+
+export class ChatStreamDecoder implements StreamDecoder {
+  readonly #signer: string;
+  readonly #toolNames: ReadonlySet<string>;
+  readonly #template = new FrameTemplate();
+  /** What the template's string means; `undefined` until one was learnt. */
+  #templateKind: TextKind | "arguments" | undefined;
+  #blocks = 0;
+  /** The text block that deltas of its kind go to. */
+  #open: { readonly kind: TextKind; readonly block: number } | undefined;
+  #calls: StreamCalls | undefined;
+  readonly #sources = new StreamSources();
+  #started = false;
+  #finished = false;
+  #finish: string | undefined;
+  #refusal = "";
+  #tier: { readonly serviceTier?: string } = {};
+  #moderation: { readonly moderation?: Moderation } = {};
+  /** Log probabilities of the text of the chunk that is being read, as JSON text. */
+  #logprobs: string | undefined;
+  #emit: EventSink = () => {};
+
+  constructor(memory: ConversionMemory) {
+    this.#signer = memory.reasoningSigner ?? "chat";
+    this.#toolNames = memory.offeredTools ?? noTools;
+  }
+
+  frame(event: string | undefined, data: string, emit: EventSink): void {
+    if (this.#finished) return;
+    this.#emit = emit;
+    if (this.#templateKind !== undefined && event !== "error" && this.#takeKnown(data)) return;
+    const text = data.trim();
+    if (text === "") return;
+    if (text === "[DONE]") return this.#end();
+    const chunk = eventJson(event, text);
+    if (event === "error" || isError(chunk)) {
+      return this.#fail(chunk);
+    }
+    if (isJsonObject(chunk)) this.#chunk(chunk, data);
+  }
+
+  bodyEnd(emit: EventSink): void {
+    // Some servers leave `[DONE]` out; after a finish reason the answer is whole all the same.
+    this.#emit = emit;
+    if (!this.#finished && this.#finish !== undefined) this.#end();
+  }
+
+  /** The hot path: a chunk of the learnt shape differs only in its piece of text. */
+  #takeKnown(data: string): boolean {
+    const kind = this.#templateKind;
+    const json = this.#template.match(data);
+    if (kind === undefined || json === undefined || json === '""') return false;
+    if (kind === "arguments") return this.#open === undefined && this.#callsOf().takePiece(json);
+    this.#text(kind, json);
+    return true;
+  }
+
+  #fail(holder: Json): void {
+    this.#finished = true;
+    this.#emit({ type: "error", error: readProviderError(holder) });
+  }
+
+  #end(): void {
+    this.#finished = true;
+    this.#closeAll();
+    this.#tellStop();
+    this.#emit({ type: "end" });
+  }
+
+  #tellStop(): void {
+    const hasCalls = (this.#calls?.count ?? 0) > 0;
+    this.#emit({
+      type: "stop",
+      stop: readFinishReason(this.#finish, hasCalls, this.#refusal),
+      ...(this.#finish === undefined ? {} : { raw: this.#finish }),
+      ...this.#tier,
+      ...this.#moderation,
+    });
+  }
+
+  #chunk(chunk: JsonObject, data: string): void {
+    // What was learnt speaks of the state before this chunk.
+    this.#templateKind = undefined;
+    if (!this.#started) {
+      this.#started = true;
+      this.#emit({ type: "start", ...(typeof chunk.id === "string" ? { id: chunk.id } : {}) });
+    }
+    if (holds(chunk.service_tier)) this.#tier = readTier(chunk.service_tier);
+    if (holds(chunk.moderation)) this.#moderation = readModeration(chunk.moderation);
+    this.#sources.list(chunk);
+    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+    for (const choice of choices) {
+      // Further choices were not asked for; only the first is the answer.
+      if (!isJsonObject(choice) || (choice.index ?? 0) !== 0) continue;
+      // Aggregators tell here that the provider of the answer broke off.
+      if (isJsonObject(choice.error)) return this.#fail(choice);
+      const delta = choice.delta ?? choice.message;
+      if (isJsonObject(delta)) {
+        const logprobs = holds(choice.logprobs) ? textLogprobs(choice.logprobs) : [];
+        this.#logprobs = logprobs.length === 0 ? undefined : JSON.stringify(logprobs);
+        this.#delta(delta);
+        if (choices.length === 1 && isQuiet(chunk, choice)) this.#learn(delta, data);
+      }
+      this.#finishReason(choice.finish_reason);
+      this.#report(readChatUsage(choice.usage));
+    }
+    if (isJsonObject(chunk.x_groq)) this.#report(readChatUsage(chunk.x_groq.usage));
+    this.#report(readChatUsage(chunk.usage));
+  }
+
+  #finishReason(reason: Json | undefined): void {
+    if (typeof reason !== "string" || reason === "") return;
+    // A second one counts only where the first was the plain word for a call that was still to come.
+    if (this.#finish !== undefined && !(this.#finish === "stop" && reason === "tool_calls")) return;
+    this.#finish = reason;
+    this.#calls?.finish();
+    // Text stays open: sources may follow the reason, and belong to it.
+    if (this.#open?.kind !== "text") this.#closeText();
+    this.#tellStop();
+  }
+
+  #delta(delta: JsonObject): void {
+    this.#reasoning(delta);
+    if (typeof delta.content === "string") this.#string("text", delta.content);
+    else if (Array.isArray(delta.content)) this.#parts(delta.content);
+    if (typeof delta.refusal === "string" && delta.refusal !== "") {
+      this.#refusal = (this.#refusal + delta.refusal).slice(0, limits.refusalChars);
+      this.#string("refusal", delta.refusal);
+    }
+    if (Array.isArray(delta.tool_calls) && delta.tool_calls.some(isCall)) {
+      this.#closeText();
+      this.#callsOf().take(delta.tool_calls);
+    }
+    if (isJsonObject(delta.function_call) && isCall(delta.function_call)) {
+      this.#closeText();
+      this.#callsOf().takeFunction(delta.function_call);
+    }
+    this.#sources.place(delta);
+    if (this.#open?.kind === "text") this.#sources.cite(this.#open.block, this.#emit);
+  }
+
+  #callsOf(): StreamCalls {
+    return this.#calls ??= new StreamCalls({
+      emit: (event) => this.#emit(event),
+      takeBlock: () => this.#blocks++,
+      toolNames: this.#toolNames,
+    });
+  }
+
+  #reasoning(delta: JsonObject): void {
+    const plain = [delta.reasoning_content, delta.reasoning]
+      .find((value) => typeof value === "string" && value !== "");
+    let shown = false;
+    const details = Array.isArray(delta.reasoning_details) ? delta.reasoning_details : [];
+    for (const detail of details) {
+      const read = readDetail(detail, this.#signer);
+      if (read === undefined) continue;
+      if (read.text !== "") {
+        shown = true;
+        this.#string("reasoning", read.text);
+      }
+      if (read.proof !== undefined) {
+        // Details may hold only the proof and leave the text to the plain field.
+        if (!shown && typeof plain === "string") this.#string("reasoning", plain);
+        shown ||= typeof plain === "string";
+        // Encrypted reasoning is a block of its own beside the text that was shown.
+        if (isJsonObject(detail) && detail.type === "reasoning.encrypted") this.#closeText();
+        const block = this.#blockOf("reasoning");
+        this.#emit({ type: "reasoning_proof", block, proof: read.proof });
+        this.#closeText();
+      }
+    }
+    if (!shown && typeof plain === "string") this.#string("reasoning", plain);
+  }
+
+  /** A few servers stream content as parts, thinking among them. */
+  #parts(parts: readonly Json[]): void {
+    for (const part of parts) {
+      if (!isJsonObject(part)) continue;
+      this.#string("reasoning", thinkingText(part));
+      if (typeof part.text === "string") this.#string("text", part.text);
+    }
+  }
+
+  #string(kind: TextKind, text: string): void {
+    if (text !== "") this.#text(kind, JSON.stringify(text));
+  }
+
+  #text(kind: TextKind, json: string): void {
+    const block = this.#blockOf(kind);
+    if (kind === "text") {
+      this.#sources.cite(block, this.#emit);
+      this.#sources.text(json);
+    }
+    const logprobs = this.#logprobs;
+    if (kind !== "text" || logprobs === undefined) return this.#emit({ type: kind, block, json });
+    this.#logprobs = undefined;
+    this.#emit({ type: kind, block, json, logprobs });
+  }
+
+  /** The open block of a kind; whatever else is open ends. */
+  #blockOf(kind: TextKind): number {
+    if (this.#open?.kind === kind) return this.#open.block;
+    this.#closeText();
+    this.#calls?.settle();
+    const block = this.#blocks++;
+    this.#open = { kind, block };
+    if (kind === "text") this.#sources.begin();
+    return block;
+  }
+
+  #closeText(): void {
+    if (this.#open === undefined) return;
+    const { kind, block } = this.#open;
+    if (kind === "text") this.#sources.end(block, this.#emit);
+    this.#emit({ type: "block_end", block });
+    this.#open = undefined;
+  }
+
+  #closeAll(): void {
+    this.#closeText();
+    this.#calls?.finish();
+  }
+
+  /** Learns the shape of a chunk that brought nothing but one piece of text. */
+  #learn(delta: JsonObject, data: string): void {
+    const filled = Object.entries(delta).filter(([key, value]) => key !== "role" && holds(value));
+    const [only] = filled;
+    if (filled.length !== 1 || only === undefined) return;
+    const [key, value] = only;
+    if (key === "tool_calls") return this.#learnArguments(data);
+    if (typeof value !== "string" || (delta.role !== undefined && delta.role !== "assistant")) {
+      return;
+    }
+    const kind = key === "content" ? "text" : reasoningKeys.has(key) ? "reasoning" : undefined;
+    if (kind === undefined) return;
+    this.#template.learn(data, key, value);
+    this.#templateKind = kind;
+  }
+
+  #learnArguments(data: string): void {
+    const piece = this.#calls?.lastPiece;
+    if (piece === undefined) return;
+    this.#template.learn(data, "arguments", piece);
+    this.#templateKind = "arguments";
+  }
+
+  #report(usage: UsageReport): void {
+    if (usage.kind === "counts") this.#emit({ type: "usage", usage: usage.usage });
+    else if (usage.kind === "absurd") this.#emit({ type: "usage_rejected" });
+  }
+}
+
+const reasoningKeys: ReadonlySet<string> = new Set(["reasoning_content", "reasoning"]);
+
+/** Whether a delta brings something of a call. */
+function isCall(delta: Json): boolean {
+  return isJsonObject(delta) && !isZeroCall(delta);
+}
+
+function holds(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === "") return false;
+  if (isJsonObject(value) && isZeroCall(value)) return false;
+  return !Array.isArray(value) || value.length > 0;
+}
+
+/** Nothing in the chunk matters beside the delta. */
+function isQuiet(chunk: JsonObject, choice: JsonObject): boolean {
+  return !holds(chunk.usage) && !holds(chunk.x_groq) && !holds(choice.usage) &&
+    !holds(choice.finish_reason) && !holds(choice.logprobs) && !holds(chunk.moderation);
+}
+
+function isError(chunk: Json): boolean {
+  if (!isJsonObject(chunk)) return false;
+  const { error } = chunk;
+  if (isJsonObject(error) || (typeof error === "string" && error !== "")) return true;
+  if (chunk.choices !== undefined || chunk.usage !== undefined) return false;
+  return chunk.object === "error" || chunk.type === "error" || typeof chunk.detail === "string";
+}

@@ -1,0 +1,213 @@
+/** Writes conversation events as a Chat stream (wire notes, section 10.2). */
+import { errorBody } from "../../errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import { answerId, CallIds } from "../answer_ids.ts";
+import type { ConversionMemory, PipeContext } from "../contract.ts";
+import type { Moderation, Stop, StreamEvent } from "../conversation/mod.ts";
+import type { StreamEncoder } from "../stream/dialect.ts";
+import { chatModeration } from "../fields/moderation.ts";
+import { StreamAnnotations } from "./annotations.ts";
+import { writeTier } from "./encode_answer.ts";
+import { writeFinishReason } from "./finish_reasons.ts";
+import { detailFor } from "./reasoning_details.ts";
+import { writeChatUsage } from "./write_usage.ts";
+
+interface Call {
+  readonly index: number;
+  readonly custom: boolean;
+  hasArguments: boolean;
+}
+
+export class ChatStreamEncoder implements StreamEncoder {
+  readonly #context: PipeContext;
+  readonly #legacy: boolean;
+  readonly #ids: CallIds;
+  /** What every chunk begins with, up to the delta, and what follows it while nothing is finished. */
+  readonly #head: string;
+  readonly #openTail: string;
+  readonly #calls = new Map<number, Call>();
+  /** Counts tool calls only: clients allocate by it. */
+  #callCount = 0;
+  /** Index of the reasoning detail of the block that is open. */
+  #details = -1;
+  #detailBlock = -1;
+  readonly #annotations = new StreamAnnotations();
+  #sawRefusal = false;
+  #stop: Stop = { reason: "end" };
+  #usage: TokenUsage | undefined;
+  #tier: string | undefined;
+  #moderation: Moderation | undefined;
+
+  constructor(context: PipeContext, memory: ConversionMemory) {
+    this.#context = context;
+    this.#legacy = memory.legacyFunctions === true;
+    this.#ids = new CallIds(context.requestId, "call_", (id) => id);
+    this.#head = `data: ${this.#common()},"choices":[{"index":0,"delta":`;
+    this.#openTail = `,"logprobs":null,"finish_reason":null}]${this.#noUsage()}}\n\n`;
+  }
+
+  encode(event: StreamEvent): string {
+    switch (event.type) {
+      case "text":
+        return this.#text(event.block, event.json, event.logprobs);
+      case "arguments":
+        return this.#arguments(event.block, event.json);
+      case "reasoning":
+        return this.#reasoning(event.block, event.json);
+      case "call":
+        return this.#call(event);
+      case "block_end":
+        return this.#blockEnd(event.block);
+      case "start":
+        return this.#chunk('{"role":"assistant","content":"","refusal":null}');
+      case "refusal":
+        this.#sawRefusal = true;
+        return this.#chunk(`{"refusal":${event.json}}`);
+      case "reasoning_proof":
+        return this.#proof(event);
+      case "citation":
+        this.#annotations.cite(event.block, event.citation);
+        return "";
+      case "stop":
+        this.#stop = event.stop;
+        this.#tier = event.serviceTier ?? this.#tier;
+        this.#moderation = event.moderation ?? this.#moderation;
+        return "";
+      case "usage":
+        this.#usage = event.usage;
+        return "";
+      case "ping":
+        return ": ping\n\n";
+      case "end":
+        return this.#end();
+      case "error": {
+        const body = errorBody(event.error, "chat", this.#context.requestId);
+        return `data: ${JSON.stringify({ error: body.error })}\n\n`;
+      }
+      // The style has no place for calls of hosted tools: what they led to stands in the text and its annotations.
+      case "hosted_call":
+      case "foreign":
+      case "usage_rejected":
+        return "";
+    }
+  }
+
+  /** The members that all chunks share, as open JSON text. */
+  #common(): string {
+    const members: JsonObject = {
+      id: answerId("chatcmpl-", this.#context.requestId),
+      object: "chat.completion.chunk",
+      created: this.#context.nowSeconds,
+      model: this.#context.clientModel,
+    };
+    return JSON.stringify(members).slice(0, -1);
+  }
+
+  /** With usage asked for, every chunk but the last says that it has none. */
+  #noUsage(): string {
+    return this.#context.clientWantsUsage ? ',"usage":null' : "";
+  }
+
+  #chunk(delta: string): string {
+    return this.#head + delta + this.#openTail;
+  }
+
+  #text(block: number, json: string, logprobs: string | undefined): string {
+    this.#annotations.text(block, json);
+    if (logprobs === undefined) return this.#chunk(`{"content":${json}}`);
+    const given = `"logprobs":{"content":${logprobs},"refusal":null}`;
+    const tail = `,${given},"finish_reason":null}]${this.#noUsage()}}\n\n`;
+    return `${this.#head}{"content":${json}}${tail}`;
+  }
+
+  /** The plain text for most clients, and the same as a detail for those that send reasoning back. */
+  #reasoning(block: number, json: string): string {
+    const index = this.#detailIndex(block);
+    return this.#chunk(
+      `{"reasoning_content":${json},"reasoning_details":[{"type":"reasoning.text","text":${json},"index":${index}}]}`,
+    );
+  }
+
+  #detailIndex(block: number): number {
+    if (block !== this.#detailBlock) {
+      this.#detailBlock = block;
+      this.#details++;
+    }
+    return this.#details;
+  }
+
+  #proof(event: StreamEvent & { readonly type: "reasoning_proof" }): string {
+    const detail = detailFor("", event.proof, this.#detailIndex(event.block));
+    return this.#chunk(JSON.stringify({ reasoning_details: [detail] }));
+  }
+
+  #call(event: StreamEvent & { readonly type: "call" }): string {
+    const custom = event.custom === true;
+    const index = this.#callCount++;
+    this.#calls.set(event.block, { index, custom, hasArguments: false });
+    const { name } = event;
+    if (this.#legacy) {
+      // The old form has room for one call.
+      if (index > 0) return "";
+      return this.#chunk(JSON.stringify({ function_call: { name, arguments: "" } }));
+    }
+    const id = this.#ids.next(event.id);
+    const call = custom
+      ? { index, id, type: "custom", custom: { name, input: "" } }
+      : { index, id, type: "function", function: { name, arguments: "" } };
+    return this.#chunk(JSON.stringify({ tool_calls: [call] }));
+  }
+
+  #arguments(block: number, json: string): string {
+    const call = this.#calls.get(block);
+    if (call === undefined || json === '""') return "";
+    call.hasArguments = true;
+    if (this.#legacy) {
+      return call.index > 0 ? "" : this.#chunk(`{"function_call":{"arguments":${json}}}`);
+    }
+    const [holder, member] = call.custom ? ["custom", "input"] : ["function", "arguments"];
+    return this.#chunk(
+      `{"tool_calls":[{"index":${call.index},"${holder}":{"${member}":${json}}}]}`,
+    );
+  }
+
+  #blockEnd(block: number): string {
+    this.#annotations.endBlock(block);
+    const call = this.#calls.get(block);
+    if (call === undefined) return "";
+    // Clients parse the arguments, and `""` is no JSON.
+    const missing = call.hasArguments || call.custom ? "" : this.#arguments(block, '"{}"');
+    this.#calls.delete(block);
+    return missing;
+  }
+
+  #end(): string {
+    let out = "";
+    for (const block of [...this.#calls.keys()]) out += this.#blockEnd(block);
+    const annotations = this.#annotations.list();
+    if (annotations.length > 0) out += this.#chunk(JSON.stringify({ annotations }));
+    const { explanation } = this.#stop;
+    if (this.#stop.reason === "refusal" && !this.#sawRefusal && explanation !== undefined) {
+      out += this.#chunk(JSON.stringify({ refusal: explanation }));
+    }
+    const reason = writeFinishReason(this.#stop, {
+      legacyFunctions: this.#legacy,
+      refusalText: this.#sawRefusal,
+    });
+    const word = writeTier(this.#tier).service_tier;
+    const tier = word === undefined ? "" : `,"service_tier":${JSON.stringify(word)}`;
+    const tail = `]${this.#noUsage()}${tier}}\n\n`;
+    out += `${this.#head}{},"logprobs":null,"finish_reason":"${reason}"}${tail}`;
+    if (this.#moderation !== undefined) {
+      const moderation = JSON.stringify(chatModeration(this.#moderation));
+      out +=
+        `data: ${this.#common()},"choices":[],"moderation":${moderation}${this.#noUsage()}}\n\n`;
+    }
+    if (this.#context.clientWantsUsage && this.#usage !== undefined) {
+      const usage = JSON.stringify(writeChatUsage(this.#usage));
+      out += `data: ${this.#common()},"choices":[],"usage":${usage}${tier}}\n\n`;
+    }
+    return `${out}data: [DONE]\n\n`;
+  }
+}

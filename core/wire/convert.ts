@@ -1,0 +1,99 @@
+/**
+ * From one wire style to another: request, whole answer, stream. Same style on both sides never comes here: it
+ * passes as bytes.
+ */
+import { invariant } from "../lib/assert.ts";
+import { GatewayError } from "../errors.ts";
+import type { JsonObject } from "../lib/json/json.ts";
+import { restoreAnswer } from "./stream/answer_restoration.ts";
+import { arrange } from "./arrangement.ts";
+import type {
+  ConversionMemory,
+  ConversionOptions,
+  ConvertedRequest,
+  PipeContext,
+  Style,
+} from "./contract.ts";
+import { dialectOf } from "./stream/dialects.ts";
+import { withFetchedDocuments } from "./fields/document_urls.ts";
+import { resolveFacts } from "./facts.ts";
+import { Notes } from "./notes.ts";
+import { echoOf } from "./responses/request_echo.ts";
+import { splitThinking } from "./fields/think_tags.ts";
+import { prepareTools } from "./tools/tool_preparation.ts";
+
+export type RequestConversion =
+  | { readonly ok: true; readonly request: ConvertedRequest }
+  | { readonly ok: false; readonly error: GatewayError };
+
+/**
+ * Converts a request into the style of a route. What could not be carried or had to be approximated is named in
+ * `dropped`; what must not be lost is an error that names the field.
+ *
+ * @example
+ * ```ts
+ * import { convertRequest } from "./convert.ts";
+ * const conversion = convertRequest("messages", "chat", {
+ *   model: "any", max_tokens: 100, top_k: 5, messages: [{ role: "user", content: "Hello" }],
+ * }, { facts: {}, upstreamModel: "m", maxOutputTokens: 4096 });
+ * if (!conversion.ok || conversion.request.dropped.join() !== "top_k") throw new Error("not converted");
+ * ```
+ */
+export function convertRequest(
+  from: Style,
+  to: Style,
+  body: JsonObject,
+  options: ConversionOptions,
+): RequestConversion {
+  invariant(from !== to, "a request of the route's own style passes unconverted");
+  try {
+    const decoded = dialectOf(from).decodeRequest(body);
+    const { documents } = options;
+    const whole = documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
+    const arranged = arrange(whole);
+    const facts = resolveFacts(to, options.facts);
+    const prepared = prepareTools(arranged, facts);
+    const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);
+    const notes = new Notes([...prepared.conversation.notes, ...encoded.notes]);
+    const memory: ConversionMemory = {
+      ...prepared.memory,
+      ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
+      ...(decoded.groupedTools === undefined ? {} : { groupedTools: decoded.groupedTools }),
+      ...(decoded.searchTool === undefined ? {} : { searchTool: decoded.searchTool }),
+      ...(facts.think_tags === "none" ? {} : { thinkTags: facts.think_tags }),
+      ...(from === "responses" ? { echo: echoOf(body) } : {}),
+      ...encoded.memory,
+    };
+    return {
+      ok: true,
+      request: {
+        body: encoded.body,
+        dropped: notes.list(),
+        memory,
+        betas: encoded.betas ?? [],
+      },
+    };
+  } catch (error) {
+    if (error instanceof GatewayError) return { ok: false, error };
+    throw error;
+  }
+}
+
+/**
+ * Converts a whole answer into the client's style.
+ *
+ * @throws {GatewayError} the provider's error when its 200 holds one; `upstream_unreachable` when it is no answer
+ */
+export function convertAnswer(
+  upstreamStyle: Style,
+  clientStyle: Style,
+  body: JsonObject,
+  context: PipeContext,
+  memory: ConversionMemory,
+): JsonObject {
+  const decoded = dialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const { thinkTags } = memory;
+  const answer = thinkTags === undefined ? decoded : splitThinking(decoded, thinkTags);
+  const restored = restoreAnswer(answer, memory);
+  return dialectOf(clientStyle).encodeAnswer(restored, context, memory);
+}

@@ -1,0 +1,87 @@
+/** The prompt-cache marks of one request. */
+import type { Block, CacheMark, Conversation, Turn } from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import type { Notes } from "../notes.ts";
+
+/** Most cache marks one request may hold, at every vendor that has them. */
+const cacheMarksPerRequest = 4;
+
+/** What may hold a mark. */
+export interface Markable {
+  readonly cache?: CacheMark;
+}
+
+/** Counts the marks of one request. */
+export class CacheMarkCounter {
+  readonly #notes: Notes;
+  #taken = 0;
+
+  /** How many marks have gone out. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  constructor(notes: Notes) {
+    this.#notes = notes;
+  }
+
+  /**
+   * The mark of a block or tool, if it has one that can go out. Named in the notes when the route has none or the
+   * request is full.
+   */
+  take(part: Markable, routeHasMarks: boolean): CacheMark | undefined {
+    if (part.cache === undefined) return undefined;
+    if (!routeHasMarks || this.#taken >= cacheMarksPerRequest) {
+      noteMark(part, this.#notes);
+      return undefined;
+    }
+    this.#taken++;
+    return part.cache;
+  }
+}
+
+/** Names a mark that cannot go out from here. */
+export function noteMark(part: Markable, notes: Notes): void {
+  if (part.cache !== undefined) notes.add(part.cache.path);
+}
+
+/** A mark as Messages vendors write it, and the gateways that follow them. */
+export function ephemeralMark({ ttl }: CacheMark): { type: "ephemeral"; ttl?: "5m" | "1h" } {
+  return { type: "ephemeral", ...(ttl === undefined ? {} : { ttl }) };
+}
+
+/**
+ * Chat and Responses have no automatic mark: it goes where its own vendor would put it, onto the last block that can
+ * hold one, or is named.
+ */
+export function placeAutomaticMark(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+): Conversation {
+  const { automaticCache: cache, turns } = conversation;
+  if (cache === undefined) return conversation;
+  const at = facts.cache_marks === "none" ? -1 : turns.findLastIndex(holdsMark);
+  const turn = turns[at];
+  if (turn === undefined) {
+    notes.add(cache.path);
+    return conversation;
+  }
+  const last = turn.blocks.findLastIndex(canHoldMark);
+  const blocks = turn.blocks.map((block, i) =>
+    i === last && block.cache === undefined ? { ...block, cache } : block
+  );
+  return { ...conversation, turns: turns.with(at, { ...turn, blocks }) };
+}
+
+function holdsMark(turn: Turn): boolean {
+  return turn.role === "user" && turn.blocks.some(canHoldMark);
+}
+
+/** Blocks that become text, which every route with marks takes them on. */
+function canHoldMark(block: Block): boolean {
+  if (block.type === "document") {
+    return block.source.kind === "text" || block.source.kind === "blocks";
+  }
+  return block.type === "text" || block.type === "search_result" || block.type === "tool_result";
+}

@@ -1,0 +1,163 @@
+/** Request fields that more than one style writes the same way: read and written here, once. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import type {
+  Conversation,
+  Effort,
+  OutputFormat,
+  ReasoningWish,
+  Sampling,
+} from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields.ts";
+import type { Notes } from "../notes.ts";
+import { knownTier } from "./service_tiers.ts";
+import { hashHex } from "../tools/short_hash.ts";
+
+/** Longest name of an end user that Chat and Responses vendors take. */
+const endUserChars = 64;
+
+/** Chat and Responses: both put the end user under one of these names, the newer one first. */
+const endUserFields = ["safety_identifier", "user"] as const;
+
+/** Reads `temperature` and `top_p`, which are the same in every style. */
+export function readTemperatureAndTopP(
+  body: JsonObject,
+): Pick<Sampling, "temperature" | "topP"> {
+  const temperature = optionalNumber(body, "temperature", "temperature");
+  const topP = optionalNumber(body, "top_p", "top_p");
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+  };
+}
+
+/** Chat and Responses: writes `temperature` and `top_p` as far as the model takes them. */
+export function writeTemperatureAndTopP(
+  { temperature, topP }: Sampling,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const fixed = facts.sampling === "fixed";
+  if (temperature !== undefined) {
+    if (!fixed) body.temperature = temperature;
+    else if (temperature !== 1) notes.add("temperature");
+  }
+  if (topP !== undefined) {
+    const excluded = facts.temp_top_p_exclusive && temperature !== undefined;
+    if (!fixed && !excluded) body.top_p = topP;
+    else if (topP !== 1) notes.add("top_p");
+  }
+}
+
+const efforts = [
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+] as const satisfies readonly Effort[];
+
+/**
+ * Chat and Responses: a word for how much the model shall think. `default`, as at Groq, leaves it to the model, like no
+ * word at all.
+ */
+export function readEffort(word: string | undefined, path: string): Effort | undefined {
+  return word === undefined || word === "default" ? undefined : oneOf(word, efforts, path);
+}
+
+/** How the thinking is to be shown: a word in the member `key` of the field at `path`, as something to spread. */
+export function readDisplay(
+  from: JsonObject,
+  key: string,
+  path: string,
+): Pick<ReasoningWish, "display"> {
+  const word = optionalString(from, key, `${path}.${key}`);
+  return word === undefined ? {} : { display: { word, path: `${path}.${key}` } };
+}
+
+/**
+ * Chat and Responses: the wished form of the answer by its `type`. Where the schema stands is the style's own affair.
+ *
+ * @throws {GatewayError} `invalid_request` naming a type that neither style has
+ */
+export function readOutputFormat(
+  format: JsonObject | undefined,
+  path: string,
+  readSchema: (format: JsonObject) => OutputFormat,
+): OutputFormat | undefined {
+  switch (format?.type) {
+    case undefined:
+    case "text":
+      return undefined;
+    case "json_object":
+      return { type: "json_object", path };
+    case "json_schema":
+      return readSchema(format);
+    default:
+      return invalid(`${path}.type`, "must be one of text, json_object, json_schema");
+  }
+}
+
+/** Chat and Responses: who the client's own user is. */
+export function readEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
+  for (const path of endUserFields) {
+    const id = optionalString(body, path, path);
+    if (id !== undefined) return { endUser: { id, path } };
+  }
+  return {};
+}
+
+/** Chat and Responses: how fast the call should go. An empty word asks for nothing. */
+export function readServiceTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
+  const path = "service_tier";
+  const tier = optionalString(body, path, path) ?? "";
+  return tier === "" ? {} : { serviceTier: { tier, path } };
+}
+
+/** Chat and Responses: writes end user and service tier where the route knows the fields. */
+export function writeEndUserAndTier(
+  { from, endUser, serviceTier }: Conversation,
+  facts: ResolvedFacts,
+  body: JsonObject,
+): void {
+  // Those of Chat and Responses clients stand among the extras, each under its own name.
+  if (from === "messages" && endUser !== undefined) {
+    const field = endUserFields.find((name) => facts.extra_fields.includes(name));
+    if (field !== undefined) body[field] = endUser.id;
+  }
+  shortenIdentifier(body);
+  const field = "service_tier";
+  if (serviceTier === undefined) return;
+  const isShared = from !== "messages" && facts.shared_fields.includes(field);
+  if (isShared || facts.extra_fields.includes(field)) {
+    body[field] = knownTier(serviceTier.tier) ?? serviceTier.tier;
+  }
+}
+
+/** Agents put long ids here. */
+function shortenIdentifier(body: JsonObject): void {
+  for (const field of endUserFields) {
+    const id = body[field];
+    if (typeof id === "string" && id.length > endUserChars) body[field] = hashHex(id);
+  }
+}
+
+/**
+ * Chat and Responses: writes the wish for log probabilities; `write` writes it in the style's own members.
+ *
+ * @throws {GatewayError} `conversion_refused` where the route has none: clients that ask for them rely on them
+ */
+export function writeLogprobs(
+  { logprobs }: Conversation,
+  facts: ResolvedFacts,
+  write: (top: number | undefined) => void,
+): void {
+  if (logprobs === undefined) return;
+  if (!facts.shared_fields.includes("logprobs")) {
+    refuse(logprobs.path, "this model gives no log probabilities");
+  }
+  write(logprobs.top);
+}

@@ -1,0 +1,105 @@
+/** Documents and pictures that a client names by URL, and routes that take only their data. */
+import { GatewayError } from "../../errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { RemoteKind } from "../../media/guarded_fetch.ts";
+import type { RouteFacts, Style } from "../contract.ts";
+import type { Block, Conversation, DocumentBlock, ImageBlock, Turn } from "../conversation/mod.ts";
+import { dialectOf } from "../stream/dialects.ts";
+import { resolveFacts } from "../facts.ts";
+
+/** What was behind a URL. */
+export interface FetchedDocument {
+  readonly mediaType: string;
+  readonly base64: string;
+}
+
+/** What was fetched for a route, by URL. */
+export interface FetchedDocuments {
+  readonly get: (url: string, kind: RemoteKind) => FetchedDocument | undefined;
+}
+
+/** A document or a picture of a request. */
+export interface DocumentUrl {
+  readonly kind: RemoteKind;
+  readonly url: string;
+  /** Where it stands in the client's request. */
+  readonly path: string;
+}
+
+/** Whether a route takes what is behind a URL, but cannot fetch it itself. */
+export function takesData(style: Style, given: RouteFacts, { kind, url }: DocumentUrl): boolean {
+  if (kind === "document") return takesDocumentData(style, given);
+  const { images } = resolveFacts(style, given);
+  if (images === "base64") return style === "chat" || style === "messages";
+  // The Messages vendor fetches over TLS only.
+  return images === "url" && style === "messages" && /^http:/i.test(url);
+}
+
+/** Whether a route takes documents, but cannot fetch them itself. */
+export function takesDocumentData(style: Style, given: RouteFacts): boolean {
+  const facts = resolveFacts(style, given);
+  return facts.files && (style === "chat" || (style === "messages" && facts.images === "base64"));
+}
+
+/**
+ * The documents and pictures of a request that are named by URL, each URL once. None in a request that cannot be read: its
+ * conversion tells what is wrong.
+ */
+export function documentUrls(style: Style, body: JsonObject): readonly DocumentUrl[] {
+  const found = new Map<string, DocumentUrl>();
+  try {
+    for (const { blocks } of dialectOf(style).decodeRequest(body).turns) {
+      for (const block of documentsOf(blocks)) {
+        const { source, path } = block;
+        if (source.kind === "url" && !found.has(source.url)) {
+          const kind = block.type === "image" ? "picture" : "document";
+          found.set(source.url, { kind, url: source.url, path });
+        }
+      }
+    }
+  } catch (error) {
+    if (error instanceof GatewayError) return [];
+    throw error;
+  }
+  return [...found.values()];
+}
+
+type Remote = DocumentBlock | ImageBlock;
+
+function documentsOf(blocks: readonly Block[]): Remote[] {
+  return blocks.flatMap((block): Remote[] =>
+    block.type === "tool_result"
+      ? block.content.filter((inner) => inner.type === "document" || inner.type === "image")
+      : block.type === "document" || block.type === "image"
+      ? [block]
+      : []
+  );
+}
+
+/** The conversation with the data of what was fetched in the place of its URLs. */
+export function withFetchedDocuments(
+  conversation: Conversation,
+  documents: FetchedDocuments,
+): Conversation {
+  const turns = conversation.turns.map((turn): Turn => ({
+    ...turn,
+    blocks: turn.blocks.map((block): Block => {
+      if (block.type === "document" || block.type === "image") return filled(block, documents);
+      if (block.type !== "tool_result") return block;
+      const content = block.content.map((inner) =>
+        inner.type === "document" || inner.type === "image" ? filled(inner, documents) : inner
+      );
+      return { ...block, content };
+    }),
+  }));
+  return { ...conversation, turns };
+}
+
+function filled<Block extends Remote>(block: Block, documents: FetchedDocuments): Block {
+  const kind = block.type === "image" ? "picture" : "document";
+  const { source } = block;
+  const fetched = source.kind === "url" ? documents.get(source.url, kind) : undefined;
+  if (fetched === undefined) return block;
+  const { mediaType, base64 } = fetched;
+  return { ...block, source: { kind: "base64", mediaType, data: base64 } };
+}

@@ -1,0 +1,52 @@
+/** The fields of a request that have no place of their own in the conversation. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { Conversation, ForeignBlock } from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { refuse } from "./fields.ts";
+import type { Notes } from "../notes.ts";
+
+/**
+ * Carries what the route knows by name and deals with the rest as it is marked.
+ *
+ * @throws {GatewayError} `conversion_refused` naming a field that must not be lost
+ */
+export function carryExtras(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  body: JsonObject,
+  notes: Notes,
+): void {
+  const known: readonly string[] = [...facts.shared_fields, ...facts.extra_fields];
+  for (const extra of conversation.extras) {
+    // A Messages field is never the same thing as a Chat field of its name.
+    if (conversation.from !== "messages" && known.includes(extra.name)) {
+      body[extra.name] = extra.value;
+    } else if (extra.otherwise === "refuse") {
+      refuse(extra.path, "cannot be carried to this model");
+    } else if (extra.otherwise === "note") {
+      notes.add(extra.path);
+    }
+  }
+}
+
+/**
+ * What another style makes of a block only its own style can express: its plain rendering, or nothing.
+ *
+ * @throws {GatewayError} `conversion_refused` naming a block that must not be lost
+ */
+export function renderForeign(block: ForeignBlock, notes: Notes): string | undefined {
+  if (block.text !== undefined) {
+    notes.add(block.path);
+    return block.text;
+  }
+  if (block.otherwise === "refuse") {
+    refuse(block.path, `${block.kind} cannot be carried to this model`);
+  }
+  if (block.otherwise === "note") notes.add(block.path);
+  return undefined;
+}
+
+/** The client's name for its list of stop sequences. */
+export function stopPath(conversation: Conversation): string {
+  return conversation.from === "messages" ? "stop_sequences" : "stop";
+}

@@ -1,0 +1,101 @@
+/**
+ * Reads single fields of a client's JSON. `null` counts as absent: SDKs send it for what was not set.
+ * Everything here throws a {@linkcode GatewayError} `invalid_request` that names the field.
+ */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+
+/** Refuses a field that is not what the style prescribes. */
+export function invalid(path: string, why: string): never {
+  throw new GatewayError("invalid_request", `${path}: ${why}`, { param: path });
+}
+
+/** Refuses a field that is right in its style but cannot be carried to the model's. */
+export function refuse(path: string, why: string): never {
+  throw new GatewayError("conversion_refused", `${path}: ${why}`, { param: path });
+}
+
+/**
+ * @example
+ * ```ts
+ * import { optionalString } from "./fields.ts";
+ * if (optionalString({ a: null }, "a", "a") !== undefined) throw new Error("null is absent");
+ * ```
+ */
+export function optionalString(from: JsonObject, key: string, path: string): string | undefined {
+  const value = from[key];
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : invalid(path, "must be a string");
+}
+
+export function requiredString(from: JsonObject, key: string, path: string): string {
+  return optionalString(from, key, path) ?? invalid(path, "is required");
+}
+
+export function optionalNumber(from: JsonObject, key: string, path: string): number | undefined {
+  const value = from[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number") return value;
+  return invalid(path, JSON.isRawJSON(value) ? "is too large a number" : "must be a number");
+}
+
+/** A whole number of at least `least`. */
+export function optionalCount(
+  from: JsonObject,
+  key: string,
+  path: string,
+  least = 0,
+): number | undefined {
+  const value = optionalNumber(from, key, path);
+  if (value === undefined) return undefined;
+  return Number.isSafeInteger(value) && value >= least
+    ? value
+    : invalid(path, `must be a whole number of at least ${least}`);
+}
+
+export function optionalBoolean(from: JsonObject, key: string, path: string): boolean | undefined {
+  const value = from[key];
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "boolean" ? value : invalid(path, "must be true or false");
+}
+
+export function optionalObject(
+  from: JsonObject,
+  key: string,
+  path: string,
+): JsonObject | undefined {
+  const value = from[key];
+  if (value === undefined || value === null) return undefined;
+  return isJsonObject(value) ? value : invalid(path, "must be an object");
+}
+
+export function requiredObject(value: Json | undefined, path: string): JsonObject {
+  return isJsonObject(value) ? value : invalid(path, "must be an object");
+}
+
+export function optionalList(
+  from: JsonObject,
+  key: string,
+  path: string,
+): readonly Json[] | undefined {
+  const value = from[key];
+  if (value === undefined || value === null) return undefined;
+  return Array.isArray(value) ? value : invalid(path, "must be a list");
+}
+
+/** Whether a list or an object has nothing in it. */
+export function isEmpty(value: Json): boolean {
+  return isJsonObject(value)
+    ? Object.keys(value).length === 0
+    : Array.isArray(value) && value.length === 0;
+}
+
+/** One of a closed set of words. */
+export function oneOf<Word extends string>(
+  value: string,
+  words: readonly Word[],
+  path: string,
+): Word {
+  return words.find((word) => word === value) ??
+    invalid(path, `must be one of ${words.join(", ")}`);
+}

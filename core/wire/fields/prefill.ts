@@ -1,0 +1,14 @@
+/** A trailing assistant message: the client wants the model to continue it. */
+import type { ResolvedFacts } from "../facts.ts";
+import { refuse } from "./fields.ts";
+
+/**
+ * Refuses it for a model that cannot: an answer that starts anew is not what was asked for.
+ *
+ * @throws {GatewayError} `conversion_refused` naming the message
+ */
+export function requirePrefill(path: string, facts: ResolvedFacts): void {
+  if (facts.prefill === "no") {
+    refuse(path, "this model does not continue an assistant message; end with a user message");
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Names what a decoder does not read. Each style writes down once which members of its objects it reads, so that a wish
+ * nobody reads is never lost without a word: what a request holds beyond that list goes into the notes by its path.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { Notes } from "../notes.ts";
+
+/** Looks at one value of a request and names what of it is not read. */
+export type MemberCheck = (value: Json, path: string, notes: Notes) => void;
+
+/** The decoder reads the value, or it is the client's own JSON. */
+export const read: MemberCheck = () => {};
+
+/** Nobody reads the value, and no answer changes for it. */
+export const silent: MemberCheck = () => {};
+
+/** Nobody reads the value: it is named, unless it asks for nothing. */
+export function unread(asksForNothing: (value: Json) => boolean = () => false): MemberCheck {
+  return (value, path, notes) => {
+    if (!asksForNothing(value)) notes.add(path);
+  };
+}
+
+/** An object: what is not among `members` is named. So is a value that is no object, and was therefore not read. */
+export function object(members: Readonly<Record<string, MemberCheck>>): MemberCheck {
+  const checks = new Map(Object.entries(members));
+  return (value, path, notes) => {
+    if (!isJsonObject(value)) return notes.add(path);
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined || member === null) continue;
+      const check = checks.get(name);
+      if (check === undefined) notes.add(`${path}.${name}`);
+      else check(member, `${path}.${name}`, notes);
+    }
+  };
+}
+
+/** A string that is read, or a value to be checked. */
+export function textOr(check: MemberCheck): MemberCheck {
+  return (value, path, notes) => {
+    if (typeof value !== "string") check(value, path, notes);
+  };
+}
+
+/** A list of such values. Anything else is the decoder's affair: content may be a string. */
+export function each(item: MemberCheck): MemberCheck {
+  return (value, path, notes) => {
+    if (Array.isArray(value)) value.forEach((one, i) => item(one, `${path}.${i}`, notes));
+  };
+}
+
+/**
+ * An object of the kind that its member `key` tells. Kinds that are not listed are the decoder's affair: it refuses
+ * them, or names them as a whole.
+ */
+export function byKind(
+  key: string,
+  kinds: Readonly<Record<string, MemberCheck>>,
+  usual?: string,
+): MemberCheck {
+  const checks = new Map(Object.entries(kinds));
+  return (value, path, notes) => {
+    if (!isJsonObject(value)) return;
+    const kind = value[key] ?? usual;
+    if (typeof kind === "string") checks.get(kind)?.(value, path, notes);
+  };
+}
+
+/**
+ * Checks the listed fields of a request. Fields that are not listed are the decoder's affair: it keeps them as extras.
+ *
+ * @example
+ * ```ts
+ * import { Notes } from "../notes.ts";
+ * import { noteUnread, object, read } from "./unread_members.ts";
+ * const notes = new Notes();
+ * const fields = new Map([["thinking", object({ type: read })]]);
+ * noteUnread({ thinking: { type: "adaptive", depth: 3 }, seed: 1 }, fields, notes);
+ * if (notes.list().join() !== "thinking.depth") throw new Error(notes.list().join());
+ * ```
+ */
+export function noteUnread(
+  body: JsonObject,
+  fields: ReadonlyMap<string, MemberCheck>,
+  notes: Notes,
+): void {
+  for (const [name, check] of fields) {
+    const value = body[name];
+    if (value !== undefined && value !== null) check(value, name, notes);
+  }
+}

@@ -1,0 +1,41 @@
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import type { ReportedUsage } from "../../money/token_usage.ts";
+import type { AnswerReading } from "../contract.ts";
+import { readProviderError } from "../errors/provider_error.ts";
+import { enterReport, textBytes } from "../stream/reading.ts";
+import { enterMessagesUsage } from "./usage.ts";
+
+/** Reads a whole answer of the Messages style. */
+export function readMessagesAnswer(body: JsonObject): AnswerReading {
+  const counts: { usage: ReportedUsage | undefined; usageRejected: boolean } = {
+    usage: undefined,
+    usageRejected: false,
+  };
+  enterReport(counts, enterMessagesUsage({}, body["usage"]).report);
+  const stopReason = body["stop_reason"];
+  let empty = stopReason !== "refusal";
+  let outputBytes = 0;
+  const content = body["content"];
+  for (const block of Array.isArray(content) ? content : []) {
+    if (!isJsonObject(block)) continue;
+    const bytes = blockBytes(block);
+    outputBytes += bytes;
+    const mayBeEmpty = block["type"] === "text" || block["type"] === "thinking";
+    if (bytes > 0 || !mayBeEmpty) empty = false;
+  }
+  const isError = body["type"] === "error" || isJsonObject(body["error"]) ||
+    (typeof body["error"] === "string" && body["error"] !== "");
+  return {
+    ...counts,
+    empty,
+    outputBytes,
+    stopReason: typeof stopReason === "string" ? stopReason : undefined,
+    error: isError ? readProviderError(body) : undefined,
+  };
+}
+
+function blockBytes(block: JsonObject): number {
+  const input = block["input"];
+  return textBytes(block["text"]) + textBytes(block["thinking"]) + textBytes(block["data"]) +
+    (isJsonObject(input) && Object.keys(input).length > 0 ? textBytes(JSON.stringify(input)) : 0);
+}

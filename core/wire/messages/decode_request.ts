@@ -1,0 +1,230 @@
+/** Reads a Messages request into a conversation (wire notes, tables A and B). */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { readDisplay, readTemperatureAndTopP } from "../fields/common_fields.ts";
+import type {
+  Block,
+  Conversation,
+  Effort,
+  Extra,
+  OutputFormat,
+  ReasoningWish,
+  Sampling,
+  TextBlock,
+  Tool,
+  Turn,
+} from "../conversation/mod.ts";
+import {
+  invalid,
+  isEmpty,
+  oneOf,
+  optionalBoolean,
+  optionalCount,
+  optionalList,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../fields/fields.ts";
+import { Notes } from "../notes.ts";
+import { noteUnread } from "../fields/unread_members.ts";
+import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
+import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
+import { messagesMembers } from "./members.ts";
+
+/** Fields that are read below, by name. Anything else becomes an extra. */
+const known = new Set([
+  "model",
+  "max_tokens",
+  "messages",
+  "system",
+  "stop_sequences",
+  "stream",
+  "temperature",
+  "top_p",
+  "top_k",
+  "thinking",
+  "output_config",
+  "output_format",
+  "tools",
+  "tool_choice",
+  "metadata",
+  "service_tier",
+  "cache_control",
+]);
+
+/** The client relies on these: an answer without them would not be what was asked for. */
+const refused = new Set(["container", "mcp_servers"]);
+/** Sent by SDKs in the body, meant for a header that we do not forward to another style. */
+const ignored = new Set(["betas", "user_profile_id"]);
+
+export function decodeMessagesRequest(body: JsonObject): Conversation {
+  const notes = new Notes();
+  const maxTokens = optionalCount(body, "max_tokens", "max_tokens") ??
+    invalid("max_tokens", "is required");
+  if (maxTokens === 0) {
+    refuse("max_tokens", "0 only warms a prompt cache, which this model's provider does not offer");
+  }
+  const cache = decodeCache(body, "").cache;
+  const format = decodeFormat(body, notes);
+  const reasoning = decodeReasoning(body);
+  noteUnread(body, messagesMembers, notes);
+  const servers = optionalList(body, "mcp_servers", "mcp_servers") ?? [];
+  const tools = decodeTools(optionalList(body, "tools", "tools") ?? [], servers);
+  return {
+    from: "messages",
+    model: requiredString(body, "model", "model"),
+    system: decodeSystem(body.system),
+    turns: decodeTurns(body),
+    tools,
+    ...decodeToolChoice(body),
+    maxTokens,
+    sampling: decodeSampling(body),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(format === undefined ? {} : { output: format }),
+    stream: optionalBoolean(body, "stream", "stream") ?? false,
+    streamUsage: true,
+    ...decodeEndUser(body),
+    ...decodeTier(body),
+    ...(cache === undefined ? {} : { automaticCache: cache }),
+    extras: decodeExtras(body, tools),
+    notes: notes.list(),
+  };
+}
+
+function decodeSystem(system: Json | undefined): TextBlock[] {
+  if (system === undefined || system === null || system === "") return [];
+  if (typeof system === "string") return [{ type: "text", text: system, path: "system" }];
+  if (!Array.isArray(system)) invalid("system", "must be a string or a list of text blocks");
+  return system
+    .map((block, i) => decodeText(requiredObject(block, `system.${i}`), `system.${i}`))
+    .filter((block) => block.text.trim() !== "");
+}
+
+function decodeTurns(body: JsonObject): Turn[] {
+  const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
+  return messages.map((value, i) => {
+    const path = `messages.${i}`;
+    const message = requiredObject(value, path);
+    const role = oneOf(
+      requiredString(message, "role", `${path}.role`),
+      ["user", "assistant", "system"],
+      `${path}.role`,
+    );
+    const blocks = decodeContent(message.content, `${path}.content`);
+    for (const block of blocks) requireRole(role, block);
+    return { role, path, blocks };
+  });
+}
+
+/** What the vendor takes from one role only. Blocks that it alone knows are left to it. */
+function requireRole(role: Turn["role"], block: Block): void {
+  if (block.type === "text" || block.type === "foreign") return;
+  const { path } = block;
+  if (role === "system") invalid(path, "system messages hold only text");
+  if (role !== "user") return;
+  if (block.type === "tool_call") {
+    invalid(path, "`tool_use` blocks can only be in `assistant` messages");
+  }
+  if (block.type === "reasoning") {
+    invalid(path, "`thinking` blocks can only be in `assistant` messages");
+  }
+}
+
+function decodeSampling(body: JsonObject): Sampling {
+  const shared = readTemperatureAndTopP(body);
+  const topK = optionalCount(body, "top_k", "top_k");
+  const stop = optionalList(body, "stop_sequences", "stop_sequences");
+  return {
+    ...shared,
+    ...(topK === undefined ? {} : { topK }),
+    ...(stop === undefined || stop.length === 0 ? {} : { stop: stop.map(stopSequence) }),
+  };
+}
+
+function stopSequence(value: Json, i: number): string {
+  return typeof value === "string" ? value : invalid(`stop_sequences.${i}`, "must be a string");
+}
+
+const efforts = ["low", "medium", "high", "xhigh", "max"] as const satisfies readonly Effort[];
+
+function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
+  const config = optionalObject(body, "output_config", "output_config") ?? {};
+  const word = optionalString(config, "effort", "output_config.effort");
+  const effort = word === undefined ? undefined : oneOf(word, efforts, "output_config.effort");
+  const path = "thinking";
+  const thinking = optionalObject(body, path, path);
+  const withEffort = effort === undefined ? {} : { effort, effortPath: "output_config.effort" };
+  if (thinking === undefined) {
+    return effort === undefined ? undefined : { effort, path: "output_config.effort" };
+  }
+  const shared = { ...withEffort, ...readDisplay(thinking, "display", path), path };
+  switch (thinking.type) {
+    case "disabled":
+      return { mode: "off", ...shared };
+    case "adaptive":
+      return { mode: "adaptive", ...shared };
+    case "enabled":
+      return {
+        mode: "on",
+        budgetTokens: optionalCount(thinking, "budget_tokens", "thinking.budget_tokens", 1) ??
+          invalid("thinking.budget_tokens", "is required"),
+        ...shared,
+      };
+    default:
+      return invalid("thinking.type", "must be one of enabled, disabled, adaptive");
+  }
+}
+
+function decodeFormat(body: JsonObject, notes: Notes): OutputFormat | undefined {
+  const config = optionalObject(body, "output_config", "output_config");
+  const isNewer = config?.format !== undefined && config.format !== null;
+  // The older field says the same; beside the newer one nobody reads it.
+  if (isNewer && isJsonObject(body.output_format)) notes.add("output_format");
+  const [format, path] = isNewer
+    ? [config.format, "output_config.format"]
+    : [body.output_format, "output_format"];
+  if (format === undefined || format === null) return undefined;
+  if (!isJsonObject(format) || format.type !== "json_schema") {
+    return invalid(`${path}.type`, "must be json_schema");
+  }
+  const schema = requiredObject(format.schema, `${path}.schema`);
+  return { type: "json_schema", schema, path };
+}
+
+function decodeEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
+  const metadata = optionalObject(body, "metadata", "metadata");
+  if (metadata === undefined) return {};
+  const path = "metadata.user_id";
+  const id = optionalString(metadata, "user_id", path);
+  return id === undefined ? {} : { endUser: { id, path } };
+}
+
+function decodeTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
+  const path = "service_tier";
+  const tier = optionalString(body, path, path);
+  if (tier === undefined) return {};
+  const words = { auto: "auto", standard_only: "default" } as const;
+  return {
+    serviceTier: { tier: words[oneOf(tier, ["auto", "standard_only"], path)], path },
+  };
+}
+
+/** Lists that ask for nothing when nothing is in them. */
+const harmlessWhenEmpty = new Set(["mcp_servers", "fallbacks"]);
+
+function asksForNothing(name: string, value: Json): boolean {
+  return harmlessWhenEmpty.has(name) && isEmpty(value);
+}
+
+function decodeExtras(body: JsonObject, tools: readonly Tool[]): Extra[] {
+  const mcpIsRead = tools.some((tool) => tool.type === "hosted" && tool.kind === "mcp");
+  const extras: Extra[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (known.has(name) || ignored.has(name) || value === undefined || value === null) continue;
+    if (asksForNothing(name, value)) continue;
+    if (name === "mcp_servers" && mcpIsRead) continue;
+    extras.push({ name, path: name, value, otherwise: refused.has(name) ? "refuse" : "note" });
+  }
+  return extras;
+}

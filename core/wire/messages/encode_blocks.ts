@@ -1,0 +1,184 @@
+/** Writes content blocks as Messages blocks (wire notes, table B). */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { JsonCount } from "../../lib/json/json_bounds.ts";
+import { CacheMarkCounter, ephemeralMark, type Markable } from "../fields/cache_marks.ts";
+import type {
+  Block,
+  DocumentBlock,
+  ImageBlock,
+  ReasoningBlock,
+  SearchResultBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  ToolResultContent,
+} from "../conversation/mod.ts";
+import { renderForeign } from "../fields/extras.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { renderHostedCall } from "../tools/hosted_calls.ts";
+import { refuse } from "../fields/fields.ts";
+import { carriedImage, refuseForeignFile, requireDocuments } from "../fields/media_blocks.ts";
+import type { Notes } from "../notes.ts";
+import { argumentsObject } from "../tools/tool_arguments.ts";
+
+const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/** Writes the blocks of one request. */
+export class BlockWriter {
+  readonly #facts: ResolvedFacts;
+  readonly #notes: Notes;
+  readonly #marks: CacheMarkCounter;
+  /** Of the arguments of calls, which other styles write as text. */
+  readonly #count = new JsonCount();
+
+  constructor(facts: ResolvedFacts, notes: Notes) {
+    this.#facts = facts;
+    this.#notes = notes;
+    this.#marks = new CacheMarkCounter(notes);
+  }
+
+  /** A block of a turn; `undefined` when nothing of it can or need be carried. */
+  block(block: Block): JsonObject | undefined {
+    switch (block.type) {
+      case "reasoning":
+        return this.#reasoning(block);
+      case "tool_call":
+        return this.#toolCall(block);
+      case "tool_result":
+        return this.#toolResult(block);
+      case "hosted_call":
+        return { type: "text", text: renderHostedCall(block, this.#notes).trimEnd() };
+      default:
+        return this.#plain(block);
+    }
+  }
+
+  /** Whether the client's own marks went out. */
+  get hasMarks(): boolean {
+    return this.#marks.taken > 0;
+  }
+
+  /** The cache mark of a block or tool, as something to spread; named when there are too many. */
+  mark(part: Markable): JsonObject {
+    const mark = this.#marks.take(part, this.#facts.cache_marks !== "none");
+    return mark === undefined ? {} : { cache_control: ephemeralMark(mark) };
+  }
+
+  #plain(block: ToolResultContent): JsonObject | undefined {
+    switch (block.type) {
+      case "text":
+        if (block.text.trim() === "") return undefined;
+        return { type: "text", text: block.text, ...this.mark(block) };
+      case "image":
+        return this.#image(block);
+      case "document":
+        return this.#document(block);
+      case "search_result":
+        return this.#searchResult(block);
+      case "foreign": {
+        const text = renderForeign(block, this.#notes);
+        return text === undefined ? undefined : { type: "text", text };
+      }
+    }
+  }
+
+  #image(block: ImageBlock): JsonObject {
+    const { path } = block;
+    const source = carriedImage(block, this.#facts);
+    if (source.kind === "url") {
+      this.#checkUrl(source.url, path);
+      return { type: "image", source: { type: "url", url: source.url }, ...this.mark(block) };
+    }
+    if (!imageTypes.includes(source.mediaType)) {
+      refuse(path, `this model takes JPEG, PNG, GIF and WebP images, not ${source.mediaType}`);
+    }
+    return {
+      type: "image",
+      source: { type: "base64", media_type: source.mediaType, data: source.data },
+      ...this.mark(block),
+    };
+  }
+
+  /** The vendor fetches URLs itself, and only over TLS. */
+  #checkUrl(url: string, path: string): void {
+    if (this.#facts.images === "base64") refuse(path, "this model takes media only as data");
+    if (!/^https:\/\//i.test(url)) refuse(path, "this model takes only https URLs");
+  }
+
+  #document(block: DocumentBlock): JsonObject {
+    return {
+      type: "document",
+      source: this.#documentSource(block),
+      ...(block.title === undefined ? {} : { title: block.title }),
+      ...(block.context === undefined ? {} : { context: block.context }),
+      ...(block.citations === true ? { citations: { enabled: true } } : {}),
+      ...this.mark(block),
+    };
+  }
+
+  #documentSource(block: DocumentBlock): JsonObject {
+    const { source, path } = block;
+    switch (source.kind) {
+      case "text":
+        return { type: "text", media_type: "text/plain", data: source.text };
+      case "blocks":
+        return {
+          type: "content",
+          content: source.blocks.map((inner) => this.#plain(inner)).filter((b) => b !== undefined),
+        };
+      case "file":
+        return refuseForeignFile(path);
+      case "url":
+        this.#checkUrl(source.url, path);
+        return { type: "url", url: source.url };
+      case "base64":
+        requireDocuments(path, this.#facts);
+        if (source.mediaType !== "application/pdf") {
+          refuse(path, `this model takes PDF and plain text documents, not ${source.mediaType}`);
+        }
+        return { type: "base64", media_type: source.mediaType, data: source.data };
+    }
+  }
+
+  #searchResult(block: SearchResultBlock): JsonObject {
+    return {
+      type: "search_result",
+      source: block.source,
+      title: block.title,
+      content: block.texts.map((text) => ({ type: "text", text })),
+      ...(block.citations === true ? { citations: { enabled: true } } : {}),
+      ...this.mark(block),
+    };
+  }
+
+  /** The vendor refuses thinking that it did not sign, so only its own goes back, unchanged. */
+  #reasoning(block: ReasoningBlock): JsonObject | undefined {
+    const { proof, text } = block;
+    if (proof === undefined || proof.signer !== this.#facts.reasoning_signer) return undefined;
+    if (proof.kind === "signature") {
+      return { type: "thinking", thinking: text, signature: proof.signature };
+    }
+    return proof.kind === "redacted" ? { type: "redacted_thinking", data: proof.data } : undefined;
+  }
+
+  #toolCall(block: ToolCallBlock): JsonObject {
+    const { input, exact } = argumentsObject(block.input, this.#count);
+    if (!exact) this.#notes.add(block.path);
+    return { type: "tool_use", id: block.id, name: block.name, input, ...this.mark(block) };
+  }
+
+  #toolResult(block: ToolResultBlock): JsonObject {
+    const content = block.content
+      .map((inner) => this.#plain(inner))
+      .filter((inner) => inner !== undefined);
+    const [first] = content;
+    const plain = content.length === 1 && first?.type === "text" &&
+      first.cache_control === undefined;
+    return {
+      type: "tool_result",
+      tool_use_id: block.callId,
+      content: first === undefined ? "" : plain ? first.text : content,
+      ...(block.isError ? { is_error: true } : {}),
+      ...this.mark(block),
+    };
+  }
+}

@@ -1,0 +1,161 @@
+/** Writes a conversation as a Messages request (wire notes, table B). */
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import { ephemeralMark } from "../fields/cache_marks.ts";
+import { writeLogprobs } from "../fields/common_fields.ts";
+import type { ConversionMemory, ConversionOptions } from "../contract.ts";
+import type { Conversation, OutputFormat, ToolChoice } from "../conversation/mod.ts";
+import type { EncodedRequest } from "../stream/dialect.ts";
+import { carryExtras } from "../fields/extras.ts";
+import { type ResolvedFacts, resolveFacts } from "../facts.ts";
+import { messagesFormatSchema } from "../tools/json_schema.ts";
+import { Notes } from "../notes.ts";
+import { formatInWords } from "../fields/output_format.ts";
+import { placeCacheMarks } from "./auto_cache.ts";
+import { BlockWriter } from "./encode_blocks.ts";
+import { encodeMessagesSampling, encodeThinking } from "./encode_thinking.ts";
+import { encodeMessagesTools } from "./encode_tools.ts";
+import { encodeMessagesTurns } from "./encode_turns.ts";
+
+/** Name of the tool that stands for a structured answer at models that have no other way. */
+const answerTool = "structured_answer";
+
+export function encodeMessagesRequest(
+  given: Conversation,
+  options: ConversionOptions,
+): EncodedRequest {
+  const facts = resolveFacts("messages", options.facts);
+  const notes = new Notes();
+  const writer = new BlockWriter(facts, notes);
+  const { conversation, memory, format } = encodeFormat(given, facts, notes);
+  const body: JsonObject = { model: options.upstreamModel };
+  const maxTokens = outputCap(conversation, facts, options);
+  body.max_tokens = maxTokens;
+  // In the vendor's order of caching (tools, system, messages), so that the first four marks are the outer ones.
+  const fields: JsonObject = {};
+  const betas = encodeMessagesTools(conversation, facts, options, writer, notes, fields);
+  const system = conversation.system.map((block) => writer.block(block)).filter((b) =>
+    b !== undefined
+  );
+  if (system.length > 0) body.system = system;
+  body.messages = encodeMessagesTurns(conversation, facts, writer, notes);
+  Object.assign(body, fields);
+  const thinks = encodeThinking(conversation, facts, notes, body, maxTokens);
+  encodeMessagesSampling(conversation, facts, notes, body, thinks);
+  if (format !== undefined) {
+    body.output_config = {
+      ...(isJsonObject(body.output_config) ? body.output_config : {}),
+      format,
+    };
+  }
+  encodeIdentity(conversation, body);
+  writeLogprobs(conversation, facts, () => {});
+  carryExtras(conversation, facts, body, notes);
+  if (conversation.stream) body.stream = true;
+  const wantsMarks = facts.auto_cache && facts.cache_marks !== "none";
+  if (wantsMarks && !writer.hasMarks && conversation.automaticCache === undefined) {
+    placeCacheMarks(body);
+  }
+  return {
+    body,
+    notes: notes.list(),
+    memory: { ...memory, reasoningSigner: facts.reasoning_signer },
+    betas,
+  };
+}
+
+/** Messages must name a cap: the client's, or all that the model gives. */
+function outputCap(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  options: ConversionOptions,
+): number {
+  const most = Math.min(facts.max_output ?? Infinity, options.maxOutputTokens);
+  if (conversation.maxTokens !== undefined) return Math.min(conversation.maxTokens, most);
+  return conversation.stream ? most : Math.min(most, limits.unstreamedOutputTokens);
+}
+
+interface FormatPlan {
+  readonly conversation: Conversation;
+  readonly format?: JsonObject;
+  readonly memory: ConversionMemory;
+}
+
+function encodeFormat(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+): FormatPlan {
+  const output = describedInSchema(conversation.output);
+  if (output === undefined) return { conversation, memory: {} };
+  if (output.type === "json_schema" && facts.structured === "format") {
+    const format = { type: "json_schema", schema: messagesFormatSchema(output.schema) };
+    return { conversation, format, memory: {} };
+  }
+  if (output.type === "json_schema" && facts.structured === "tool") {
+    return {
+      conversation: withAnswerTool(conversation, output.schema, facts, notes),
+      memory: { answerTool },
+    };
+  }
+  notes.add(output.path);
+  const instruction = { type: "text" as const, text: formatInWords(output), path: output.path };
+  return {
+    conversation: { ...conversation, system: [...conversation.system, instruction] },
+    memory: {},
+  };
+}
+
+/** The style has no place for what the client says about its schema but the schema itself. */
+function describedInSchema(output: OutputFormat | undefined): OutputFormat | undefined {
+  if (output?.type !== "json_schema" || output.description === undefined) return output;
+  const { description, schema } = output;
+  return { ...output, schema: { description, ...schema } };
+}
+
+/**
+ * The answer comes as the arguments of a tool that the model must call (or may, beside the client's own tools): once,
+ * where that can be asked for.
+ */
+function withAnswerTool(
+  conversation: Conversation,
+  schema: JsonObject,
+  facts: ResolvedFacts,
+  notes: Notes,
+): Conversation {
+  const path = conversation.output?.path ?? "response_format";
+  const toolChoice = answerChoice(conversation, path);
+  // The client left the model a choice that it does not have any more.
+  if (toolChoice.type === "required" && conversation.toolChoice?.type === "auto") {
+    notes.add(conversation.toolChoice.path);
+  }
+  const onlyAnswer = toolChoice.type === "tool" && toolChoice.name === answerTool;
+  const tool = {
+    type: "function" as const,
+    path,
+    name: answerTool,
+    description: "Give your final answer by calling this tool.",
+    schema,
+  };
+  return {
+    ...conversation,
+    tools: [...conversation.tools, tool],
+    toolChoice,
+    ...(onlyAnswer && facts.parallel_flag ? { parallelTools: false } : {}),
+  };
+}
+
+function answerChoice({ tools, toolChoice }: Conversation, path: string): ToolChoice {
+  if (toolChoice?.type === "tool") return toolChoice;
+  // Hosted tools are left out on the way to another vendor.
+  const hasOwn = tools.some((tool) => tool.type !== "hosted") && toolChoice?.type !== "none";
+  return hasOwn ? { type: "required", path } : { type: "tool", name: answerTool, path };
+}
+
+function encodeIdentity(conversation: Conversation, body: JsonObject): void {
+  const { endUser, serviceTier, automaticCache } = conversation;
+  if (endUser !== undefined) body.metadata = { user_id: endUser.id };
+  if (serviceTier?.tier === "auto") body.service_tier = "auto";
+  if (serviceTier?.tier === "default") body.service_tier = "standard_only";
+  if (automaticCache !== undefined) body.cache_control = ephemeralMark(automaticCache);
+}

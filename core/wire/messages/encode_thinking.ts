@@ -1,0 +1,116 @@
+/** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { Conversation } from "../conversation/mod.ts";
+import {
+  budgetOf,
+  effortOf,
+  leastBudgetTokens,
+  nearestEffort,
+  noteReasoning,
+} from "../fields/effort.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import type { Notes } from "../notes.ts";
+import { withoutLoopThinking } from "./tool_loop.ts";
+
+/** The vendor's word for thinking that is not shown. */
+const hidden = "omitted";
+
+/**
+ * Adds `thinking` and the effort to the body. Thinking is never switched on unasked. A budget must stay below
+ * `max_tokens`, which is the client's own cap and is not raised: it is what the call may cost.
+ *
+ * @returns whether the model will think
+ */
+export function encodeThinking(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+  maxTokens: number,
+): boolean {
+  const wish = conversation.reasoning;
+  if (wish === undefined) return false;
+  const wanted = effortOf(wish);
+  if (wanted === "none") {
+    if (facts.thinking !== "none") body.thinking = { type: "disabled" };
+    return false;
+  }
+  if (facts.thinking === "none") {
+    noteReasoning(wish, notes);
+    return false;
+  }
+  if (facts.thinking === "adaptive") {
+    // The vendor's own default for these models is to show nothing.
+    const shows = wish.display !== undefined && wish.display.word !== hidden;
+    body.thinking = { type: "adaptive", ...(shows ? { display: "summarized" } : {}) };
+    const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
+    if (effort !== undefined) body.output_config = { effort };
+    return true;
+  }
+  const forced = conversation.toolChoice?.type === "required" ||
+    conversation.toolChoice?.type === "tool";
+  const budget = Math.min(
+    wish.budgetTokens ?? budgetOf(wanted ?? "medium"),
+    maxTokens - 1,
+  );
+  // The vendor refuses thinking beside a forced tool, budgets that are too small to think in, and a tool loop whose
+  // running turn does not begin with the thinking that led to it.
+  const { messages } = body;
+  if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(messages)) {
+    // Nor does it take thinking in the running turn of a request that does not think.
+    if (Array.isArray(messages)) body.messages = [...withoutLoopThinking(messages)];
+    noteReasoning(wish, notes);
+    return false;
+  }
+  // These models show what they think unless they are told not to.
+  const hides = wish.display?.word === hidden;
+  body.thinking = {
+    type: "enabled",
+    budget_tokens: budget,
+    ...(hides ? { display: hidden } : {}),
+  };
+  return true;
+}
+
+/** Whether the last turn answers calls of a turn that does not begin with signed thinking. */
+function isLoopWithoutThinking(messages: Json | undefined): boolean {
+  const turns = Array.isArray(messages) ? messages : [];
+  const last = turns.findLastIndex((turn) => isJsonObject(turn) && turn.role === "user");
+  return startsWith(turns[last], ["tool_result"]) &&
+    !startsWith(turns[last - 1], ["thinking", "redacted_thinking"]);
+}
+
+function startsWith(message: Json | undefined, types: readonly string[]): boolean {
+  const content = isJsonObject(message) ? message.content : undefined;
+  const first = Array.isArray(content) ? content[0] : undefined;
+  return isJsonObject(first) && types.some((type) => type === first.type);
+}
+
+/** Adds temperature, top_p, top_k and the stop sequences, as far as the model takes them. */
+export function encodeMessagesSampling(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+  thinks: boolean,
+): void {
+  const { temperature, topP, topK, stop } = conversation.sampling;
+  const fixed = facts.sampling === "fixed" || thinks;
+  if (temperature !== undefined) {
+    if (!fixed) body.temperature = Math.min(temperature, 1);
+    if (temperature > 1 || (fixed && temperature !== 1)) notes.add("temperature");
+  }
+  if (topP !== undefined) {
+    const excluded = facts.temp_top_p_exclusive && body.temperature !== undefined;
+    const tooLow = (thinks && topP < 0.95) || (facts.sampling === "fixed" && topP < 0.99);
+    if (!excluded && !tooLow) body.top_p = topP;
+    else if (topP !== 1) notes.add("top_p");
+  }
+  if (topK !== undefined) {
+    if (!fixed) body.top_k = topK;
+    else notes.add("top_k");
+  }
+  const real = stop?.filter((text) => text.trim() !== "") ?? [];
+  if (stop !== undefined && real.length < stop.length) notes.add("stop");
+  if (real.length > 0) body.stop_sequences = real;
+}

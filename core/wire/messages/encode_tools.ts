@@ -1,0 +1,79 @@
+/** Writes tools and tool choice as Messages fields. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { refuse } from "../fields/fields.ts";
+import { allowsStrictMessages } from "../tools/json_schema.ts";
+import type { Notes } from "../notes.ts";
+import { carriedChoice, type CarriedTool, isNamed, noteIdleChoice } from "../tools/tool_fields.ts";
+import type { BlockWriter } from "./encode_blocks.ts";
+import { encodeHostedTools } from "./hosted_tools.ts";
+
+/** Adds `tools` and `tool_choice` to the body; tells the values of `anthropic-beta` that they need. */
+export function encodeMessagesTools(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  options: ConversionOptions,
+  writer: BlockWriter,
+  notes: Notes,
+  body: JsonObject,
+): readonly string[] {
+  const tools: JsonObject[] = [];
+  for (const tool of conversation.tools) {
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, writer));
+  }
+  const hosted = encodeHostedTools(conversation, options, notes, body);
+  tools.push(...hosted.tools);
+  if (tools.length === 0) {
+    noteIdleChoice(conversation.toolChoice, notes);
+    return [];
+  }
+  body.tools = tools;
+  const choice = encodeChoice(conversation.toolChoice, facts, hosted.carried, notes);
+  const single = conversation.parallelTools === false;
+  if (single && !facts.parallel_flag) notes.add("parallel_tool_calls");
+  if (single && facts.parallel_flag && choice?.type !== "none") {
+    body.tool_choice = { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true };
+  } else if (choice !== undefined) {
+    body.tool_choice = choice;
+  }
+  return hosted.betas;
+}
+
+function encodeTool(
+  tool: Exclude<Tool, HostedTool>,
+  facts: ResolvedFacts,
+  writer: BlockWriter,
+): JsonObject {
+  const schema = tool.type === "function" ? tool.schema : undefined;
+  const inputSchema = schema ?? { type: "object", properties: {} };
+  // A schema that the vendor's grammar cannot hold is still a good schema: it is only not enforced.
+  const strict = tool.type === "function" && tool.strict === true && facts.strict_tools &&
+    allowsStrictMessages(inputSchema);
+  return {
+    name: tool.name,
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    input_schema: inputSchema,
+    ...(strict ? { strict } : {}),
+    ...writer.mark(tool),
+  };
+}
+
+function encodeChoice(
+  wish: ToolChoice | undefined,
+  facts: ResolvedFacts,
+  hosted: readonly CarriedTool[],
+  notes: Notes,
+): JsonObject | undefined {
+  if (wish === undefined) return undefined;
+  const choice = carriedChoice(wish, facts, notes);
+  const forced = choice.type === "tool"
+    ? hosted.find((tool) => isNamed(tool, choice.name))
+    : undefined;
+  // A server is no tool that could be forced: its tools have names of their own.
+  if (forced?.wish.tool === "mcp") refuse(wish.path, "no MCP server can be forced");
+  if (forced !== undefined) return { type: "tool", name: forced.wish.tool };
+  if (choice.type === "tool") return { type: "tool", name: choice.name };
+  return { type: choice.type === "required" ? "any" : choice.type };
+}

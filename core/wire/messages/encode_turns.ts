@@ -1,0 +1,122 @@
+/** Puts the turns of a conversation into the order that Messages takes. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { mergeTurns } from "../arrangement.ts";
+import type { Conversation, Turn } from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { invalid } from "../fields/fields.ts";
+import type { Notes } from "../notes.ts";
+import { requirePrefill } from "../fields/prefill.ts";
+import type { BlockWriter } from "./encode_blocks.ts";
+
+/** All messages of a conversation. The leading instructions stand in `system`, not here. */
+export function encodeMessagesTurns(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  writer: BlockWriter,
+  notes: Notes,
+): JsonObject[] {
+  const placed = facts.mid_system
+    ? placeSystem(conversation.turns, notes)
+    : conversation.turns.map((turn) => turn.role === "system" ? asUser(turn, notes) : turn);
+  const written: { role: Turn["role"]; path: string; content: JsonObject[] }[] = [];
+  for (const turn of mergeTurns(placed)) {
+    const blocks = turn.blocks.map((block) => writer.block(block));
+    const content = blocks.filter((block) => block !== undefined);
+    const previous = written.at(-1);
+    if (content.length === 0) continue;
+    // A turn that lost all its blocks leaves two neighbours of one role.
+    if (previous !== undefined && previous.role === turn.role) previous.content.push(...content);
+    else written.push({ role: turn.role, path: turn.path, content: resultsFirst(content) });
+  }
+  const last = written.at(-1);
+  if (last === undefined) {
+    invalid(conversation.from === "responses" ? "input" : "messages", "hold nothing to answer");
+  }
+  if (last.role === "assistant") trimPrefill(last, facts);
+  const messages = written
+    .filter((turn) => turn.content.length > 0)
+    .map(({ role, content }): JsonObject => ({ role, content: plainest(content) }));
+  if (messages[0]?.role === "assistant") {
+    notes.add(written[0]?.path ?? "messages");
+    messages.unshift({ role: "user", content: opening });
+  }
+  return messages;
+}
+
+/** Stands before a conversation that begins with the assistant's greeting: older APIs want a user turn first. */
+const opening = "(The conversation begins with your message.)";
+
+/** One lone text is a string, as the vendor's own examples write it. */
+function plainest(content: JsonObject[]): string | JsonObject[] {
+  const [first] = content;
+  if (content.length !== 1 || first?.type !== "text" || first.cache_control !== undefined) {
+    return content;
+  }
+  return typeof first.text === "string" ? first.text : content;
+}
+
+function resultsFirst(content: JsonObject[]): JsonObject[] {
+  if (content[0]?.type === "tool_result" || content.every((b) => b.type !== "tool_result")) {
+    return content;
+  }
+  return [
+    ...content.filter((block) => block.type === "tool_result"),
+    ...content.filter((block) => block.type !== "tool_result"),
+  ];
+}
+
+/** A final assistant text may not end in white space. */
+function trimPrefill(
+  last: { path: string; content: JsonObject[] },
+  facts: ResolvedFacts,
+): void {
+  requirePrefill(last.path, facts);
+  const block = last.content.at(-1);
+  if (block?.type !== "text" || typeof block.text !== "string") return;
+  block.text = block.text.trimEnd();
+}
+
+/** For models without system turns: the user passes the instruction on, at its place, so the cached prefix stays. */
+function asUser(turn: Turn, notes: Notes): Turn {
+  notes.add(turn.path);
+  return {
+    ...turn,
+    role: "user",
+    blocks: turn.blocks.map((block) =>
+      block.type === "text"
+        ? { ...block, text: `[Instruction from the system, not from the user]\n${block.text}` }
+        : block
+    ),
+  };
+}
+
+/**
+ * A system turn must follow a user turn, stand last or before an assistant turn, and never touch another one.
+ */
+function placeSystem(turns: readonly Turn[], notes: Notes): Turn[] {
+  const out: Turn[] = [];
+  for (let i = 0; i < turns.length; i++) {
+    const turn = turns[i];
+    if (turn === undefined) continue;
+    if (turn.role !== "system") {
+      out.push(turn);
+      continue;
+    }
+    const blocks = [...turn.blocks];
+    // Neighbouring instructions become one; user turns that follow go before it.
+    const users: Turn[] = [];
+    for (
+      let next = turns[i + 1];
+      next !== undefined && next.role !== "assistant";
+      next = turns[i + 1]
+    ) {
+      if (next.role === "system") blocks.push(...next.blocks);
+      else users.push(next);
+      i++;
+    }
+    out.push(...users);
+    const afterUser = out.at(-1)?.role === "user";
+    out.push(afterUser ? { ...turn, blocks } : asUser({ ...turn, blocks }, notes));
+  }
+  return out;
+}

@@ -1,0 +1,85 @@
+/** Writes hosted tools as Messages knows them. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
+import type { Notes } from "../notes.ts";
+import { carriedHosted, type CarriedTool, noteWishes } from "../tools/tool_fields.ts";
+
+/** What a body with MCP servers needs in the header. */
+const mcpBeta = "mcp-client-2025-11-20";
+
+export interface EncodedHosted {
+  readonly carried: readonly CarriedTool[];
+  readonly tools: readonly JsonObject[];
+  readonly betas: readonly string[];
+}
+
+/** The hosted tools that go out. Adds to the body what they need beside `tools`. */
+export function encodeHostedTools(
+  conversation: Conversation,
+  options: ConversionOptions,
+  notes: Notes,
+  body: JsonObject,
+): EncodedHosted {
+  const names = new Set(
+    conversation.tools.flatMap((tool) => tool.type === "hosted" ? [] : [tool.name]),
+  );
+  // Names are fixed here, and the vendor refuses two tools of one name.
+  const has = ({ tool }: HostedWish) => tool === "mcp" || !names.has(tool);
+  const carried = carriedHosted(conversation, options, notes, has);
+  const servers = carried.flatMap(({ wish }) => wish.tool === "mcp" ? [writeServer(wish)] : []);
+  if (servers.length > 0) body.mcp_servers = servers;
+  return {
+    carried,
+    tools: carried.map(({ wish }) => writeTool(wish, notes)),
+    betas: servers.length > 0 ? [mcpBeta] : [],
+  };
+}
+
+function writeTool(wish: HostedWish, notes: Notes): JsonObject {
+  for (const path of wish.others) notes.add(path);
+  switch (wish.tool) {
+    case "web_search":
+      return writeSearch(wish, notes);
+    case "web_fetch":
+      return { type: "web_fetch_20250910", name: "web_fetch" };
+    case "code_execution":
+      return { type: "code_execution_20250825", name: "code_execution" };
+    case "mcp":
+      return writeToolset(wish);
+  }
+}
+
+/** The first version, which all models that search know. */
+function writeSearch(wish: SearchWish, notes: Notes): JsonObject {
+  const { allowedDomains, blockedDomains, location, maxUses, contextSize } = wish;
+  // The vendor takes one of the two lists.
+  const blocked = allowedDomains === undefined ? blockedDomains : undefined;
+  noteWishes([contextSize, blocked === undefined ? blockedDomains : undefined], notes);
+  return {
+    type: "web_search_20250305",
+    name: "web_search",
+    ...(allowedDomains === undefined ? {} : { allowed_domains: [...allowedDomains.value] }),
+    ...(blocked === undefined ? {} : { blocked_domains: [...blocked.value] }),
+    ...(location === undefined
+      ? {}
+      : { user_location: { type: "approximate", ...location.value } }),
+    ...(maxUses === undefined ? {} : { max_uses: maxUses.value }),
+  };
+}
+
+function writeServer({ server, url, authorization }: McpWish): JsonObject {
+  return {
+    type: "url",
+    name: server,
+    url,
+    ...(authorization === undefined ? {} : { authorization_token: authorization }),
+  };
+}
+
+function writeToolset({ server, allowedTools }: McpWish): JsonObject {
+  const toolset = { type: "mcp_toolset", mcp_server_name: server };
+  if (allowedTools === undefined) return toolset;
+  const configs = Object.fromEntries(allowedTools.map((name) => [name, { enabled: true }]));
+  return { ...toolset, default_config: { enabled: false }, configs };
+}

@@ -1,0 +1,108 @@
+/** Which members of a Messages request its decoder reads (wire notes, sections 1.2 to 1.5). */
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import {
+  byKind,
+  each,
+  type MemberCheck,
+  object,
+  read,
+  silent,
+  unread,
+} from "../fields/unread_members.ts";
+
+const mark = object({ type: read, ttl: read });
+const citations = object({ enabled: read });
+
+/** The sources of an earlier answer: they say where its text came from, and the text is there. */
+const earlierSources = silent;
+
+const text = object({ type: read, text: read, citations: earlierSources, cache_control: mark });
+
+const media = {
+  type: read,
+  media_type: read,
+  data: read,
+  url: read,
+  file_id: read,
+};
+
+const image = object({ type: read, source: object(media), cache_control: mark });
+
+const document = object({
+  type: read,
+  source: object({ ...media, content: each(byKind("type", { text, image })) }),
+  title: read,
+  context: read,
+  citations,
+  cache_control: mark,
+});
+
+const searchResult = object({
+  type: read,
+  source: read,
+  title: read,
+  // One text at the other side: its parts cannot have marks of their own.
+  content: each(object({ type: read, text: read })),
+  citations,
+  cache_control: mark,
+});
+
+/** Blocks that may stand in a tool result. All others are told by the encoders as a whole. */
+const plain = { text, image, document, search_result: searchResult };
+
+/** Who called: the model itself is what every other style takes for granted. */
+function isDirect(caller: Json): boolean {
+  return isJsonObject(caller) && caller.type === "direct";
+}
+
+const block = byKind("type", {
+  ...plain,
+  thinking: object({ type: read, thinking: read, signature: read }),
+  redacted_thinking: object({ type: read, data: read }),
+  tool_use: object({
+    type: read,
+    id: read,
+    name: read,
+    input: read,
+    caller: unread(isDirect),
+    cache_control: mark,
+  }),
+  tool_result: object({
+    type: read,
+    tool_use_id: read,
+    content: each(byKind("type", plain)),
+    is_error: read,
+    cache_control: mark,
+  }),
+});
+
+const tool = byKind("type", {
+  custom: object({
+    type: read,
+    name: read,
+    description: read,
+    input_schema: read,
+    strict: read,
+    cache_control: mark,
+    allowed_callers: read,
+    // How the vendor loads and streams the tool; examples beside a schema that says the same.
+    defer_loading: silent,
+    eager_input_streaming: silent,
+    input_examples: silent,
+  }),
+}, "custom");
+
+const format = object({ type: read, schema: read });
+
+/** The fields that hold more than one value. */
+export const messagesMembers: ReadonlyMap<string, MemberCheck> = new Map([
+  ["system", each(text)],
+  ["messages", each(object({ role: read, content: each(block) }))],
+  ["tools", each(tool)],
+  ["tool_choice", object({ type: read, name: read, disable_parallel_tool_use: read })],
+  ["thinking", object({ type: read, budget_tokens: read, display: read })],
+  ["output_config", object({ effort: read, format })],
+  ["output_format", format],
+  ["metadata", object({ user_id: read })],
+  ["cache_control", mark],
+]);

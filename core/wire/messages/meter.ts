@@ -1,0 +1,204 @@
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
+import { type ClientModel, modelKey } from "../stream/client_model.ts";
+import { frameJson } from "../stream/frame_json.ts";
+import { nativeStreamError } from "../errors/errors.ts";
+import {
+  enterReport,
+  type FrameFate,
+  newStreamReading,
+  type StreamMeter,
+  textBytes,
+} from "../stream/reading.ts";
+import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
+
+const keys = {
+  type: jsonKey("type"),
+  message: jsonKey("message"),
+  delta: jsonKey("delta"),
+  text: jsonKey("text"),
+  thinking: jsonKey("thinking"),
+  partialJson: jsonKey("partial_json"),
+};
+
+const eventNames: ReadonlySet<string> = new Set([
+  "message_start",
+  "content_block_start",
+  "content_block_delta",
+  "content_block_stop",
+  "message_delta",
+  "message_stop",
+  "ping",
+  "error",
+]);
+
+/**
+ * Reads a Messages stream. Deltas are only measured; the few other events are parsed.
+ *
+ * Until `message_delta` names it `usage.output` is 0, and for ever if that event has no usage: count `outputBytes` then.
+ */
+export class MessagesMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly edits = new FrameEdits();
+  readonly #model: ClientModel;
+  readonly #cursor = new JsonCursor();
+  #counts: MessagesCounts = {};
+  readonly #openBlocks: number[] = [];
+
+  /** Indexes of the blocks that have begun and not ended, as the client has seen them. */
+  get openBlocks(): readonly number[] {
+    return this.#openBlocks;
+  }
+
+  constructor(model: ClientModel) {
+    this.#model = model;
+  }
+
+  read(frame: SseFrame): FrameFate {
+    if (frame.dataLines === 0) return "pass";
+    const named = frame.event;
+    switch (eventNames.has(named) ? named : this.#typeOf(frame)) {
+      case "content_block_delta":
+        this.#delta(frame);
+        return "pass";
+      case "message_start":
+        this.#rename(frame);
+        return this.#start(parseObject(frame));
+      case "content_block_start":
+        return this.#blockStart(parseObject(frame));
+      case "content_block_stop":
+        return this.#blockStop(parseObject(frame)["index"]);
+      case "message_delta":
+        return this.#messageDelta(parseObject(frame));
+      case "message_stop":
+        this.reading.state = "completed";
+        return "last";
+      case "error":
+        this.reading.state = "error";
+        this.reading.error = nativeStreamError(frameJson(frame));
+        return "drop";
+      default:
+        return "pass";
+    }
+  }
+
+  #typeOf(frame: SseFrame): string {
+    if (!frame.hasPayload) return "";
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(keys.type)) return String(cursor.takeValue());
+      cursor.skip();
+    }
+    return "";
+  }
+
+  #delta(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    let answerBytes = 0;
+    let thinkingBytes = 0;
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.delta) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(keys.text) || cursor.keyIs(keys.partialJson)) {
+          answerBytes += cursor.takeTextLength();
+        } else if (cursor.keyIs(keys.thinking)) thinkingBytes += cursor.takeTextLength();
+        else cursor.skip();
+      }
+    }
+    this.#answer(answerBytes);
+    this.#output(thinkingBytes);
+  }
+
+  #rename(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) return;
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.message) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(modelKey)) this.#model.rename(cursor, frame, this.edits);
+        else cursor.skip();
+      }
+    }
+  }
+
+  #start(event: JsonObject): FrameFate {
+    const message = event["message"];
+    if (isJsonObject(message)) this.#usage(firstMessagesUsage(message["usage"]));
+    return "pass";
+  }
+
+  #blockStart({ index, content_block }: JsonObject): FrameFate {
+    // More than an answer may have cannot be told apart any more; the vendor has one open at a time.
+    if (typeof index === "number" && this.#openBlocks.length < limits.toolCallsPerAnswer) {
+      this.#openBlocks.push(index);
+    }
+    return this.#block(content_block);
+  }
+
+  #blockStop(index: Json | undefined): FrameFate {
+    const at = this.#openBlocks.indexOf(Number(index));
+    if (at >= 0) this.#openBlocks.splice(at, 1);
+    return "pass";
+  }
+
+  #block(block: Json | undefined): FrameFate {
+    if (!isJsonObject(block)) return "pass";
+    if (block["type"] === "text" || block["type"] === "thinking") {
+      this.#answer(textBytes(block["text"]));
+      this.#output(textBytes(block["thinking"]));
+      return "pass";
+    }
+    // A tool call, a server tool's result, redacted thinking: the block itself is output, whatever it holds.
+    this.reading.sawOutput = true;
+    this.#output(textBytes(block["data"]));
+    return "pass";
+  }
+
+  #messageDelta(event: JsonObject): FrameFate {
+    this.#usage(event["usage"]);
+    const delta = event["delta"];
+    if (isJsonObject(delta) && typeof delta["stop_reason"] === "string") {
+      this.reading.stopReason = delta["stop_reason"];
+      // A refusal may have no block at all; it is the answer all the same.
+      if (delta["stop_reason"] === "refusal") this.reading.sawOutput = true;
+    }
+    return "pass";
+  }
+
+  #usage(usage: Json | undefined): void {
+    const { counts, report } = enterMessagesUsage(this.#counts, usage);
+    this.#counts = counts;
+    enterReport(this.reading, report);
+  }
+
+  #answer(bytes: number): void {
+    this.reading.answerBytes += bytes;
+    this.#output(bytes);
+  }
+
+  #output(bytes: number): void {
+    if (bytes === 0) return;
+    this.reading.sawOutput = true;
+    this.reading.outputBytes += bytes;
+  }
+}
+
+function parseObject(frame: SseFrame): JsonObject {
+  const value = frameJson(frame);
+  if (!isJsonObject(value)) throw new JsonScanError("Not an object");
+  return value;
+}

@@ -1,0 +1,44 @@
+import { errorBody } from "../../errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import { encodeSseEvent, sseEventText } from "../../lib/sse/writer.ts";
+import { BytePipe } from "../stream/byte_pipe.ts";
+import { ClientModel, inClientTerms } from "../stream/client_model.ts";
+import type { PipeContext, StreamPipe } from "../contract.ts";
+import { MessagesMeter } from "./meter.ts";
+import { writeMessagesStop } from "./stop_reasons.ts";
+import { writeMessagesUsage } from "./write_usage.ts";
+
+const encoder = new TextEncoder();
+
+/** Closes the blocks that are open; a reason of the provider's own that has passed stays the reason. */
+function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
+  const events: JsonObject[] = meter.openBlocks.map((index) => ({
+    type: "content_block_stop",
+    index,
+  }));
+  if (meter.reading.stopReason === undefined) {
+    const { stop_reason, stop_sequence } = writeMessagesStop({ reason: "length" });
+    events.push({
+      type: "message_delta",
+      delta: { stop_reason, stop_sequence },
+      usage: writeMessagesUsage(usage),
+    });
+  }
+  events.push({ type: "message_stop" });
+  return encoder.encode(
+    events.map((event) => sseEventText(JSON.stringify(event), String(event["type"]))).join(""),
+  );
+}
+
+/** Messages upstream, Messages client. A stream without `message_stop` was cut. */
+export function createMessagesNativePipe(context: PipeContext): StreamPipe {
+  const meter = new MessagesMeter(new ClientModel(context.clientModel));
+  return new BytePipe(meter, {
+    errorEvent: (error) =>
+      encodeSseEvent(JSON.stringify(errorBody(error, "messages", context.requestId)), "error"),
+    clientError: (error) => inClientTerms(error, context),
+    missingEnd: () => undefined,
+    lengthStop: (usage) => lengthStop(meter, usage),
+  });
+}

@@ -1,0 +1,69 @@
+/** The streamed input of one tool call, which is an object for a Messages client whatever the model wrote. */
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import { answerArguments } from "../tools/tool_arguments.ts";
+
+const openBrace = 0x7b;
+const notBlank = /[^ \t\n\r]/;
+
+/**
+ * Pieces of an object pass at once. Anything else (arguments encoded twice, a list, `null`) is kept until the call
+ * ends, and becomes what a whole answer would have: a client's library gives a string or a list to its caller as it
+ * is, or throws, and the call could not be sent back.
+ *
+ * @example
+ * ```ts
+ * import { ToolInputStream } from "./tool_input_stream.ts";
+ * const twice = new ToolInputStream();
+ * if (twice.take(JSON.stringify('"{\\"x\\":1}"')) !== undefined) throw new Error("a string went out");
+ * if (twice.end() !== JSON.stringify('{"x":1}')) throw new Error("not decoded");
+ * ```
+ */
+export class ToolInputStream {
+  /** `blank`: nothing but white space so far. */
+  #kind: "blank" | "object" | "other" = "blank";
+  #held: string[] = [];
+  #heldChars = 0;
+
+  /**
+   * The next piece, as a JSON string literal. Returns the literal that goes out now, if any.
+   *
+   * @throws {GatewayError} `upstream_unreachable` when more than `limits.bufferedBlockBytes` would be kept
+   */
+  take(json: string): string | undefined {
+    if (this.#kind === "object") return json;
+    if (this.#heldChars === 0 && json.charCodeAt(1) === openBrace) {
+      this.#kind = "object";
+      return json;
+    }
+    const text: string = JSON.parse(json);
+    this.#hold(text);
+    if (this.#kind === "blank") {
+      const at = text.search(notBlank);
+      if (at >= 0) this.#kind = text.charCodeAt(at) === openBrace ? "object" : "other";
+    }
+    return this.#kind === "object" ? JSON.stringify(this.#release()) : undefined;
+  }
+
+  /** Nothing follows. Returns what goes out instead of what was kept; blank text is no input, as none at all is. */
+  end(): string | undefined {
+    if (this.#kind !== "other") return undefined;
+    const input = answerArguments({ kind: "json_text", text: this.#release() });
+    return JSON.stringify(JSON.stringify(input));
+  }
+
+  #hold(text: string): void {
+    this.#held.push(text);
+    this.#heldChars += text.length;
+    if (this.#heldChars > limits.bufferedBlockBytes) {
+      throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
+    }
+  }
+
+  #release(): string {
+    const text = this.#held.join("");
+    this.#held = [];
+    this.#heldChars = 0;
+    return text;
+  }
+}

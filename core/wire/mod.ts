@@ -1,0 +1,12 @@
+/** Wire styles: conversion, native pipes, readings, errors. Everything here is pure and synchronous. */
+export type * from "./contract.ts";
+export { readAnswer } from "./answer_reading.ts";
+export { convertAnswer, convertRequest, type RequestConversion } from "./convert.ts";
+export { createConvertingPipe } from "./stream/converting_pipe.ts";
+export { decodeProviderError, type ProviderErrorOptions } from "./errors/errors.ts";
+export { type ResolvedFacts, resolveFacts, routeFactsSchema } from "./facts.ts";
+export { createNativePipe, type NativePipeContext } from "./stream/native_pipe.ts";
+export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";
+export { thinkingOffInMixedLoop } from "./messages/tool_loop.ts";
+export { sealPrefix } from "./reasoning_seal.ts";
+export { withoutSealedReasoning } from "./responses/reasoning_item.ts";

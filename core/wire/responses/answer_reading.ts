@@ -1,0 +1,60 @@
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { AnswerReading } from "../contract.ts";
+import { readProviderError } from "../errors/provider_error.ts";
+import { enterReport, textBytes } from "../stream/reading.ts";
+import type { ReportedUsage } from "../../money/token_usage.ts";
+import { readResponsesUsage } from "./usage.ts";
+
+/**
+ * Measures one output item: whether a client can use it, and its bytes of text, reasoning and tool arguments.
+ * A message or reasoning item that is still empty is no output; a call of any kind is, from its first byte.
+ */
+export function readResponsesItem(item: JsonObject): { isOutput: boolean; bytes: number } {
+  let bytes = textBytes(item["arguments"]) + textBytes(item["input"]) + textBytes(item["code"]);
+  for (const list of [item["content"], item["summary"]]) {
+    if (!Array.isArray(list)) continue;
+    for (const part of list) {
+      if (isJsonObject(part)) bytes += textBytes(part["text"]) + textBytes(part["refusal"]);
+    }
+  }
+  const type = item["type"];
+  const mayBeEmpty = type === "message" || type === "reasoning" || type === undefined;
+  return { isOutput: bytes > 0 || !mayBeEmpty, bytes };
+}
+
+/** Reads a whole answer of the Responses style. */
+export function readResponsesAnswer(body: JsonObject): AnswerReading {
+  const counts: { usage: ReportedUsage | undefined; usageRejected: boolean } = {
+    usage: undefined,
+    usageRejected: false,
+  };
+  enterReport(counts, readResponsesUsage(body["usage"]));
+  let empty = true;
+  let outputBytes = 0;
+  const output = body["output"];
+  for (const item of Array.isArray(output) ? output : []) {
+    if (!isJsonObject(item)) continue;
+    const { isOutput, bytes } = readResponsesItem(item);
+    if (isOutput) empty = false;
+    outputBytes += bytes;
+  }
+  const details = body["incomplete_details"];
+  const reason = isJsonObject(details) ? details["reason"] : body["status"];
+  return {
+    ...counts,
+    empty,
+    outputBytes,
+    stopReason: typeof reason === "string" ? reason : undefined,
+    error: failed(body) ? readProviderError(errorOf(body)) : undefined,
+  };
+}
+
+function failed(body: JsonObject): boolean {
+  const error = body["error"];
+  return body["status"] === "failed" || body["type"] === "error" || isJsonObject(error) ||
+    (typeof error === "string" && error !== "");
+}
+
+function errorOf(body: JsonObject): Json {
+  return isJsonObject(body["error"]) ? { error: body["error"] } : body;
+}

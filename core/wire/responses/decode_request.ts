@@ -1,0 +1,198 @@
+/** Reads a Responses request into a conversation (wire notes, section 3). */
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import {
+  readDisplay,
+  readEffort,
+  readEndUser,
+  readOutputFormat,
+  readServiceTier,
+  readTemperatureAndTopP,
+} from "../fields/common_fields.ts";
+import type {
+  Conversation,
+  Extra,
+  OutputFormat,
+  ReasoningWish,
+  TextBlock,
+} from "../conversation/mod.ts";
+import {
+  isEmpty,
+  optionalBoolean,
+  optionalCount,
+  optionalList,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../fields/fields.ts";
+import { Notes } from "../notes.ts";
+import { noteUnread } from "../fields/unread_members.ts";
+import { decodeInput } from "./decode_items.ts";
+import { decodeResponsesTools } from "./decode_tools.ts";
+import { encryptedReasoning, isMet, textLogprobs } from "./includes.ts";
+import { responsesMembers } from "./members.ts";
+import { offeredTools } from "./offered_tools.ts";
+
+/** Fields that are read below, by name. Anything else becomes an extra. */
+const known = new Set([
+  "model",
+  "input",
+  "instructions",
+  "max_output_tokens",
+  "temperature",
+  "top_p",
+  "top_logprobs",
+  "stream",
+  "stream_options",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "text",
+  "reasoning",
+  "include",
+  "service_tier",
+  "store",
+  "background",
+  "previous_response_id",
+  "conversation",
+  "prompt",
+]);
+
+export function decodeResponsesRequest(body: JsonObject): Conversation {
+  const notes = new Notes();
+  refuseStored(body, notes);
+  const offered = offeredTools(body);
+  const { system, turns } = decodeInput(body["input"], offered.nameOf);
+  const instructions = optionalString(body, "instructions", "instructions");
+  const maxTokens = optionalCount(body, "max_output_tokens", "max_output_tokens", 1);
+  const sampling = readTemperatureAndTopP(body);
+  const tier = readServiceTier(body);
+  const text = optionalObject(body, "text", "text") ?? {};
+  const { encrypted, logprobs } = decodeInclude(body, notes);
+  const reasoning = decodeReasoning(body, encrypted);
+  const output = decodeFormat(text);
+  noteUnread(body, responsesMembers, notes);
+  return {
+    from: "responses",
+    model: requiredString(body, "model", "model"),
+    system: [...instructionBlocks(instructions), ...system],
+    turns,
+    ...decodeResponsesTools(body, offered),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    sampling,
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(output === undefined ? {} : { output }),
+    stream: optionalBoolean(body, "stream", "stream") ?? false,
+    streamUsage: true,
+    ...readEndUser(body),
+    ...tier,
+    ...logprobs,
+    extras: decodeExtras(body, text),
+    notes: notes.list(),
+  };
+}
+
+function instructionBlocks(instructions: string | undefined): TextBlock[] {
+  return instructions === undefined || instructions.trim() === ""
+    ? []
+    : [{ type: "text", text: instructions, path: "instructions" }];
+}
+
+/** What needs a store at one provider's account, and what clients rely on and no other style can give. */
+function refuseStored(body: JsonObject, notes: Notes): void {
+  for (const field of ["previous_response_id", "conversation", "prompt"]) {
+    if (body[field] !== undefined && body[field] !== null) {
+      refuse(field, "nothing is stored for this model; send the whole conversation as input");
+    }
+  }
+  if (optionalBoolean(body, "background", "background") === true) {
+    refuse("background", "this model answers only while the call lasts");
+  }
+  if (optionalBoolean(body, "store", "store") === true) notes.add("store");
+}
+
+/** `include` asks for more output. What hosted tools found and encrypted reasoning are always given. */
+function decodeInclude(
+  body: JsonObject,
+  notes: Notes,
+): { readonly encrypted: boolean; readonly logprobs: Pick<Conversation, "logprobs"> } {
+  const include = optionalList(body, "include", "include") ?? [];
+  if (!include.every(isMet)) notes.add("include");
+  const encrypted = include.includes(encryptedReasoning);
+  const top = optionalCount(body, "top_logprobs", "top_logprobs");
+  const given = top === undefined ? {} : { top };
+  if (include.includes(textLogprobs)) {
+    return { encrypted, logprobs: { logprobs: { path: "include", ...given } } };
+  }
+  const asks = top !== undefined && top > 0;
+  return { encrypted, logprobs: asks ? { logprobs: { path: "top_logprobs", top } } : {} };
+}
+
+function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | undefined {
+  const reasoning = optionalObject(body, "reasoning", "reasoning");
+  if (reasoning === undefined) return undefined;
+  const path = "reasoning.effort";
+  const effort = readEffort(optionalString(reasoning, "effort", path), path);
+  const display = {
+    ...readDisplay(reasoning, "generate_summary", "reasoning"),
+    ...readDisplay(reasoning, "summary", "reasoning"),
+  };
+  if (effort === undefined && display.display === undefined) return undefined;
+  return {
+    ...(effort === undefined ? {} : { effort }),
+    ...display,
+    ...(encrypted ? { encrypted } : {}),
+    path: "reasoning",
+  };
+}
+
+function decodeFormat(text: JsonObject): OutputFormat | undefined {
+  const path = "text.format";
+  const format = optionalObject(text, "format", path);
+  return readOutputFormat(format, path, (given) => decodeSchema(given, path));
+}
+
+function decodeSchema(format: JsonObject, path: string): OutputFormat {
+  const name = optionalString(format, "name", `${path}.name`);
+  const description = optionalString(format, "description", `${path}.description`);
+  const strict = optionalBoolean(format, "strict", `${path}.strict`);
+  return {
+    type: "json_schema",
+    path,
+    schema: requiredObject(format["schema"], `${path}.schema`),
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+/** Objects and lists that ask for nothing when nothing is in them. Others may ask by being there at all. */
+const harmlessWhenEmpty = new Set([
+  "metadata",
+  "client_metadata",
+  "context_management",
+  "prompt_cache_options",
+]);
+
+/** Values that ask for nothing: they change no answer when they are left out. */
+function asksForNothing(name: string, value: Json): boolean {
+  if (name === "truncation") return value === "disabled";
+  if (name === "verbosity") return value === "medium";
+  // Other styles have the client's own user in a field of their own, where they have one.
+  if (name === "user" || name === "safety_identifier") return true;
+  return harmlessWhenEmpty.has(name) && isEmpty(value);
+}
+
+function decodeExtras(body: JsonObject, text: JsonObject): Extra[] {
+  const named: [name: string, path: string, value: Json | undefined][] = [
+    ["verbosity", "text.verbosity", text["verbosity"]],
+    ...Object.entries(body)
+      .filter(([name]) => !known.has(name))
+      .map(([name, value]): [string, string, Json | undefined] => [name, name, value]),
+  ];
+  return named.flatMap(([name, path, value]): Extra[] => {
+    if (value === undefined || value === null) return [];
+    return [{ name, path, value, otherwise: asksForNothing(name, value) ? "ignore" : "note" }];
+  });
+}

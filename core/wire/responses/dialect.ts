@@ -1,0 +1,18 @@
+import type { Dialect } from "../stream/dialect.ts";
+import { decodeResponsesAnswer } from "./decode_answer.ts";
+import { decodeResponsesRequest } from "./decode_request.ts";
+import { encodeResponsesAnswer } from "./encode_answer.ts";
+import { encodeResponsesRequest } from "./encode_request.ts";
+import { ResponsesStreamDecoder } from "./stream_decoder.ts";
+import { ResponsesStreamEncoder } from "./stream_encoder.ts";
+
+/** Responses. */
+export const responsesDialect: Dialect = {
+  style: "responses",
+  decodeRequest: decodeResponsesRequest,
+  encodeRequest: encodeResponsesRequest,
+  decodeAnswer: decodeResponsesAnswer,
+  encodeAnswer: encodeResponsesAnswer,
+  createStreamDecoder: (memory) => new ResponsesStreamDecoder(memory),
+  createStreamEncoder: (context, memory) => new ResponsesStreamEncoder(context, memory),
+};

@@ -1,0 +1,183 @@
+/** Writes the turns of a conversation as Responses input items. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import type {
+  Block,
+  Conversation,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+} from "../conversation/mod.ts";
+import { noteMark } from "../fields/cache_marks.ts";
+import { renderForeign } from "../fields/extras.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { renderHostedCall } from "../tools/hosted_calls.ts";
+import type { Notes } from "../notes.ts";
+import { withInstructions } from "../fields/output_format.ts";
+import { requirePrefill } from "../fields/prefill.ts";
+import { hashHex } from "../tools/short_hash.ts";
+import { replayedItem } from "./hosted_items.ts";
+import { type InputPart, InputPartWriter } from "./encode_parts.ts";
+import { replayItem } from "./reasoning_item.ts";
+
+/** Longest call id the vendor takes. */
+const callIdChars = 64;
+
+export interface EncodedInput {
+  readonly instructions?: string;
+  readonly input: JsonObject[];
+}
+
+/**
+ * All items of a conversation. The leading instructions become `instructions`, unless they must be an item: with cache
+ * marks, which a string cannot hold, or where the vendor looks for a word in the input only.
+ */
+export function encodeInput(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  moreInstructions: readonly string[],
+): EncodedInput {
+  const writer = new ItemWriter(facts, notes);
+  const system = withInstructions(conversation.system, moreInstructions);
+  const asItem = conversation.output?.type === "json_object" ||
+    (facts.cache_marks === "breakpoint" && system.some((block) => block.cache !== undefined));
+  const input = asItem ? writer.system(system) : [];
+  for (const turn of conversation.turns) input.push(...writer.turn(turn));
+  const lastTurn = conversation.turns.at(-1);
+  if (lastTurn?.role === "assistant") {
+    requirePrefill(lastTurn.path, facts);
+    notes.add(lastTurn.path);
+  }
+  if (system.length === 0 || asItem) return { input };
+  writer.unmarked(system);
+  return { instructions: system.map((block) => block.text).join("\n\n"), input };
+}
+
+class ItemWriter {
+  readonly #facts: ResolvedFacts;
+  readonly #notes: Notes;
+  readonly #parts: InputPartWriter;
+
+  constructor(facts: ResolvedFacts, notes: Notes) {
+    this.#facts = facts;
+    this.#notes = notes;
+    this.#parts = new InputPartWriter(facts, notes);
+  }
+
+  system(blocks: readonly Block[]): JsonObject[] {
+    const parts = blocks.flatMap((block) =>
+      block.type === "text" || block.type === "foreign" ? this.#parts.parts(block) : []
+    );
+    if (parts.length === 0) return [];
+    return [{ role: this.#facts.system_role, content: this.#parts.plainest(parts) }];
+  }
+
+  /** Names the marks of blocks that become plain text. */
+  unmarked(blocks: readonly Block[]): void {
+    for (const block of blocks) noteMark(block, this.#notes);
+  }
+
+  turn(turn: Turn): JsonObject[] {
+    if (turn.role === "system") return this.system(turn.blocks);
+    return turn.role === "user" ? this.#user(turn) : this.#assistant(turn);
+  }
+
+  #user(turn: Turn): JsonObject[] {
+    const items: JsonObject[] = [];
+    const parts: InputPart[] = [];
+    for (const block of turn.blocks) {
+      if (block.type === "tool_result") items.push(this.#output(block));
+      else if (block.type === "hosted_call") {
+        parts.push({ type: "input_text", text: renderHostedCall(block, this.#notes) });
+      } else if (block.type !== "reasoning" && block.type !== "tool_call") {
+        parts.push(...this.#parts.parts(block));
+      }
+    }
+    if (parts.length > 0) items.push({ role: "user", content: this.#parts.plainest(parts) });
+    return items;
+  }
+
+  #output(block: ToolResultBlock): JsonObject {
+    const parts = block.content.flatMap((content) => this.#parts.parts(content));
+    if (block.isError) this.#tellError(block, parts);
+    this.#parts.markLast(block, parts);
+    return {
+      type: block.custom === true ? "custom_tool_call_output" : "function_call_output",
+      call_id: callIdFor(block.callId),
+      output: parts.length === 0 ? this.#facts.empty_tool_result : this.#parts.plainest(parts),
+    };
+  }
+
+  /** The style has no field for it; without a word the model would repeat the failing call. */
+  #tellError(block: ToolResultBlock, parts: InputPart[]): void {
+    this.#notes.add(`${block.path}.is_error`);
+    const first = parts[0];
+    const text = first?.["text"];
+    if (first === undefined || typeof text !== "string") {
+      parts.unshift({ type: "input_text", text: "Error" });
+    } else if (!/^\W*error/i.test(text)) {
+      parts[0] = { ...first, text: `Error: ${text}` };
+    }
+  }
+
+  /** Items in the order of the blocks: reasoning stands before what it led to, which the vendor checks. */
+  #assistant(turn: Turn): JsonObject[] {
+    const items: JsonObject[] = [];
+    let text = "";
+    const flushText = () => {
+      if (text !== "") items.push({ role: "assistant", content: text });
+      text = "";
+    };
+    for (const block of turn.blocks) {
+      noteMark(block, this.#notes);
+      if (block.type === "reasoning") {
+        flushText();
+        items.push(...this.#reasoning(block));
+      } else if (block.type === "tool_call") {
+        flushText();
+        items.push(encodeCall(block));
+      } else if (block.type === "hosted_call") {
+        const item = replayedItem(block);
+        if (item === undefined) text += renderHostedCall(block, this.#notes);
+        else {
+          flushText();
+          items.push(item);
+        }
+      } else {
+        text += this.#assistantText(block);
+      }
+    }
+    flushText();
+    // Reasoning that led to nothing is refused by the vendor.
+    while (items.at(-1)?.["type"] === "reasoning") items.pop();
+    return items;
+  }
+
+  #reasoning(block: ReasoningBlock): JsonObject[] {
+    const item = replayItem(block, this.#facts);
+    return item === undefined ? [] : [item];
+  }
+
+  #assistantText(block: Block): string {
+    if (block.type === "text") return block.text;
+    if (block.type === "foreign") return renderForeign(block, this.#notes) ?? "";
+    this.#notes.add(block.path);
+    return "";
+  }
+}
+
+/** Item ids are left out: with them the vendor asks for the very reasoning items that stood beside them. */
+function encodeCall(call: ToolCallBlock): JsonObject {
+  const shared = { call_id: callIdFor(call.id), name: call.name };
+  if (call.input.kind === "text") {
+    return { type: "custom_tool_call", ...shared, input: call.input.text };
+  }
+  const text = call.input.kind === "object" ? JSON.stringify(call.input.value) : call.input.text;
+  return { type: "function_call", ...shared, arguments: text.trim() === "" ? "{}" : text };
+}
+
+/** A pure function of the id, so that call and output agree in every request. */
+function callIdFor(id: string): string {
+  return id.length <= callIdChars ? id : `call_${hashHex(id)}`;
+}

@@ -1,0 +1,123 @@
+/** Writes content blocks as Responses content parts. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { CacheMarkCounter, type Markable, noteMark } from "../fields/cache_marks.ts";
+import type { DocumentBlock, ImageBlock, ToolResultContent } from "../conversation/mod.ts";
+import { writeDataUrl } from "../fields/data_url.ts";
+import { renderForeign } from "../fields/extras.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import {
+  documentFileName,
+  documentHeading,
+  imageUrl,
+  refuseForeignFile,
+  requireDocuments,
+  searchResultText,
+} from "../fields/media_blocks.ts";
+import type { Notes } from "../notes.ts";
+
+export interface InputPart extends JsonObject {
+  type: "input_text" | "input_image" | "input_file";
+}
+
+/** Writes the parts of one request. */
+export class InputPartWriter {
+  readonly #facts: ResolvedFacts;
+  readonly #notes: Notes;
+  readonly #marks: CacheMarkCounter;
+
+  constructor(facts: ResolvedFacts, notes: Notes) {
+    this.#facts = facts;
+    this.#notes = notes;
+    this.#marks = new CacheMarkCounter(notes);
+  }
+
+  parts(block: ToolResultContent): InputPart[] {
+    switch (block.type) {
+      case "text":
+        return [this.#text(block.text, block)];
+      case "image":
+        return [this.#image(block)];
+      case "document":
+        return this.#document(block);
+      case "search_result":
+        if (block.citations === true) this.#notes.add(`${block.path}.citations`);
+        return [this.#text(searchResultText(block), block)];
+      case "foreign": {
+        const text = renderForeign(block, this.#notes);
+        return text === undefined ? [] : [{ type: "input_text", text }];
+      }
+    }
+  }
+
+  /** A string where that is enough, else the parts. */
+  plainest(parts: readonly InputPart[]): string | InputPart[] {
+    const [first] = parts;
+    if (first === undefined) return "";
+    const isPlain = parts.length === 1 && first["prompt_cache_breakpoint"] === undefined;
+    return isPlain && typeof first["text"] === "string" ? first["text"] : [...parts];
+  }
+
+  /** Whether cache marks can be carried at all. */
+  get marksBlocks(): boolean {
+    return this.#facts.cache_marks === "breakpoint";
+  }
+
+  #text(text: string, block: Markable): InputPart {
+    return { type: "input_text", text, ...this.mark(block) };
+  }
+
+  /** The cache mark of a block, as something to spread; named when the route has none, or none left. */
+  mark(block: Markable): JsonObject {
+    const mark = this.#marks.take(block, this.marksBlocks);
+    return mark === undefined ? {} : { prompt_cache_breakpoint: { mode: "explicit" } };
+  }
+
+  #image(block: ImageBlock): InputPart {
+    const image_url = imageUrl(block, this.#facts);
+    // The vendor refuses breakpoints on images.
+    noteMark(block, this.#notes);
+    return { type: "input_image", image_url, detail: block.detail ?? "auto" };
+  }
+
+  #document(block: DocumentBlock): InputPart[] {
+    const { source, path } = block;
+    if (block.citations === true) this.#notes.add(`${path}.citations`);
+    switch (source.kind) {
+      case "text":
+        return [this.#text(documentHeading(block) + source.text, block)];
+      case "blocks": {
+        const head = documentHeading(block).trimEnd();
+        const parts = source.blocks.flatMap((inner) => this.parts(inner));
+        if (head !== "") parts.unshift({ type: "input_text", text: head });
+        this.markLast(block, parts);
+        return parts;
+      }
+      case "file":
+        return refuseForeignFile(path);
+      case "url":
+        if (block.title !== undefined) this.#notes.add(block.titlePath ?? `${path}.title`);
+        return [this.#file(block, { file_url: source.url })];
+      case "base64":
+        return [this.#file(block, {
+          filename: documentFileName(block, source.mediaType),
+          file_data: writeDataUrl(source.mediaType, source.data),
+        })];
+    }
+  }
+
+  /** A file has room for a name only: neither for what else is told of it nor for a mark. */
+  #file(block: DocumentBlock, file: JsonObject): InputPart {
+    requireDocuments(block.path, this.#facts);
+    noteMark(block, this.#notes);
+    if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
+    return { type: "input_file", ...file };
+  }
+
+  /** Puts the mark of a block that became several parts onto the last of them, if that is one of text. */
+  markLast(block: Markable, parts: readonly InputPart[]): void {
+    if (block.cache === undefined) return;
+    const last = parts.at(-1);
+    if (last?.type !== "input_text") noteMark(block, this.#notes);
+    else if (last["prompt_cache_breakpoint"] === undefined) Object.assign(last, this.mark(block));
+  }
+}

@@ -1,0 +1,161 @@
+/** Writes a conversation as a Responses request (wire notes, section 3). */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { placeAutomaticMark } from "../fields/cache_marks.ts";
+import {
+  writeEndUserAndTier,
+  writeLogprobs,
+  writeTemperatureAndTopP,
+} from "../fields/common_fields.ts";
+import type { ConversionOptions, Style } from "../contract.ts";
+import type { Conversation } from "../conversation/mod.ts";
+import type { EncodedRequest } from "../stream/dialect.ts";
+import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
+import { carryExtras, stopPath } from "../fields/extras.ts";
+import { type ResolvedFacts, resolveFacts } from "../facts.ts";
+import { allowsStrictChat } from "../tools/json_schema.ts";
+import { Notes } from "../notes.ts";
+import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
+import { encodeInput } from "./encode_items.ts";
+import { encodeResponsesTools } from "./encode_tools.ts";
+import { encryptedReasoning, textLogprobs } from "./includes.ts";
+
+/** The vendor refuses a smaller cap. */
+const leastOutputTokens = 16;
+
+export function encodeResponsesRequest(
+  given: Conversation,
+  options: ConversionOptions,
+): EncodedRequest {
+  const facts = resolveFacts("responses", options.facts);
+  const notes = new Notes();
+  const conversation = placeAutomaticMark(given, facts, notes);
+  const format = encodeOutputFormat(conversation.output, facts, notes, {
+    encodeSchema: (wish) => encodeSchema(wish, conversation.from, notes),
+    modeIsEnough: () => mentionsJson(conversation),
+  });
+  const { instructions, input } = encodeInput(conversation, facts, notes, format.instructions);
+  const body: JsonObject = { model: options.upstreamModel };
+  if (instructions !== undefined) body["instructions"] = instructions;
+  body["input"] = input;
+  const hosted = encodeResponsesTools(conversation, facts, options, notes, body);
+  encodeCap(conversation, facts, options, notes, body);
+  encodeSampling(conversation, facts, notes, body);
+  encodeReasoning(conversation, facts, notes, body);
+  if (format.field !== undefined) body["text"] = { format: format.field };
+  carryVerbosity(conversation, facts, notes, body);
+  writeEndUserAndTier(conversation, facts, body);
+  // Nothing is kept at the vendor: the client sends the whole conversation, reasoning included.
+  body["store"] = false;
+  const include: string[] = facts.efforts.length > 0 ? [encryptedReasoning] : [];
+  writeLogprobs(conversation, facts, (top) => {
+    include.push(textLogprobs);
+    if (top !== undefined) body["top_logprobs"] = top;
+  });
+  include.push(...hosted);
+  if (include.length > 0) body["include"] = include;
+  if (conversation.stream) body["stream"] = true;
+  return { body, notes: notes.list(), memory: { reasoningSigner: facts.reasoning_signer } };
+}
+
+function encodeCap(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  options: ConversionOptions,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { maxTokens } = conversation;
+  if (maxTokens === undefined) return;
+  const cap = Math.min(maxTokens, facts.max_output ?? Infinity, options.maxOutputTokens);
+  if (cap < leastOutputTokens) notes.add(capPath(conversation));
+  body["max_output_tokens"] = Math.max(cap, leastOutputTokens);
+}
+
+function capPath(conversation: Conversation): string {
+  return conversation.from === "messages" ? "max_tokens" : "max_completion_tokens";
+}
+
+function encodeSampling(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { topK, stop } = conversation.sampling;
+  writeTemperatureAndTopP(conversation.sampling, facts, notes, body);
+  if (topK !== undefined) notes.add("top_k");
+  // The style has no stop sequences at all.
+  if (stop !== undefined && stop.length > 0) notes.add(stopPath(conversation));
+}
+
+function encodeReasoning(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const { reasoning } = conversation;
+  if (reasoning === undefined) return;
+  const wanted = effortOf(reasoning);
+  const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
+  if (wanted !== undefined && wanted !== "none" && effort === undefined) {
+    noteReasoning(reasoning, notes);
+    return;
+  }
+  // A Messages client that switches thinking on expects to see it; a Chat client has no field for the wish.
+  const shows = reasoning.mode === "on" || reasoning.mode === "adaptive" ||
+    reasoning.display !== undefined;
+  const display = reasoning.display?.word;
+  const hides = display === "omitted" || wanted === "none" || facts.efforts.length === 0;
+  const summary = shows && !hides ? { summary: summaryWord(display) } : {};
+  if (effort === undefined && Object.keys(summary).length === 0) return;
+  body["reasoning"] = { ...(effort === undefined ? {} : { effort }), ...summary };
+}
+
+function summaryWord(display: string | undefined): string {
+  return display === "concise" || display === "detailed" ? display : "auto";
+}
+
+function encodeSchema(
+  { schema, name, description, strict, path }: SchemaFormat,
+  from: Style,
+  notes: Notes,
+): JsonObject {
+  const enforced = strict !== false && allowsStrictChat(schema);
+  // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
+  const isSaid = strict !== undefined || from === "messages";
+  if (strict === true && !enforced) notes.add(`${path}.strict`);
+  return {
+    type: "json_schema",
+    name: name ?? "output",
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...(isSaid ? { strict: enforced } : {}),
+  };
+}
+
+/** The vendor takes `json_object` only when the input says the word. */
+function mentionsJson(conversation: Conversation): boolean {
+  const says = (text: string): boolean => /json/i.test(text);
+  return conversation.system.some((block) => says(block.text)) ||
+    conversation.turns.some((turn) =>
+      turn.blocks.some((block) => block.type === "text" && says(block.text))
+    );
+}
+
+/** Chat's top-level `verbosity` stands inside `text` here; all other extras keep their place. */
+function carryVerbosity(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  const extras: JsonObject = {};
+  carryExtras(conversation, facts, extras, notes);
+  const { verbosity, ...rest } = extras;
+  if (verbosity !== undefined) {
+    const text = body["text"];
+    body["text"] = { ...(typeof text === "object" ? text : {}), verbosity };
+  }
+  Object.assign(body, rest);
+}

@@ -1,0 +1,77 @@
+/** Writes tools and tool choice as Responses fields. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { noteMark } from "../fields/cache_marks.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
+import type { Notes } from "../notes.ts";
+import {
+  carriedChoice,
+  type CarriedTool,
+  isCustomTool,
+  isNamed,
+  noteIdleChoice,
+  writeParallelTools,
+} from "../tools/tool_fields.ts";
+import { encodeHostedTools, hostedChoice } from "./hosted_tools.ts";
+
+/** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body; tells what to ask for by `include`. */
+export function encodeResponsesTools(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  options: ConversionOptions,
+  notes: Notes,
+  body: JsonObject,
+): readonly string[] {
+  const tools: JsonObject[] = [];
+  for (const tool of conversation.tools) {
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, notes));
+  }
+  const hosted = encodeHostedTools(conversation, options, notes, body);
+  tools.push(...hosted.tools);
+  if (tools.length === 0) {
+    noteIdleChoice(conversation.toolChoice, notes);
+    return [];
+  }
+  body["tools"] = tools;
+  if (conversation.toolChoice !== undefined) {
+    const choice = carriedChoice(conversation.toolChoice, facts, notes);
+    body["tool_choice"] = encodeChoice(choice, conversation.tools, hosted.carried);
+  }
+  writeParallelTools(conversation, facts, notes, body);
+  return hosted.include;
+}
+
+function encodeTool(
+  tool: Exclude<Tool, HostedTool>,
+  facts: ResolvedFacts,
+  notes: Notes,
+): JsonObject {
+  noteMark(tool, notes);
+  const named = {
+    type: tool.type,
+    name: tool.name,
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+  };
+  if (tool.type === "custom") {
+    return { ...named, ...(tool.format === undefined ? {} : { format: tool.format }) };
+  }
+  const parameters = functionParameters(tool.schema);
+  // Said always: this vendor's default is strict, which would make every optional argument required.
+  const strict = tool.strict === true && facts.strict_tools && allowsStrictChat(parameters);
+  if (tool.strict === true && !strict) notes.add(`${tool.path}.strict`);
+  return { ...named, parameters, strict };
+}
+
+function encodeChoice(
+  choice: ToolChoice,
+  tools: readonly Tool[],
+  hosted: readonly CarriedTool[],
+): JsonObject | string {
+  if (choice.type !== "tool") return choice.type;
+  const { name } = choice;
+  const forced = hosted.find((tool) => isNamed(tool, name));
+  if (forced !== undefined) return hostedChoice(forced);
+  return { type: isCustomTool(tools, name) ? "custom" : "function", name };
+}

@@ -1,0 +1,93 @@
+/** Writes hosted tools as Responses knows them. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
+import type { Notes } from "../notes.ts";
+import { carriedHosted, type CarriedTool, noteWishes } from "../tools/tool_fields.ts";
+import { codeOutputs, searchSources } from "./includes.ts";
+
+export interface EncodedHosted {
+  readonly carried: readonly CarriedTool[];
+  readonly tools: readonly JsonObject[];
+  /** What the vendor tells of these tools' calls only when asked. */
+  readonly include: readonly string[];
+}
+
+/** The hosted tools that go out. Adds to the body what they need beside `tools`. */
+export function encodeHostedTools(
+  conversation: Conversation,
+  options: ConversionOptions,
+  notes: Notes,
+  body: JsonObject,
+): EncodedHosted {
+  // Pages are fetched by the search itself: the style has no tool for that alone.
+  const has = (wish: HostedWish) => wish.tool !== "web_fetch";
+  const carried = carriedHosted(conversation, options, notes, has);
+  const tools = carried.flatMap(({ wish }) => writeTool(wish, notes));
+  const include = carried.flatMap(({ wish }) => told[wish.tool] ?? []);
+  const [only] = carried;
+  if (only?.wish.tool === "web_search" && only.wish.maxUses !== undefined) {
+    // The style bounds all hosted calls together.
+    if (carried.length === 1) body["max_tool_calls"] = only.wish.maxUses.value;
+    else noteWishes([only.wish.maxUses], notes);
+  }
+  return { carried, tools, include };
+}
+
+/** Values of `include`, by tool. */
+const told: Partial<Record<HostedWish["tool"], string>> = {
+  web_search: searchSources,
+  code_execution: codeOutputs,
+};
+
+function writeTool(wish: HostedWish, notes: Notes): JsonObject[] {
+  for (const path of wish.others) notes.add(path);
+  switch (wish.tool) {
+    case "web_search":
+      return [writeSearch(wish, notes)];
+    case "web_fetch":
+      return [];
+    case "code_execution":
+      return [{ type: "code_interpreter", container: { type: "auto" } }];
+    case "mcp":
+      return [writeMcp(wish)];
+  }
+}
+
+function writeSearch(wish: SearchWish, notes: Notes): JsonObject {
+  const { allowedDomains, blockedDomains, location, contextSize } = wish;
+  noteWishes([blockedDomains], notes);
+  return {
+    type: "web_search",
+    ...(allowedDomains === undefined
+      ? {}
+      : { filters: { allowed_domains: [...allowedDomains.value] } }),
+    ...(location === undefined
+      ? {}
+      : { user_location: { type: "approximate", ...location.value } }),
+    ...(contextSize === undefined ? {} : { search_context_size: contextSize.value }),
+  };
+}
+
+function writeMcp({ server, url, authorization, allowedTools }: McpWish): JsonObject {
+  return {
+    type: "mcp",
+    server_label: server,
+    server_url: url,
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(allowedTools === undefined ? {} : { allowed_tools: [...allowedTools] }),
+    require_approval: "never",
+  };
+}
+
+/** The choice of a hosted tool. */
+export function hostedChoice({ wish }: CarriedTool): JsonObject {
+  switch (wish.tool) {
+    case "mcp":
+      return { type: "mcp", server_label: wish.server };
+    case "code_execution":
+      return { type: "code_interpreter" };
+    default:
+      return { type: "web_search" };
+  }
+}

@@ -1,0 +1,124 @@
+/** Which members of a Responses request its decoder reads (wire notes, section 3). */
+import type { Json } from "../../lib/json/json.ts";
+import {
+  byKind,
+  each,
+  type MemberCheck,
+  object,
+  read,
+  silent,
+  unread,
+} from "../fields/unread_members.ts";
+
+const isFalse = (value: Json) => value === false;
+
+const prompt_cache_breakpoint = object({ mode: read });
+
+const text = object({
+  type: read,
+  text: read,
+  prompt_cache_breakpoint,
+  // Of an earlier answer: its sources, and how sure the model was.
+  annotations: silent,
+  logprobs: silent,
+});
+
+const part = byKind("type", {
+  text,
+  input_text: text,
+  output_text: text,
+  refusal: object({ type: read, refusal: read }),
+  input_image: object({
+    type: read,
+    image_url: read,
+    file_id: read,
+    detail: read,
+    prompt_cache_breakpoint,
+  }),
+  input_file: object({
+    type: read,
+    filename: read,
+    file_data: read,
+    file_url: read,
+    file_id: read,
+    prompt_cache_breakpoint,
+  }),
+});
+
+/** Items have ids and a status of their own, which mean something only where they are stored. */
+const stored = { type: read, id: silent, status: silent };
+
+const called = { call_id: read, name: read, namespace: read };
+
+const output = object({ ...stored, call_id: read, output: each(part) });
+
+const declaration = {
+  type: read,
+  name: read,
+  description: read,
+  // How the vendor loads the tool.
+  defer_loading: silent,
+};
+
+const ownTools = {
+  function: object({ ...declaration, parameters: read, strict: read }),
+  custom: object({
+    ...declaration,
+    format: object({ type: read, syntax: read, definition: read }),
+  }),
+};
+
+/** Tools of other types are told by the encoders as a whole. */
+const tool = byKind("type", {
+  ...ownTools,
+  tool_search: object({
+    type: read,
+    execution: read,
+    description: read,
+    parameters: read,
+  }),
+  namespace: object({ ...declaration, tools: each(byKind("type", ownTools)) }),
+});
+
+/** Items of other types are told by the encoders as a whole. */
+const item = byKind("type", {
+  message: object({ ...stored, role: read, content: each(part) }),
+  function_call: object({ ...stored, ...called, arguments: read }),
+  custom_tool_call: object({ ...stored, ...called, input: read }),
+  function_call_output: output,
+  custom_tool_call_output: output,
+  tool_search_call: object({ ...stored, call_id: read, execution: read, arguments: read }),
+  tool_search_output: object({ ...stored, call_id: read, execution: read, tools: each(tool) }),
+  additional_tools: object({ ...stored, role: silent, tools: each(tool) }),
+  reasoning: object({ ...stored, summary: read, content: read, encrypted_content: read }),
+}, "message");
+
+const namedTool = object({ type: read, name: read, namespace: read });
+
+const toolChoice = byKind("type", {
+  function: namedTool,
+  custom: namedTool,
+  allowed_tools: object({
+    type: read,
+    mode: read,
+    tools: each(
+      byKind("type", { function: namedTool, custom: namedTool, namespace: namedTool }),
+    ),
+  }),
+}, "function");
+
+/** The fields that hold more than one value. */
+export const responsesMembers: ReadonlyMap<string, MemberCheck> = new Map([
+  ["input", each(item)],
+  ["tools", each(tool)],
+  ["tool_choice", toolChoice],
+  [
+    "text",
+    object({
+      format: object({ type: read, name: read, description: read, schema: read, strict: read }),
+      verbosity: read,
+    }),
+  ],
+  ["reasoning", object({ effort: read, summary: read, generate_summary: read })],
+  ["stream_options", object({ include_obfuscation: unread(isFalse) })],
+]);

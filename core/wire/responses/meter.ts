@@ -1,0 +1,238 @@
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
+import type { Writable } from "../../lib/writable.ts";
+import { type ClientModel, modelKey } from "../stream/client_model.ts";
+import { frameJson } from "../stream/frame_json.ts";
+import { readProviderError } from "../errors/provider_error.ts";
+import {
+  enterReport,
+  type FrameFate,
+  newStreamReading,
+  type StreamMeter,
+} from "../stream/reading.ts";
+import { readResponsesItem } from "./answer_reading.ts";
+import { KeptOutput } from "./kept_output.ts";
+import { readResponsesUsage } from "./usage.ts";
+
+const decoder = new TextDecoder();
+const keys = {
+  id: jsonKey("id"),
+  createdAt: jsonKey("created_at"),
+  type: jsonKey("type"),
+  delta: jsonKey("delta"),
+  outputIndex: jsonKey("output_index"),
+  contentIndex: jsonKey("content_index"),
+  summaryIndex: jsonKey("summary_index"),
+  sequenceNumber: jsonKey("sequence_number"),
+  response: jsonKey("response"),
+  usage: jsonKey("usage"),
+  status: jsonKey("status"),
+  error: jsonKey("error"),
+  incompleteDetails: jsonKey("incomplete_details"),
+};
+
+/** Longer values of the members of an identity are not kept. */
+const identityChars = 256;
+
+/** What tells a response from others. */
+export interface ResponseIdentity {
+  readonly id?: string | undefined;
+  readonly created_at?: number | undefined;
+}
+
+/**
+ * Reads a Responses stream. Deltas are measured, the closing event is walked through (it repeats the whole answer),
+ * only items are parsed.
+ */
+export class ResponsesMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly edits = new FrameEdits();
+  /** The number that an event of ours would have. */
+  nextSequenceNumber = 0;
+  /** Of the response object, as its first event says; what a closing event of ours repeats. */
+  identity: ResponseIdentity = {};
+  /** What has passed, for a closing event of ours. */
+  readonly kept = new KeptOutput();
+  readonly #cursor = new JsonCursor();
+  /** Bytes of deltas since the last item ended: items of a server without deltas are measured whole. */
+  #itemBytes = 0;
+  readonly #model: ClientModel;
+
+  constructor(model: ClientModel) {
+    this.#model = model;
+  }
+
+  read(frame: SseFrame): FrameFate {
+    if (!frame.hasPayload) return "pass";
+    // Some servers close with the Chat style's sentinel; clients would stop reading there, so it never goes out.
+    if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) return "drop";
+    if (frame.event === "error") return this.#fail(objectOrText(frame));
+    const { type, deltaBytes } = this.#walk(frame);
+    const name = frame.event.startsWith("response.") ? frame.event : type;
+    switch (name) {
+      case "response.created":
+        this.#created(frame);
+        return "pass";
+      case "response.completed":
+      case "response.incomplete":
+        this.#closing(frame);
+        this.reading.state = "completed";
+        return "last";
+      case "response.failed":
+        return this.#fail(this.#closing(frame));
+      case "error":
+        return this.#fail(objectOrText(frame));
+      case "response.output_item.added":
+      case "response.output_item.done":
+        this.#item(frame, name === "response.output_item.done");
+        return "pass";
+    }
+    // Sound is no text: of a second of it there are as many bytes as of a long answer.
+    if (name.endsWith(".delta") && !name.endsWith("audio.delta")) {
+      this.#output(deltaBytes, !name.startsWith("response.reasoning"));
+    }
+    return "pass";
+  }
+
+  #created(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    cursor.enterObject();
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.response) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      const identity: Writable<ResponseIdentity> = {};
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(keys.id)) identity.id = shortText(cursor.takeValue());
+        else if (cursor.keyIs(keys.createdAt)) {
+          identity.created_at = wholeNumber(cursor.takeValue());
+        } else cursor.skip();
+      }
+      this.identity = identity;
+    }
+  }
+
+  #fail(body: Json): FrameFate {
+    this.reading.state = "error";
+    this.reading.error = readProviderError(body);
+    return "drop";
+  }
+
+  #walk(frame: SseFrame): { type: string; deltaBytes: number } {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) throw new JsonScanError("Not an object");
+    let type = "";
+    let deltaBytes = 0;
+    const isKept = this.kept.keeps(frame.event);
+    let literal: string | undefined;
+    let outputIndex = 0;
+    let partIndex = 0;
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(keys.delta)) {
+        const start = cursor.at;
+        const isText = cursor.isString;
+        deltaBytes = cursor.takeTextLength();
+        if (isKept && isText) {
+          literal = decoder.decode(frame.payload.subarray(start, cursor.at)).trim();
+        }
+      } else if (isKept && cursor.keyIs(keys.outputIndex)) {
+        outputIndex = wholeNumber(cursor.takeValue()) ?? 0;
+      } else if (
+        isKept && (cursor.keyIs(keys.contentIndex) || cursor.keyIs(keys.summaryIndex))
+      ) {
+        partIndex = wholeNumber(cursor.takeValue()) ?? 0;
+      } else if (cursor.keyIs(keys.sequenceNumber)) {
+        const number = cursor.takeValue();
+        if (typeof number === "number") this.nextSequenceNumber = number + 1;
+      } else if (cursor.keyIs(keys.type) && frame.event === "") {
+        type = String(cursor.takeValue());
+      } else if (cursor.keyIs(keys.response) && cursor.enterObject()) {
+        while (cursor.nextMember()) {
+          if (cursor.keyIs(modelKey)) this.#model.rename(cursor, frame, this.edits);
+          else cursor.skip();
+        }
+      } else {
+        cursor.skip();
+      }
+    }
+    if (isKept && !frame.event.endsWith(".delta")) this.kept.ended(frame.event, outputIndex);
+    if (literal !== undefined) {
+      this.kept.delta({ event: frame.event, outputIndex, partIndex, literal });
+    }
+    return { type, deltaBytes };
+  }
+
+  /** Reads usage and the reason out of the answer; gives its error. */
+  #closing(frame: SseFrame): Json {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    cursor.enterObject();
+    let error: Json = null;
+    let reason: Json | undefined;
+    while (cursor.nextMember()) {
+      if (!cursor.keyIs(keys.response) || !cursor.enterObject()) {
+        cursor.skip();
+        continue;
+      }
+      while (cursor.nextMember()) {
+        if (cursor.keyIs(keys.usage)) {
+          enterReport(this.reading, readResponsesUsage(cursor.takeValue()));
+        } else if (cursor.keyIs(keys.status)) {
+          reason ??= cursor.takeValue();
+        } else if (cursor.keyIs(keys.incompleteDetails)) {
+          const details = cursor.takeValue();
+          if (isJsonObject(details)) reason = details["reason"];
+        } else if (cursor.keyIs(keys.error)) {
+          error = cursor.takeValue();
+        } else {
+          cursor.skip();
+        }
+      }
+    }
+    if (typeof reason === "string") this.reading.stopReason = reason;
+    return error;
+  }
+
+  #item(frame: SseFrame, done: boolean): void {
+    const body = objectOrText(frame);
+    const item = isJsonObject(body) ? body["item"] : undefined;
+    if (!isJsonObject(item)) return;
+    const outputIndex = isJsonObject(body) ? body["output_index"] : undefined;
+    if (typeof outputIndex === "number") {
+      if (done) this.kept.done(outputIndex, item);
+      else this.kept.add(outputIndex, item);
+    }
+    const { isOutput, bytes } = readResponsesItem(item);
+    if (isOutput) this.reading.sawOutput = true;
+    if (!done) return;
+    if (this.#itemBytes === 0) this.#output(bytes, item["type"] !== "reasoning");
+    this.#itemBytes = 0;
+  }
+
+  #output(bytes: number, isAnswer: boolean): void {
+    if (bytes === 0) return;
+    this.reading.sawOutput = true;
+    if (isAnswer) this.reading.answerBytes += bytes;
+    this.reading.outputBytes += bytes;
+    this.#itemBytes += bytes;
+  }
+}
+
+function wholeNumber(value: Json): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
+}
+
+function shortText(value: Json): string | undefined {
+  return typeof value === "string" && value.length <= identityChars ? value : undefined;
+}
+
+/** The object of an event; what is none comes as it stood, for the reading of errors. */
+function objectOrText(frame: SseFrame): JsonObject | string {
+  const value = frameJson(frame);
+  return isJsonObject(value) ? value : frame.data;
+}

@@ -1,0 +1,72 @@
+import { joined } from "../../lib/bytes/byte_parts.ts";
+import { errorBody, type GatewayError } from "../../errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import { encodeSseEvent } from "../../lib/sse/writer.ts";
+import { BytePipe } from "../stream/byte_pipe.ts";
+import { ClientModel, inClientTerms } from "../stream/client_model.ts";
+import type { PipeContext, StreamPipe } from "../contract.ts";
+import { failureOf } from "./failure_codes.ts";
+import type { ClosingEvent } from "./kept_output.ts";
+import { ResponsesMeter } from "./meter.ts";
+import { responseObject, type ResponseState } from "./response_object.ts";
+import { writeResponsesStop } from "./stop_reasons.ts";
+
+/** A response object that continues the upstream's, as far as its first event identified it. */
+function continued(
+  { identity }: ResponsesMeter,
+  context: PipeContext,
+  state: ResponseState,
+): JsonObject {
+  const response = responseObject(context, state);
+  for (const [name, value] of Object.entries(identity)) {
+    if (value !== undefined) response[name] = value;
+  }
+  return response;
+}
+
+/** Closes what is open, then the response, with the output as far as it was kept. */
+function lengthStop(meter: ResponsesMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
+  const stop = writeResponsesStop({ reason: "length" }, false);
+  const { events, output } = meter.kept.close();
+  const response = continued(meter, context, { ...stop, output, usage });
+  let sequence = meter.nextSequenceNumber;
+  const closing: readonly ClosingEvent[] = [...events, ["response.incomplete", { response }]];
+  return joined(closing.map(([type, members]) => {
+    const event = { type, sequence_number: sequence++, ...members };
+    return encodeSseEvent(JSON.stringify(event), type);
+  }));
+}
+
+/**
+ * Both events that the vendor sends: `error` stops the SDKs, agents read their reason from `response.failed`. A stream
+ * that has not begun begins for it, since strict clients take nothing before `response.created`.
+ */
+function failure(meter: ResponsesMeter, context: PipeContext, error: GatewayError): Uint8Array {
+  let sequence = meter.nextSequenceNumber;
+  const events: Uint8Array[] = [];
+  const add = (type: string, members: JsonObject) => {
+    const event = { type, sequence_number: sequence++, ...members };
+    events.push(encodeSseEvent(JSON.stringify(event), type));
+  };
+  const hasBegun = sequence > 0 || meter.identity.id !== undefined;
+  if (!hasBegun) {
+    const begun = responseObject(context, { status: "in_progress", output: [] });
+    add("response.created", { response: begun });
+  }
+  add("error", { error: errorBody(error, "chat", context.requestId)["error"] });
+  const failed = { status: "failed", output: [], error: failureOf(error) } as const;
+  add("response.failed", { response: continued(meter, context, failed) });
+  return joined(events);
+}
+
+/** Responses upstream, Responses client. A stream without a closing `response.*` event was cut. */
+export function createResponsesNativePipe(context: PipeContext): StreamPipe {
+  const meter = new ResponsesMeter(new ClientModel(context.clientModel));
+  return new BytePipe(meter, {
+    errorEvent: (error) => failure(meter, context, error),
+    clientError: (error) => inClientTerms(error, context),
+    missingEnd: () => undefined,
+    lengthStop: (usage) => lengthStop(meter, context, usage),
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * Reasoning items: what of them is text, and what proves to their maker that it was theirs.
+ *
+ * An item made by a Responses vendor carries `encrypted_content`, which only that organisation can read. An item that
+ * this gateway makes for a Responses client out of another style's reasoning carries a sealed proof in the same field,
+ * so that it finds its way back to its signer, and can be told apart before a native call.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { sealPrefix, unsealProof } from "../reasoning_seal.ts";
+import { hashHex } from "../tools/short_hash.ts";
+import { isForeignHostedItem } from "./hosted_items.ts";
+
+/** Between the parts of a summary, when they become one text. */
+export const summaryBreak = "\n\n";
+
+/** Text and proof of a reasoning item, as something to spread into a block. */
+export interface ItemReading {
+  readonly text: string;
+  readonly proof?: ReasoningProof;
+}
+
+/**
+ * Reads an item. `signer` is whoever runs the upstream that items without a seal come from.
+ *
+ * @example
+ * ```ts
+ * import { readItemProof } from "./reasoning_item.ts";
+ * const { text, proof } = readItemProof({
+ *   type: "reasoning",
+ *   id: "rs_1",
+ *   summary: [{ type: "summary_text", text: "Hm." }],
+ *   encrypted_content: "gAAA",
+ * }, "responses");
+ * if (text !== "Hm." || proof?.kind !== "item" || proof.id !== "rs_1") throw new Error("not read");
+ * ```
+ */
+export function readItemProof(item: JsonObject, signer: string): ItemReading {
+  const summary = texts(item["summary"]);
+  const text = (summary.length > 0 ? summary : texts(item["content"])).join(summaryBreak);
+  const encrypted = item["encrypted_content"];
+  if (typeof encrypted !== "string" || encrypted === "") return { text };
+  const sealed = unsealProof(encrypted);
+  if (sealed === undefined) return { text };
+  if (sealed !== "foreign") return { text, proof: sealed };
+  const id = item["id"];
+  return {
+    text,
+    proof: {
+      kind: "item",
+      signer,
+      ...(typeof id === "string" ? { id } : {}),
+      encryptedContent: encrypted,
+      ...(summary.length > 1 ? { summary } : {}),
+    },
+  };
+}
+
+function texts(parts: Json | undefined): string[] {
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part) =>
+    isJsonObject(part) && typeof part["text"] === "string" ? [part["text"]] : []
+  );
+}
+
+/** The item for an upstream, when it is the one that signed the reasoning; else `undefined`: nobody else reads it. */
+export function replayItem(block: ReasoningBlock, facts: ResolvedFacts): JsonObject | undefined {
+  const { proof, text } = block;
+  if (proof?.kind !== "item" || proof.signer !== facts.reasoning_signer) return undefined;
+  const { id, encryptedContent, summary } = proof;
+  if (encryptedContent === undefined) return undefined;
+  return {
+    type: "reasoning",
+    // The vendor wants the id it gave. A client that lost it gets a stable one.
+    id: id ?? `rs_${hashHex(encryptedContent)}`,
+    summary: summaryParts(summary ?? (text === "" ? [] : [text])),
+    encrypted_content: encryptedContent,
+  };
+}
+
+export function summaryParts(summary: readonly string[]): JsonObject[] {
+  return summary.map((text) => ({ type: "summary_text", text }));
+}
+
+/**
+ * A native Responses call must not carry what its vendor never made: reasoning with a seal of ours, and calls of hosted
+ * tools that another provider ran, are left out.
+ * Returns `undefined` when there is none, so that the bytes can pass untouched; callers look for
+ * {@linkcode sealPrefix} in the bytes first.
+ */
+export function withoutSealedReasoning(body: JsonObject): JsonObject | undefined {
+  const input = body["input"];
+  if (!Array.isArray(input) || !input.some(isSealed)) return undefined;
+  return { ...body, input: input.filter((item) => !isSealed(item)) };
+}
+
+function isSealed(item: Json): boolean {
+  if (isForeignHostedItem(item)) return true;
+  if (!isJsonObject(item) || item["type"] !== "reasoning") return false;
+  const encrypted = item["encrypted_content"];
+  return typeof encrypted === "string" && encrypted.startsWith(sealPrefix);
+}

@@ -1,0 +1,205 @@
+import { joined } from "../../lib/bytes/byte_parts.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import { copyOf } from "../../lib/bytes/slab.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { JsonScanError } from "../../lib/json/json_cursor.ts";
+import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import type { StreamPipe, StreamReading } from "../contract.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import type { StreamMeter } from "./reading.ts";
+
+const nothing = new Uint8Array(0);
+const newlines = new Uint8Array([0x0a, 0x0a]);
+
+/** What a style adds to the bytes that pass: its error event, and how its stream may end without its last event. */
+export interface StreamEnding {
+  errorEvent(error: GatewayError): Uint8Array;
+  /** The error that the upstream put into its stream, as the client may see it. */
+  clientError?(error: GatewayError): GatewayError;
+  /** What ends the client's stream when the body ended without its last event: `undefined` where it was cut then. */
+  missingEnd(): Uint8Array | undefined;
+  /** The events that end an open stream as if the cap on output was reached; absent where the style has none. */
+  lengthStop?(usage: TokenUsage): Uint8Array;
+}
+
+/**
+ * A pipe whose client speaks the upstream's style: the bytes pass as they came but for the meter's edits, and a meter
+ * reads them on the way.
+ *
+ * Only whole frames leave: the client never holds half an event when an error has to follow. The last event of the
+ * stream waits for {@linkcode end}.
+ */
+export class BytePipe implements StreamPipe {
+  readonly reading: StreamReading;
+  readonly #meter: StreamMeter;
+  readonly #ending: StreamEnding;
+  readonly #splitter = new SseSplitter(limits.sseEventBytes);
+  /** Ranges of bytes that leave with this push; neighbours are joined, so most often there is one. */
+  readonly #ranges: { bytes: Uint8Array; start: number; end: number }[] = [];
+  readonly #visit = (frame: SseFrame): boolean =>
+    this.reading.state === "open" ? this.#read(frame) : this.#readAfterEnd(frame);
+  #last: Uint8Array = nothing;
+  #failure: GatewayError | undefined;
+
+  constructor(meter: StreamMeter, ending: StreamEnding) {
+    this.#meter = meter;
+    this.#ending = ending;
+    this.reading = meter.reading;
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.reading.state !== "open") return nothing;
+    try {
+      this.#splitter.push(bytes, this.#visit);
+    } catch (error) {
+      if (!(error instanceof SseFrameTooLargeError)) throw error;
+      this.#failure = new GatewayError(
+        "upstream_unreachable",
+        "The provider sent an event beyond the size limit",
+        { cause: error },
+      );
+    }
+    // What was good before the failure still reaches the client; the failure comes with the next call.
+    if (this.#failure !== undefined && this.#ranges.length === 0) throw this.#failure;
+    return this.#takeRanges(bytes);
+  }
+
+  end(): Uint8Array {
+    const rest = this.reading.state === "open" && this.#failure === undefined
+      ? this.#readRest()
+      : nothing;
+    if (this.reading.state === "completed") return concat(rest, this.#last);
+    const error = this.reading.error ?? this.#failure;
+    if (error !== undefined) return concat(rest, this.fail(error));
+    const missing = this.#ending.missingEnd();
+    if (missing !== undefined) {
+      this.reading.state = "completed";
+      return concat(rest, missing);
+    }
+    return concat(
+      rest,
+      this.fail(new GatewayError("upstream_unreachable", "The provider's answer broke off")),
+    );
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    return this.#ending.errorEvent(error);
+  }
+
+  stopForLength(usage: TokenUsage): Uint8Array | undefined {
+    return this.#ending.lengthStop?.(usage);
+  }
+
+  #read(frame: SseFrame): boolean {
+    let fate;
+    this.#meter.edits.clear();
+    try {
+      fate = this.#meter.read(frame);
+    } catch (error) {
+      if (!(error instanceof JsonScanError)) throw error;
+      this.#failure = new GatewayError(
+        "upstream_unreachable",
+        "The provider sent an event that cannot be read",
+        { cause: error },
+      );
+      return false;
+    }
+    const { error } = this.reading;
+    if (error !== undefined) this.reading.error = this.#ending.clientError?.(error) ?? error;
+    if (fate === "pass") this.#leaveEdited(frame);
+    else if (fate === "last") this.#last = this.#edited(frame);
+    return this.reading.state !== "error";
+  }
+
+  /** Some servers of other styles send Chat's `[DONE]` behind their last event; what came with that event passes. */
+  #readAfterEnd(frame: SseFrame): boolean {
+    if (frame.payloadIs("[DONE]")) {
+      this.#last = concat(this.#last, frame.bytes.slice(frame.start, frame.end));
+    }
+    return false;
+  }
+
+  #leaveEdited(frame: SseFrame): void {
+    const { edits } = this.#meter;
+    let readAt = frame.start;
+    for (let i = 0; i < edits.count; i++) {
+      const { start, end, text } = edits.at(i);
+      this.#leave(frame.bytes, readAt, start);
+      if (text.length > 0) this.#leave(text, 0, text.length);
+      readAt = end;
+    }
+    this.#leave(frame.bytes, readAt, frame.end);
+  }
+
+  /** A copy of the frame as the client gets it. */
+  #edited(frame: SseFrame): Uint8Array {
+    const { edits } = this.#meter;
+    const pieces: Uint8Array[] = [];
+    let readAt = frame.start;
+    for (let i = 0; i < edits.count; i++) {
+      const { start, end, text } = edits.at(i);
+      pieces.push(frame.bytes.subarray(readAt, start), text);
+      readAt = end;
+    }
+    return joined([...pieces, frame.bytes.slice(readAt, frame.end)]);
+  }
+
+  #leave(bytes: Uint8Array, start: number, end: number): void {
+    const last = this.#ranges.at(-1);
+    if (last !== undefined && last.bytes === bytes && last.end === start) last.end = end;
+    else this.#ranges.push({ bytes, start, end });
+  }
+
+  /** Joins the ranges into bytes of the caller's own: `lent` is reused by its owner, other buffers are ours. */
+  #takeRanges(lent: Uint8Array | undefined): Uint8Array {
+    const first = this.#ranges[0];
+    if (first === undefined) return nothing;
+    let out: Uint8Array;
+    if (this.#ranges.length === 1) {
+      out = first.bytes === lent
+        ? copyOf(first.bytes, first.start, first.end)
+        : first.bytes.subarray(first.start, first.end);
+    } else {
+      let length = 0;
+      for (const range of this.#ranges) length += range.end - range.start;
+      out = new Uint8Array(length);
+      let at = 0;
+      for (const { bytes, start, end } of this.#ranges) {
+        out.set(bytes.subarray(start, end), at);
+        at += end - start;
+      }
+    }
+    this.#ranges.length = 0;
+    return out;
+  }
+
+  /**
+   * Some servers leave out the blank line after their last event. The standard drops such an event; a usage report
+   * or the end of the stream is too dear for that, so it is read and closed. Half an event is still dropped.
+   */
+  #readRest(): Uint8Array {
+    const frame = this.#splitter.takeRest();
+    if (frame === undefined || frame.dataLines === 0) return nothing;
+    try {
+      JSON.parse(frame.payloadIs("[DONE]") ? "null" : frame.data);
+    } catch {
+      return nothing;
+    }
+    this.#read(frame);
+    this.#failure = undefined;
+    if (this.#last.length > 0) this.#last = concat(this.#last, newlines);
+    const rest = this.#takeRanges(undefined);
+    return rest.length > 0 ? concat(rest, newlines) : nothing;
+  }
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Uint8Array {
+  if (first.length === 0) return second;
+  if (second.length === 0) return first;
+  const joined = new Uint8Array(first.length + second.length);
+  joined.set(first);
+  joined.set(second, first.length);
+  return joined;
+}

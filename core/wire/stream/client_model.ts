@@ -1,0 +1,140 @@
+/**
+ * The name of the model that the client sent, for answers that otherwise pass as they came. Agent clients compare the
+ * answer's name with the one they asked for, and the provider's name is the operator's affair.
+ */
+import { joined } from "../../lib/bytes/byte_parts.ts";
+import type { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
+
+const encoder = new TextEncoder();
+
+/** `""` */
+const emptyLiteralBytes = 2;
+
+export const modelKey = jsonKey("model");
+
+/** Writes the client's name of the model over the provider's, in the bytes. One per call. */
+export class ClientModel {
+  /** The name as JSON, its quotes included. */
+  readonly #literal: Uint8Array;
+
+  constructor(name: string) {
+    this.#literal = encoder.encode(JSON.stringify(name));
+  }
+
+  /**
+   * Steps over the value of a `model` member of `frame`, and enters the edit that names the client's model. What is no
+   * string, or an empty one, names no model and stays.
+   */
+  rename(cursor: JsonCursor, frame: SseFrame, edits: FrameEdits): void {
+    const start = cursor.at;
+    const isString = cursor.isString;
+    cursor.skip();
+    if (isString && this.#differs(frame.payload, start, cursor.at)) {
+      edits.replace(frame, start, cursor.at, this.#literal);
+    }
+  }
+
+  /**
+   * A whole answer with the client's name in its top-level `model`, every other byte as it was.
+   *
+   * @throws {JsonScanError} when the bytes are no JSON
+   *
+   * @example
+   * ```ts
+   * import { ClientModel } from "./client_model.ts";
+   * const answer = '{ "choices": [{"model":"x"}], "model" : "vendor-1" }';
+   * const named = new ClientModel("premium-1").inAnswer(new TextEncoder().encode(answer));
+   * const text = new TextDecoder().decode(named);
+   * if (text !== '{ "choices": [{"model":"x"}], "model" : "premium-1" }') throw new Error(text);
+   * ```
+   */
+  inAnswer(bytes: Uint8Array): Uint8Array {
+    const cursor = new JsonCursor();
+    cursor.reset(bytes, startsWithMark(bytes) ? 3 : 0, bytes.length);
+    if (!cursor.enterObject()) return bytes;
+    const pieces: Uint8Array[] = [];
+    let readAt = 0;
+    while (cursor.nextMember()) {
+      const start = cursor.at;
+      const isName = cursor.isString && cursor.keyIs(modelKey);
+      cursor.skip();
+      if (!isName || !this.#differs(bytes, start, cursor.at)) continue;
+      pieces.push(bytes.subarray(readAt, start), this.#literal);
+      readAt = cursor.at;
+    }
+    return readAt === 0 ? bytes : joined([...pieces, bytes.subarray(readAt)]);
+  }
+
+  /** Whether a string literal is another name than the client's. */
+  #differs(bytes: Uint8Array, start: number, end: number): boolean {
+    const literal = this.#literal;
+    const length = end - start;
+    if (length !== literal.length) return length > emptyLiteralBytes;
+    for (let i = 0; i < length; i++) {
+      if (bytes[start + i] !== literal[i]) return true;
+    }
+    return false;
+  }
+}
+
+/** Both names of a call's model. */
+export interface ModelNames {
+  /** The name the client sent. */
+  readonly clientModel: string;
+  /** The provider's name, where a provider was asked. */
+  readonly upstreamModel?: string;
+}
+
+/**
+ * A provider's error with the client's name of the model in the place of the provider's. Longer names that begin with
+ * it and a separator are its dated versions, and are replaced as a whole.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError } from "../../errors.ts";
+ * import { inClientTerms } from "./client_model.ts";
+ * const error = new GatewayError("invalid_request", "vendor-1-2026-08-06 takes no images; vendor-12 does");
+ * const names = { clientModel: "premium-1", upstreamModel: "vendor-1" };
+ * const { message } = inClientTerms(error, names);
+ * if (message !== "premium-1 takes no images; vendor-12 does") throw new Error(message);
+ * ```
+ */
+export function inClientTerms(
+  error: GatewayError,
+  { clientModel, upstreamModel }: ModelNames,
+): GatewayError {
+  if (upstreamModel === undefined || upstreamModel === clientModel) return error;
+  const { message, vendorMembers } = error;
+  if (vendorMembers === undefined && !message.includes(upstreamModel)) return error;
+  const pattern = nameInText(upstreamModel);
+  const inTerms = (value: Json): Json => {
+    if (typeof value === "string") return value.replace(pattern, () => clientModel);
+    if (Array.isArray(value)) return value.map(inTerms);
+    return isJsonObject(value) ? membersInTerms(value) : value;
+  };
+  const membersInTerms = (members: JsonObject): JsonObject => {
+    const named: JsonObject = {};
+    for (const [name, value] of Object.entries(members)) {
+      if (value !== undefined) named[name] = inTerms(value);
+    }
+    return named;
+  };
+  return error.reworded(
+    message.replace(pattern, () => clientModel),
+    vendorMembers === undefined ? undefined : membersInTerms(vendorMembers),
+  );
+}
+
+function nameInText(name: string): RegExp {
+  const literal = name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  return new RegExp(`(?<!\\w)${literal}(?!\\w)(?:[-@:.]\\w+)*`, "g");
+}
+
+/** A byte order mark, which parsers of text leave out. */
+function startsWithMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}

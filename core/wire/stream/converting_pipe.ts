@@ -1,0 +1,210 @@
+/** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import type { TokenUsage } from "../../money/token_usage.ts";
+import { encoded } from "../../lib/bytes/slab.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import { needsRestoring, restoringSink } from "./answer_restoration.ts";
+import { inClientTerms } from "./client_model.ts";
+import type {
+  ConversionMemory,
+  PipeContext,
+  StreamPipe,
+  StreamReading,
+  Style,
+} from "../contract.ts";
+import type { StreamEvent } from "../conversation/mod.ts";
+import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
+import { dialectOf } from "./dialects.ts";
+import { literalBytes } from "../../lib/json/json_literal.ts";
+import { newStreamReading } from "./reading.ts";
+import { joiningSink } from "../fields/surrogate_pairs.ts";
+import { thinkingSink } from "../fields/think_tags.ts";
+
+const nothing = new Uint8Array(0);
+
+/**
+ * A pipe for a client that speaks another style than the upstream.
+ *
+ * The first chunk of an answer (its preamble) may come out before the model said anything: hold it until
+ * `reading.sawOutput`, so that the call can still move to another route.
+ *
+ * @example
+ * ```ts
+ * import { createConvertingPipe } from "./converting_pipe.ts";
+ * const context = { clientModel: "m", requestId: "req_1", clientWantsUsage: false, nowSeconds: 0 };
+ * const pipe = createConvertingPipe("chat", "messages", context, {});
+ * const chunk = 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n';
+ * const out = new TextDecoder().decode(pipe.push(new TextEncoder().encode(chunk)));
+ * if (!out.includes('{"type":"text_delta","text":"Hi"}') || out.includes("message_stop")) throw new Error(out);
+ * if (!new TextDecoder().decode(pipe.end()).includes("message_stop")) throw new Error("no end");
+ * ```
+ */
+export function createConvertingPipe(
+  upstreamStyle: Style,
+  clientStyle: Style,
+  context: PipeContext,
+  memory: ConversionMemory,
+): StreamPipe {
+  return new ConvertingPipe(
+    dialectOf(upstreamStyle).createStreamDecoder(memory),
+    dialectOf(clientStyle).createStreamEncoder(context, memory),
+    { memory, context },
+  );
+}
+
+class ConvertingPipe implements StreamPipe {
+  readonly reading: StreamReading = newStreamReading();
+  readonly #decoder: StreamDecoder;
+  readonly #encoder: StreamEncoder;
+  readonly #context: PipeContext;
+  readonly #splitter = new SseSplitter(limits.sseEventBytes);
+  /** Where decoded events go: to the reading, then to the client's style. */
+  readonly #read: EventSink;
+  /** The same once characters and thinking are whole and apart, and the tools got their own names back. */
+  readonly #write: EventSink;
+  readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
+  #out = "";
+  #failure: GatewayError | undefined;
+
+  constructor(
+    decoder: StreamDecoder,
+    encoder: StreamEncoder,
+    { memory, context }: { readonly memory: ConversionMemory; readonly context: PipeContext },
+  ) {
+    this.#context = context;
+    this.#decoder = decoder;
+    this.#encoder = encoder;
+    const write: EventSink = (event) => {
+      this.#out += this.#encoder.encode(event);
+    };
+    const restored = needsRestoring(memory) ? restoringSink(memory, write) : write;
+    const { thinkTags } = memory;
+    const split = thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
+    this.#write = joiningSink(split);
+    this.#read = (event) => this.#take(event);
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.reading.state !== "open") return nothing;
+    this.#guarded(() => this.#splitter.push(bytes, this.#visit));
+    // What was good before the failure still reaches the client; the failure comes with the next call.
+    if (this.#failure !== undefined && this.#out === "") throw this.#failure;
+    return this.#takeOut();
+  }
+
+  end(): Uint8Array {
+    if (this.reading.state === "open" && this.#failure === undefined) {
+      this.#guarded(() => {
+        const rest = this.#splitter.takeRest();
+        if (rest !== undefined) this.#frame(rest);
+        if (this.reading.state === "open") this.#decoder.bodyEnd(this.#read);
+      });
+    }
+    if (this.reading.state === "completed") {
+      this.#guarded(() => this.#write({ type: "end" }));
+      if (this.#failure === undefined) return this.#takeOut();
+    }
+    return this.fail(
+      this.reading.error ?? this.#failure ??
+        new GatewayError("upstream_unreachable", "The provider's answer broke off"),
+    );
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    this.#out += this.#encoder.encode({ type: "error", error });
+    return this.#takeOut();
+  }
+
+  stopForLength(usage: TokenUsage): Uint8Array {
+    this.#guarded(() => {
+      this.#write({ type: "usage", usage });
+      // A reason of the provider's own that has passed stays the reason.
+      if (this.reading.stopReason === undefined) {
+        this.#write({ type: "stop", stop: { reason: "length" } });
+      }
+      this.#write({ type: "end" });
+    });
+    return this.#failure === undefined ? this.#takeOut() : this.fail(this.#failure);
+  }
+
+  #takeOut(): Uint8Array {
+    const text = this.#out;
+    if (text === "") return nothing;
+    this.#out = "";
+    return encoded(text);
+  }
+
+  /** Keeps what the upstream did wrong for the caller; bugs of ours pass. */
+  #guarded(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      if (error instanceof GatewayError) {
+        this.#failure = error;
+      } else if (error instanceof SseFrameTooLargeError) {
+        this.#failure = new GatewayError(
+          "upstream_unreachable",
+          "The provider sent an event beyond the size limit",
+          { cause: error },
+        );
+      } else throw error;
+    }
+  }
+
+  #frame(frame: SseFrame): boolean {
+    // Comments keep the connection alive; what keeps the client's alive is decided elsewhere.
+    if (frame.dataLines === 0) return true;
+    this.#decoder.frame(frame.event || undefined, frame.data, this.#read);
+    return this.reading.state === "open";
+  }
+
+  #measure(bytes: number, isAnswer: boolean): void {
+    this.reading.outputBytes += bytes;
+    if (isAnswer) this.reading.answerBytes += bytes;
+  }
+
+  #take(event: StreamEvent): void {
+    const { reading } = this;
+    switch (event.type) {
+      case "text":
+      case "refusal":
+      case "reasoning":
+      case "arguments":
+        reading.sawOutput = true;
+        this.#measure(literalBytes(event.json), event.type !== "reasoning");
+        break;
+      case "call":
+      case "hosted_call":
+        reading.sawOutput = true;
+        break;
+      case "reasoning_proof":
+        reading.sawOutput = true;
+        if (event.proof.kind === "redacted") reading.outputBytes += event.proof.data.length;
+        break;
+      case "usage":
+        reading.usage = event.usage;
+        reading.usageRejected = false;
+        break;
+      case "usage_rejected":
+        reading.usageRejected = true;
+        break;
+      case "stop":
+        if (event.raw !== undefined) reading.stopReason = event.raw;
+        // A refusal may have no block at all; it is the answer all the same.
+        if (event.stop.reason === "refusal") reading.sawOutput = true;
+        break;
+      case "end":
+        // Kept for `end()`, so that the caller can settle before the client sees the answer complete.
+        reading.state = "completed";
+        return;
+      case "error":
+        reading.state = "error";
+        reading.error = inClientTerms(event.error, this.#context);
+        return;
+    }
+    this.#write(event);
+  }
+}

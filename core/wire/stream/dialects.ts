@@ -1,0 +1,17 @@
+/** The table of wire styles: one line per folder. */
+import { chatDialect } from "../chat/dialect.ts";
+import type { Style } from "../contract.ts";
+import type { Dialect } from "./dialect.ts";
+import { messagesDialect } from "../messages/dialect.ts";
+import { responsesDialect } from "../responses/dialect.ts";
+
+const dialects: Readonly<Record<Style, Dialect>> = {
+  messages: messagesDialect,
+  chat: chatDialect,
+  responses: responsesDialect,
+};
+
+/** The dialect of a style. */
+export function dialectOf(style: Style): Dialect {
+  return dialects[style];
+}

@@ -1,0 +1,40 @@
+import { createChatNativePipe } from "../chat/native_pipe.ts";
+import type { PipeContext, StreamPipe, Style } from "../contract.ts";
+import { createMessagesNativePipe } from "../messages/native_pipe.ts";
+import { createResponsesNativePipe } from "../responses/native_pipe.ts";
+
+/** What a native pipe needs to know of the call. */
+export interface NativePipeContext extends PipeContext {
+  /** Chat: the gateway itself asked the upstream for usage, so the client must not see it unless it asked too. */
+  readonly injectedUsage: boolean;
+}
+
+/**
+ * A pipe for a client that speaks the upstream's style: bytes pass as they came, and are read on the way.
+ *
+ * @example
+ * ```ts
+ * import { createNativePipe } from "./native_pipe.ts";
+ * const pipe = createNativePipe("chat", {
+ *   clientModel: "m",
+ *   requestId: "req_1",
+ *   clientWantsUsage: false,
+ *   nowSeconds: 0,
+ *   injectedUsage: true,
+ * });
+ * const sent = 'data: {"choices":[{"delta":{"content":"Hi"}}],"usage":null}\n\ndata: [DONE]\n\n';
+ * const passed = new TextDecoder().decode(pipe.push(new TextEncoder().encode(sent)));
+ * if (passed !== 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n') throw new Error(passed);
+ * if (new TextDecoder().decode(pipe.end()) !== "data: [DONE]\n\n") throw new Error("the end was not held");
+ * ```
+ */
+export function createNativePipe(style: Style, context: NativePipeContext): StreamPipe {
+  switch (style) {
+    case "messages":
+      return createMessagesNativePipe(context);
+    case "chat":
+      return createChatNativePipe(context);
+    case "responses":
+      return createResponsesNativePipe(context);
+  }
+}

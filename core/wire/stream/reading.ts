@@ -1,0 +1,98 @@
+import { limits } from "../../limits.ts";
+import type { Json } from "../../lib/json/json.ts";
+import type { ReportedUsage, TokenUsage } from "../../money/token_usage.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import type { StreamReading } from "../contract.ts";
+
+/** A reading before the first byte. */
+export function newStreamReading(): StreamReading {
+  return {
+    usage: undefined,
+    usageRejected: false,
+    sawOutput: false,
+    outputBytes: 0,
+    answerBytes: 0,
+    state: "open",
+    error: undefined,
+    stopReason: undefined,
+  };
+}
+
+/**
+ * What becomes of a frame on its way to the client: `pass` it on, `drop` it, or keep it back as the `last` of the
+ * stream; the first and the last with the {@linkcode StreamMeter.edits}. After `last`, and after an error, no more
+ * frames are read.
+ */
+export type FrameFate = "pass" | "drop" | "last";
+
+/** Reads the frames of one style's stream as they pass. One per stream. */
+export interface StreamMeter {
+  readonly reading: StreamReading;
+  /**
+   * Reads one frame and decides about it; the caller has cleared {@linkcode edits}. Sets `reading.state` at the end and at an error of the stream.
+   *
+   * @throws {JsonScanError} when the data is not what the style prescribes
+   */
+  read(frame: SseFrame): FrameFate;
+  /** What the client gets otherwise than it came: the changes to the frame that was read last. */
+  readonly edits: FrameEdits;
+}
+
+/** One report of usage: nothing said, nonsense, or counts. */
+export type UsageReport =
+  | { readonly kind: "none" }
+  | { readonly kind: "absurd" }
+  | { readonly kind: "counts"; readonly usage: ReportedUsage };
+
+export const noReport: UsageReport = { kind: "none" };
+export const absurdReport: UsageReport = { kind: "absurd" };
+
+/**
+ * Enters a report into a reading: the last one wins, an absurd one leaves the earlier counts.
+ *
+ * `usageRejected` speaks of the last report, so a good one that follows clears it. While it is set, `usage` (if any)
+ * is older than what the provider last said: estimate, and take the larger.
+ */
+export function enterReport(
+  reading: { usage: ReportedUsage | undefined; usageRejected: boolean },
+  report: UsageReport,
+): void {
+  if (report.kind === "none") return;
+  reading.usageRejected = report.kind === "absurd";
+  if (report.kind === "counts") reading.usage = report.usage;
+}
+
+/**
+ * One count of a report: the number, `undefined` when absent or null, `NaN` when it cannot be a token count
+ * (negative, a fraction, no number, beyond {@linkcode limits.usageTokens}). `NaN` spreads through sums, so a report
+ * needs one check at its end.
+ *
+ * @example
+ * ```ts
+ * import { readCount } from "./reading.ts";
+ * if (readCount(7) !== 7 || readCount(null) !== undefined) throw new Error("wrong");
+ * if (!Number.isNaN(readCount(-1)) || !Number.isNaN(readCount("7"))) throw new Error("accepted");
+ * ```
+ */
+export function readCount(value: Json | undefined): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !Number.isSafeInteger(value)) return NaN;
+  return value < 0 || value > limits.usageTokens ? NaN : value;
+}
+
+/** Whether all buckets are counts; `NaN` from {@linkcode readCount} and sums beyond the bound are not. */
+export function isPlausible(usage: TokenUsage): boolean {
+  const total = usage.input + usage.cacheRead + usage.cacheWrite + usage.output + usage.reasoning;
+  return total >= 0 && usage.input + usage.cacheRead + usage.cacheWrite <= limits.usageTokens &&
+    usage.output <= limits.usageTokens;
+}
+
+const encoder = new TextEncoder();
+
+/** UTF-8 length of a string, 0 for anything else. */
+export function textBytes(value: Json | undefined): number {
+  if (typeof value !== "string") return 0;
+  // Most text is long and ASCII; the encoder is the fastest exact way.
+  return encoder.encode(value).length;
+}

@@ -1,0 +1,99 @@
+/**
+ * Brings the blocks of a stream into a strict sequence, for styles that allow one open block at a time.
+ *
+ * The lowest block that has not ended is live: its events pass at once. Events of later blocks wait until it ends,
+ * then follow as their own blocks. So parallel tool calls whose argument pieces interleave come out one after
+ * another, whole, and the first of them without delay.
+ */
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import { citationChars } from "../fields/citations.ts";
+import type { StreamEvent } from "../conversation/mod.ts";
+import type { EventSink } from "./dialect.ts";
+
+/** An event that belongs to a block. */
+export type BlockEvent = Extract<StreamEvent, { readonly block: number }>;
+
+interface Waiting {
+  readonly block: number;
+  readonly events: BlockEvent[];
+  ended: boolean;
+}
+
+/** What one kept event costs beside its text. */
+const eventOverheadBytes = 64;
+
+function textLength(event: BlockEvent): number {
+  if (event.type === "citation") return citationChars(event.citation);
+  const text = "json" in event ? event.json.length : 0;
+  return text + (event.type === "text" ? event.logprobs?.length ?? 0 : 0);
+}
+
+export class BlockSequencer {
+  readonly #write: EventSink;
+  /** The live block, or -1. */
+  #live = -1;
+  /** Later blocks in rising order; almost always empty. */
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+
+  constructor(write: EventSink) {
+    this.#write = write;
+  }
+
+  /**
+   * Takes the next event of any block.
+   *
+   * @throws {GatewayError} `upstream_unreachable` when more than {@linkcode limits.bufferedBlockBytes} would wait
+   */
+  take(event: BlockEvent): void {
+    if (this.#live === -1 && event.type !== "block_end") this.#live = event.block;
+    if (event.block !== this.#live) {
+      this.#wait(event);
+      return;
+    }
+    this.#write(event);
+    if (event.type === "block_end") this.#next();
+  }
+
+  /** Nothing follows: everything that waits comes out, and every block is ended. */
+  finish(): void {
+    while (this.#live !== -1) {
+      this.#write({ type: "block_end", block: this.#live });
+      this.#next();
+    }
+  }
+
+  #wait(event: BlockEvent): void {
+    let entry = this.#waiting.find((waiting) => waiting.block === event.block);
+    if (entry === undefined) {
+      // The end of a block that has come out already, or of one that never began.
+      if (event.type === "block_end") return;
+      entry = { block: event.block, events: [], ended: false };
+      this.#waiting.push(entry);
+      this.#waiting.sort((a, b) => a.block - b.block);
+    }
+    if (event.type === "block_end") entry.ended = true;
+    else entry.events.push(event);
+    this.#waitingBytes += eventOverheadBytes + textLength(event);
+    if (this.#waitingBytes > limits.bufferedBlockBytes) {
+      throw new GatewayError(
+        "upstream_unreachable",
+        "The model's parallel tool calls are too long to be put in order",
+      );
+    }
+  }
+
+  /** The live block is done: the next one that waits becomes live, and those that are whole already pass through. */
+  #next(): void {
+    this.#live = -1;
+    for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) {
+      if (this.#waiting.length === 0) this.#waitingBytes = 0;
+      this.#live = entry.block;
+      for (const event of entry.events) this.#write(event);
+      if (!entry.ended) return;
+      this.#write({ type: "block_end", block: entry.block });
+      this.#live = -1;
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The tool that stands for a structured answer: its arguments are the answer, and nothing may stand beside them, for
+ * the client parses the text of the answer as a whole.
+ *
+ * Text counts as spoken beside the answer when it comes right before the call or anywhere after it; a second answer
+ * does not count at all. Text that leads up to a call of the client's own tools, or to no call, stays.
+ */
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import { citationChars } from "../fields/citations.ts";
+import type { Answer, AnswerBlock, StreamEvent, ToolInput } from "../conversation/mod.ts";
+import type { EventSink } from "../stream/dialect.ts";
+
+/** A whole answer with the call of `tool` as its text. */
+export function takeToolAnswer(answer: Answer, tool: string): Answer {
+  const isAnswer = (block: AnswerBlock) => block.type === "tool_call" && block.name === tool;
+  const at = answer.blocks.findIndex(isAnswer);
+  if (at === -1) return answer;
+  const lastCall = answer.blocks.findLastIndex((block, i) => block.type === "tool_call" && i < at);
+  const blocks = answer.blocks.flatMap((block, i): AnswerBlock[] => {
+    if (i === at && block.type === "tool_call") {
+      return [{ type: "text", path: block.path, text: answerText(block.input) }];
+    }
+    const isBeside = block.type === "text" && block.refusal !== true && i > lastCall;
+    return isBeside || isAnswer(block) ? [] : [block];
+  });
+  return { ...answer, blocks };
+}
+
+/** A call without any arguments is an answer of nothing. */
+function answerText(input: ToolInput): string {
+  if (input.kind === "object") return JSON.stringify(input.value);
+  return input.text === "" ? noArguments : input.text;
+}
+
+const noArguments = "{}";
+
+/**
+ * Does the same to the events of one stream on their way to `emit`. Text is held back until the next call or the end
+ * tells whether it stays.
+ *
+ * @throws {GatewayError} from the sink, `upstream_unreachable` when the text passes {@linkcode limits.bufferedBlockBytes}
+ */
+export function toolAnswerSink(tool: string, emit: EventSink): EventSink {
+  const stream = new ToolAnswerStream(tool, emit);
+  return (event) => stream.take(event);
+}
+
+class ToolAnswerStream {
+  readonly #tool: string;
+  readonly #emit: EventSink;
+  /** Text that may yet have to make way, in blocks that may have ended. */
+  #held: StreamEvent[] = [];
+  readonly #heldBlocks = new Set<number>();
+  #heldChars = 0;
+  #answered = false;
+  #called = false;
+  /** The open block of the answer, and whether anything of it came. */
+  #answer: { readonly block: number; hasText: boolean } | undefined;
+  /** Open blocks of further answers. */
+  readonly #further = new Set<number>();
+
+  constructor(tool: string, emit: EventSink) {
+    this.#tool = tool;
+    this.#emit = emit;
+  }
+
+  take(event: StreamEvent): void {
+    switch (event.type) {
+      case "text":
+      case "citation":
+        if (!this.#answered) this.#hold(event);
+        return;
+      case "call":
+        return this.#call(event);
+      case "arguments":
+        return this.#arguments(event);
+      case "block_end":
+        return this.#blockEnd(event);
+      case "stop":
+        this.#release();
+        return this.#emit(this.#stop(event));
+      case "end":
+        this.#release();
+        return this.#emit(event);
+      default:
+        return this.#emit(event);
+    }
+  }
+
+  #hold(event: StreamEvent & { readonly type: "text" | "citation" }): void {
+    this.#held.push(event);
+    this.#heldBlocks.add(event.block);
+    this.#heldChars += event.type === "text"
+      ? event.json.length + (event.logprobs?.length ?? 0)
+      : citationChars(event.citation);
+    if (this.#heldChars > limits.bufferedBlockBytes) {
+      throw new GatewayError("upstream_unreachable", "The model says too much before its answer");
+    }
+  }
+
+  #release(): void {
+    for (const event of this.#held) this.#emit(event);
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#held = [];
+    this.#heldBlocks.clear();
+    this.#heldChars = 0;
+  }
+
+  #call(event: StreamEvent & { readonly type: "call" }): void {
+    const { block } = event;
+    if (event.name !== this.#tool) {
+      this.#called = true;
+      this.#release();
+      return this.#emit(event);
+    }
+    this.#forget();
+    if (this.#answered) {
+      this.#further.add(block);
+    } else {
+      this.#answered = true;
+      this.#answer = { block, hasText: false };
+    }
+  }
+
+  #arguments(event: StreamEvent & { readonly type: "arguments" }): void {
+    const { block, json } = event;
+    if (this.#further.has(block)) return;
+    if (this.#answer?.block !== block) return this.#emit(event);
+    this.#answer.hasText = true;
+    this.#emit({ type: "text", block, json });
+  }
+
+  #blockEnd(event: StreamEvent & { readonly type: "block_end" }): void {
+    const { block } = event;
+    if (this.#further.delete(block)) return;
+    if (this.#heldBlocks.has(block)) {
+      this.#held.push(event);
+      return;
+    }
+    if (this.#answer?.block === block) {
+      if (!this.#answer.hasText) {
+        this.#emit({ type: "text", block, json: JSON.stringify(noArguments) });
+      }
+      this.#answer = undefined;
+    }
+    this.#emit(event);
+  }
+
+  /** An answer that was a call has nothing to wait for, unless the client's own tools were called too. */
+  #stop(event: StreamEvent & { readonly type: "stop" }): StreamEvent {
+    const isOver = event.stop.reason === "tool_calls" && this.#answered && !this.#called;
+    return isOver ? { ...event, stop: { ...event.stop, reason: "end" } } : event;
+  }
+}

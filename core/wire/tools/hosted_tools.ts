@@ -1,0 +1,239 @@
+/** Reads what a client wishes of a tool that the provider runs, in the words of any style. */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { HostedWish, McpWish, SearchWish, Told } from "../conversation/mod.ts";
+
+/**
+ * The wish behind an entry of `tools` that a provider runs; `undefined` for kinds that one vendor alone has. What only
+ * that vendor understands of it is listed by path, for the encoder of another to name.
+ *
+ * @example
+ * ```ts
+ * import { readHostedWish } from "./hosted_tools.ts";
+ * const tool = { type: "web_search_20250305", name: "web_search", max_uses: 3, page_size: 9 };
+ * const wish = readHostedWish(tool.type, tool, "tools.0");
+ * if (wish?.tool !== "web_search" || wish.maxUses?.value !== 3) throw new Error("not read");
+ * if (wish.others[0] !== "tools.0.page_size") throw new Error("not named");
+ * ```
+ */
+export function readHostedWish(
+  kind: string,
+  tool: JsonObject,
+  path: string,
+): HostedWish | undefined {
+  if (/^web_search(?:_|$)/.test(kind)) return readSearch(tool, path);
+  if (/^web_fetch_\d/.test(kind)) return { tool: "web_fetch", others: [] };
+  if (/^code_execution_\d/.test(kind)) {
+    return { tool: "code_execution", others: unread(tool, path, new Set(["type", "name"])) };
+  }
+  if (kind === "code_interpreter") return readInterpreter(tool, path);
+  return kind === "mcp" ? readMcp(tool, path) : undefined;
+}
+
+/** Members of any style that say what stands elsewhere, or how the vendor loads the tool. */
+const common = ["type", "name", "defer_loading", "strict"];
+
+/** Paths of the members that ask for something and are not read. */
+function unread(tool: JsonObject, path: string, known: ReadonlySet<string>): string[] {
+  return Object.entries(tool)
+    .filter(([key, value]) => !known.has(key) && !common.includes(key) && asks(key, value))
+    .map(([key]) => `${path}.${key}`);
+}
+
+/** What vendors do by themselves. */
+const defaults: ReadonlyMap<string, string> = new Map([
+  ["search_context_size", '"medium"'],
+  ["external_web_access", "true"],
+  ["allowed_callers", '["direct"]'],
+  ["search_content_types", '["text"]'],
+  ["return_token_budget", '"default"'],
+]);
+
+function asks(key: string, value: Json | undefined): boolean {
+  if (value === undefined || value === null) return false;
+  return defaults.get(key) !== JSON.stringify(value);
+}
+
+const searchMembers = new Set([
+  "allowed_domains",
+  "blocked_domains",
+  "filters",
+  "user_location",
+  "max_uses",
+  "search_context_size",
+]);
+
+/** The fields of Messages stand side by side; Responses has those of domains inside `filters`. */
+function readSearch(tool: JsonObject, path: string): SearchWish {
+  const { filters, user_location: location, max_uses: maxUses, search_context_size: size } = tool;
+  const at = (key: string) => `${path}.${key}`;
+  const within = isJsonObject(filters) ? filters : {};
+  const filtered = unread(within, at("filters"), new Set(["allowed_domains", "blocked_domains"]));
+  const allowedDomains = words(tool.allowed_domains, at("allowed_domains")) ??
+    words(within.allowed_domains, at("filters.allowed_domains"));
+  const blockedDomains = words(tool.blocked_domains, at("blocked_domains")) ??
+    words(within.blocked_domains, at("filters.blocked_domains"));
+  const place = readLocation(location, at("user_location"));
+  return {
+    tool: "web_search",
+    ...(allowedDomains === undefined ? {} : { allowedDomains }),
+    ...(blockedDomains === undefined ? {} : { blockedDomains }),
+    ...(place === undefined ? {} : { location: place }),
+    ...(typeof maxUses === "number" ? { maxUses: { value: maxUses, path: at("max_uses") } } : {}),
+    ...(typeof size === "string" && asks("search_context_size", size)
+      ? { contextSize: { value: size, path: at("search_context_size") } }
+      : {}),
+    others: [
+      ...unread(tool, path, searchMembers),
+      ...filtered,
+      ...unreadLocation(location, at("user_location")),
+    ],
+  };
+}
+
+/** A list of words that has any. */
+function words(value: Json | undefined, path: string): Told<readonly string[]> | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  return { value: value.filter((word) => typeof word === "string"), path };
+}
+
+const placeWords: ReadonlySet<string> = new Set(["city", "region", "country", "timezone"]);
+
+/** Chat has the words one level deeper, under the name of their kind. */
+function readLocation(value: Json | undefined, path: string): Told<JsonObject> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const from = isJsonObject(value.approximate) ? value.approximate : value;
+  const told = [...placeWords].flatMap((key): [string, string][] => {
+    const word = from[key];
+    return typeof word === "string" && word !== "" ? [[key, word]] : [];
+  });
+  return told.length === 0 ? undefined : { value: Object.fromEntries(told), path };
+}
+
+function unreadLocation(value: Json | undefined, path: string): string[] {
+  if (!isJsonObject(value)) return [];
+  const { approximate } = value;
+  const inner = isJsonObject(approximate)
+    ? unread(approximate, `${path}.approximate`, placeWords)
+    : [];
+  return [...unread(value, path, new Set([...placeWords, "approximate"])), ...inner];
+}
+
+/** A container of the client's own has files that no other provider holds. */
+function readInterpreter(tool: JsonObject, path: string): HostedWish {
+  const { container } = tool;
+  const own = isJsonObject(container)
+    ? unread(container, `${path}.container`, new Set())
+    : typeof container === "string"
+    ? [`${path}.container`]
+    : [];
+  const others = [...unread(tool, path, new Set(["container"])), ...own];
+  return { tool: "code_execution", others };
+}
+
+const mcpMembers = new Set([
+  "server_label",
+  "server_url",
+  "authorization",
+  "allowed_tools",
+  "require_approval",
+]);
+
+/**
+ * A server of the client's. Where the client wants to be asked before each call, no other style can ask it: that is no
+ * wish that another vendor could meet, and neither is one for the vendor's own connectors.
+ */
+function readMcp(tool: JsonObject, path: string): McpWish | undefined {
+  const { server_label: server, server_url: url, authorization, require_approval } = tool;
+  if (typeof server !== "string" || typeof url !== "string" || require_approval !== "never") {
+    return undefined;
+  }
+  const { allowed_tools } = tool;
+  const allowed = isJsonObject(allowed_tools) ? allowed_tools.tool_names : allowed_tools;
+  const allowedTools = words(allowed, "")?.value;
+  return {
+    tool: "mcp",
+    server,
+    url,
+    ...(typeof authorization === "string" ? { authorization } : {}),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    others: [
+      ...unread(tool, path, mcpMembers),
+      ...(isJsonObject(allowed_tools)
+        ? unread(allowed_tools, `${path}.allowed_tools`, new Set(["tool_names"]))
+        : []),
+    ],
+  };
+}
+
+/**
+ * The MCP servers of a Messages request, which stand beside its tools: what may be called there is said by the server's
+ * entry or by a toolset among the tools. `undefined` where one of them cannot be told to another vendor.
+ */
+export function readMcpServers(
+  servers: readonly Json[],
+  tools: readonly Json[],
+): McpWish[] | undefined {
+  const wishes = servers.map((server, i) =>
+    isJsonObject(server) ? readMcpServer(server, `mcp_servers.${i}`, tools) : undefined
+  );
+  return wishes.every((wish) => wish !== undefined) ? wishes : undefined;
+}
+
+const serverMembers = new Set(["url", "authorization_token", "tool_configuration"]);
+
+function readMcpServer(
+  server: JsonObject,
+  path: string,
+  tools: readonly Json[],
+): McpWish | undefined {
+  const { name, url, authorization_token: token } = server;
+  if (typeof name !== "string" || typeof url !== "string") return undefined;
+  const settings = isJsonObject(server.tool_configuration) ? server.tool_configuration : {};
+  const at = tools.findIndex((tool) =>
+    isJsonObject(tool) && tool.type === "mcp_toolset" && tool.mcp_server_name === name
+  );
+  const toolset = tools[at];
+  const offered = isJsonObject(toolset) ? toolsOffered(toolset, `tools.${at}`) : { others: [] };
+  if (offered === undefined || settings.enabled === false) return undefined;
+  const allowedTools = words(settings.allowed_tools, "")?.value ?? offered.names;
+  return {
+    tool: "mcp",
+    server: name,
+    url,
+    ...(typeof token === "string" ? { authorization: token } : {}),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    others: [
+      ...unread(server, path, serverMembers),
+      ...unread(settings, `${path}.tool_configuration`, new Set(["allowed_tools", "enabled"])),
+      ...offered.others,
+    ],
+  };
+}
+
+interface Offered {
+  /** Absent: all tools of the server. */
+  readonly names?: readonly string[];
+  readonly others: readonly string[];
+}
+
+const toolsetMembers = new Set(["mcp_server_name", "default_config", "configs"]);
+const switches = new Set(["enabled"]);
+
+/** Which tools of its server a toolset offers; `undefined` where it only says which it does not. */
+function toolsOffered(toolset: JsonObject, path: string): Offered | undefined {
+  const preset = isJsonObject(toolset.default_config) ? toolset.default_config : {};
+  const configs = isJsonObject(toolset.configs) ? toolset.configs : {};
+  const entries = Object.entries(configs).flatMap(([name, config]) =>
+    isJsonObject(config) ? [{ name, config }] : []
+  );
+  const others = [
+    ...unread(toolset, path, toolsetMembers),
+    ...unread(preset, `${path}.default_config`, switches),
+    ...entries.flatMap(({ name, config }) => unread(config, `${path}.configs.${name}`, switches)),
+  ];
+  if (preset.enabled === false) {
+    const names = entries.flatMap(({ name, config }) => config.enabled === true ? [name] : []);
+    return { names, others };
+  }
+  return entries.some(({ config }) => config.enabled === false) ? undefined : { others };
+}

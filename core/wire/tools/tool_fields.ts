@@ -1,0 +1,158 @@
+/** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import type { ConversionOptions, RouteFacts, Style } from "../contract.ts";
+import type {
+  Conversation,
+  HostedTool,
+  HostedWish,
+  Told,
+  Tool,
+  ToolChoice,
+} from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { refuse } from "../fields/fields.ts";
+import type { Notes } from "../notes.ts";
+
+/**
+ * Leaves a hosted tool out: its vendor runs it, or knows its schema; another vendor does neither. Beside other tools
+ * the answer is worth having without it. Where nothing else may be called it was the whole wish: agents ask for a
+ * search in a request of its own, and take any answer for what was found.
+ *
+ * @param carried hosted tools that the other vendor has too
+ *
+ * @throws {GatewayError} `conversion_refused` where the client relies on the tool
+ */
+export function dropHostedTool(
+  tool: HostedTool,
+  { tools, toolChoice }: Conversation,
+  notes: Notes,
+  carried: readonly HostedTool[] = [],
+): void {
+  noteHostedTool(tool, toolChoice, notes);
+  if (tool.otherwise === "note") return;
+  const isAlone = carried.length === 0 && tools.every((other) => other.type === "hosted");
+  if (tool.otherwise !== "refuse" && (toolChoice?.type === "none" || !isAlone)) return;
+  refuse(tool.path, `${tool.kind} runs only at its own provider, not for this model; leave it out`);
+}
+
+/**
+ * Names a hosted tool that another vendor runs in a way of its own, at most.
+ *
+ * @throws {GatewayError} `conversion_refused` where the caller runs it, or it is forced
+ */
+export function noteHostedTool(
+  tool: HostedTool,
+  choice: ToolChoice | undefined,
+  notes: Notes,
+): void {
+  if (tool.runs === "client") {
+    refuse(
+      tool.path,
+      `${tool.kind} has a schema that only its own provider knows; offer the same as a function of your own`,
+    );
+  }
+  refuseForced(tool, choice);
+  notes.add(tool.path);
+}
+
+/** @throws {GatewayError} `conversion_refused` where a hosted tool is forced */
+export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): void {
+  if (choice?.type !== "tool" || !isNamed(tool, choice.name)) return;
+  refuse(choice.path, `${tool.kind} runs only at its own provider`);
+}
+
+/** Whether a request of another style may find a place for its hosted tools in `style`. */
+export function takesHostedTools(style: Style, facts: RouteFacts): boolean {
+  return style !== "chat" || facts.extra_fields?.includes(searchField) === true;
+}
+
+/** The field of a Chat request that lets its model search the web. */
+export const searchField = "web_search_options";
+
+/** Whether a choice names a hosted tool: by its name, or by its kind. */
+export function isNamed(tool: HostedTool, name: string): boolean {
+  return tool.name === name || tool.kind === name;
+}
+
+/**
+ * The hosted tools that another vendor has too and the route allows: of each kind the first, but of MCP servers all. All
+ * others are left out by name, or refused.
+ *
+ * @param has whether the target's style has a tool for the wish
+ */
+export function carriedHosted(
+  conversation: Conversation,
+  { allow }: ConversionOptions,
+  notes: Notes,
+  has: (wish: HostedWish) => boolean,
+): CarriedTool[] {
+  const carried: CarriedTool[] = [];
+  const left: HostedTool[] = [];
+  const repeats = (wish: HostedWish) =>
+    wish.tool !== "mcp" && carried.some((other) => other.wish.tool === wish.tool);
+  for (const tool of conversation.tools) {
+    if (tool.type !== "hosted") continue;
+    const { wish } = tool;
+    const isCarried = wish !== undefined && has(wish) && allow?.has(wish.tool) !== false;
+    if (isCarried && !repeats(wish)) carried.push({ ...tool, wish });
+    else left.push(tool);
+  }
+  for (const tool of left) {
+    if (tool.wish !== undefined && repeats(tool.wish)) notes.add(tool.path);
+    else dropHostedTool(tool, conversation, notes, carried);
+  }
+  return carried;
+}
+
+/** A hosted tool whose wish goes out. */
+export interface CarriedTool extends HostedTool {
+  readonly wish: HostedWish;
+}
+
+/** Names the wishes that were not carried. */
+export function noteWishes(told: readonly (Told<unknown> | undefined)[], notes: Notes): void {
+  for (const one of told) if (one !== undefined) notes.add(one.path);
+}
+
+/** Chat and Responses: a choice in one word; `any` is that of other vendors for `required`. */
+export function readChoiceWord(choice: Json): "auto" | "required" | "none" | undefined {
+  if (choice === "any") return "required";
+  return choice === "auto" || choice === "required" || choice === "none" ? choice : undefined;
+}
+
+/** The choice that the route can carry: a call that cannot be forced is left to the model. */
+export function carriedChoice(choice: ToolChoice, facts: ResolvedFacts, notes: Notes): ToolChoice {
+  const isForced = choice.type === "required" || choice.type === "tool";
+  if (!isForced || facts.tool_choice_required) return choice;
+  notes.add(choice.path);
+  return { type: "auto", path: choice.path };
+}
+
+/** Names a forced choice when no tool is left to choose: the field goes with its partner, the wish must not. */
+export function noteIdleChoice(choice: ToolChoice | undefined, notes: Notes): void {
+  if (choice?.type === "required" || choice?.type === "tool") notes.add(choice.path);
+}
+
+/** Whether a name is that of a tool that takes free text. */
+export function isCustomTool(tools: readonly Tool[], name: string): boolean {
+  return tools.some((tool) => tool.type === "custom" && tool.name === name);
+}
+
+/** Chat and Responses: writes the wish for one tool call at a time. */
+export function writeParallelTools(
+  conversation: Conversation,
+  facts: ResolvedFacts,
+  notes: Notes,
+  body: JsonObject,
+): void {
+  if (conversation.parallelTools !== false) return;
+  if (facts.parallel_flag) body.parallel_tool_calls = false;
+  else notes.add(parallelPath(conversation));
+}
+
+/** The client's name for the wish. */
+function parallelPath(conversation: Conversation): string {
+  return conversation.from === "messages"
+    ? "tool_choice.disable_parallel_tool_use"
+    : "parallel_tool_calls";
+}

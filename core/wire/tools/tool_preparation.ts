@@ -1,0 +1,191 @@
+/**
+ * Gives the tools of a conversation the form that a route takes: legal names and ids, free-text tools as functions
+ * where the route has none, object schemas, only the allowed ones. Calls in the history and the tool choice follow.
+ *
+ * Names and ids are pure functions of the client's, so they agree between requests. What must be undone in the
+ * answer goes into the memory; see `answer_restoration.ts`.
+ */
+import { parseExactly } from "../../lib/json/exact_json.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { JsonCount } from "../../lib/json/json_bounds.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type {
+  Block,
+  Conversation,
+  CustomTool,
+  FunctionTool,
+  Tool,
+  ToolCallBlock,
+  ToolChoice,
+  ToolInput,
+} from "../conversation/mod.ts";
+import type { ResolvedFacts } from "../facts.ts";
+import { hasObjectRoot } from "./json_schema.ts";
+import { schemaInObject } from "./json_schema_references.ts";
+import { Notes } from "../notes.ts";
+import { noteIdleChoice } from "./tool_fields.ts";
+import { toolIdFor } from "./tool_ids.ts";
+import { toolNameFor } from "./tool_names.ts";
+
+export interface PreparedTools {
+  readonly conversation: Conversation;
+  readonly memory: ConversionMemory;
+}
+
+/** Prepares the tools of an arranged conversation for a route. */
+export function prepareTools(conversation: Conversation, facts: ResolvedFacts): PreparedTools {
+  const preparation = new Preparation(facts, conversation.notes);
+  return preparation.run(conversation);
+}
+
+class Preparation {
+  readonly #facts: ResolvedFacts;
+  readonly #notes: Notes;
+  readonly #renamed = new Map<string, string>();
+  readonly #custom = new Set<string>();
+  readonly #wrapped = new Set<string>();
+  /** Of the arguments of calls of wrapped tools. */
+  readonly #count = new JsonCount();
+
+  constructor(facts: ResolvedFacts, notes: readonly string[]) {
+    this.#facts = facts;
+    this.#notes = new Notes(notes);
+  }
+
+  run(conversation: Conversation): PreparedTools {
+    const allowed = allowedNames(conversation.toolChoice);
+    const tools = conversation.tools
+      .filter((tool) => allowed === undefined || allowed.has(nameOf(tool)))
+      .map((tool) => this.#tool(tool));
+    const { toolChoice, parallelTools, ...rest } = conversation;
+    if (tools.length === 0) noteIdleChoice(toolChoice, this.#notes);
+    const prepared: Conversation = {
+      ...rest,
+      tools,
+      turns: conversation.turns.map((turn) => {
+        const blocks = turn.blocks.map((block) => this.#block(block));
+        return blocks.every((block, i) => block === turn.blocks[i]) ? turn : { ...turn, blocks };
+      }),
+      notes: this.#notes.list(),
+      // Without tools both are refused by vendors.
+      ...(tools.length > 0 && toolChoice !== undefined
+        ? { toolChoice: this.#choice(toolChoice) }
+        : {}),
+      ...(tools.length > 0 && parallelTools !== undefined ? { parallelTools } : {}),
+    };
+    return { conversation: prepared, memory: this.#memory(tools) };
+  }
+
+  #memory(tools: readonly Tool[]): ConversionMemory {
+    const offered = tools.filter((tool) => tool.type !== "hosted").map((tool) => tool.name);
+    return {
+      ...(offered.length > 0 ? { offeredTools: new Set(offered) } : {}),
+      ...(this.#renamed.size > 0 ? { toolNames: this.#renamed } : {}),
+      ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}),
+      ...(this.#wrapped.size > 0 ? { wrappedTools: this.#wrapped } : {}),
+    };
+  }
+
+  #name(name: string): string {
+    return toolNameFor(name, this.#facts.tool_name_max);
+  }
+
+  #tool(tool: Tool): Tool {
+    if (tool.type === "hosted") return tool;
+    const name = this.#name(tool.name);
+    if (name !== tool.name) this.#renamed.set(name, tool.name);
+    if (tool.type === "custom") {
+      return this.#facts.custom_tools ? { ...tool, name } : this.#asFunction(tool, name);
+    }
+    return this.#withObjectSchema(tool, name);
+  }
+
+  #asFunction(tool: CustomTool, name: string): FunctionTool {
+    this.#custom.add(tool.name);
+    this.#notes.add(tool.path);
+    const grammar = tool.format?.["type"] === "grammar"
+      ? `The input must match this ${words(tool.format["syntax"])} grammar:\n${
+        words(tool.format["definition"])
+      }`
+      : undefined;
+    const description = [tool.description, grammar].filter((text) => text !== undefined);
+    return {
+      type: "function",
+      path: tool.path,
+      name,
+      ...(description.length > 0 ? { description: description.join("\n\n") } : {}),
+      schema: schemaInObject({ type: "string" }, "input"),
+      ...(tool.cache === undefined ? {} : { cache: tool.cache }),
+    };
+  }
+
+  #withObjectSchema(tool: FunctionTool, name: string): FunctionTool {
+    const schema = tool.schema;
+    if (schema === undefined) return { ...tool, name };
+    if (hasObjectRoot(schema)) {
+      if (schema["type"] === "object") return name === tool.name ? tool : { ...tool, name };
+      return { ...tool, name, schema: { type: "object", ...schema } };
+    }
+    this.#wrapped.add(tool.name);
+    this.#notes.add(tool.path);
+    return { ...tool, name, schema: schemaInObject(schema, "input") };
+  }
+
+  #choice(choice: ToolChoice): ToolChoice {
+    if (choice.type === "tool") return { ...choice, name: this.#name(choice.name) };
+    if (choice.type === "none") return choice;
+    return { type: choice.type, path: choice.path };
+  }
+
+  #block(block: Block): Block {
+    if (block.type === "tool_call") return this.#call(block);
+    if (block.type !== "tool_result") return block;
+    const callId = toolIdFor(this.#facts.tool_id, block.callId);
+    const keepsCustom = block.custom === undefined || this.#facts.custom_tools;
+    if (callId === block.callId && keepsCustom) return block;
+    const { custom, ...rest } = block;
+    return { ...rest, callId, ...(custom === true && keepsCustom ? { custom } : {}) };
+  }
+
+  #call(call: ToolCallBlock): ToolCallBlock {
+    const id = toolIdFor(this.#facts.tool_id, call.id);
+    const name = this.#name(call.name);
+    const input = this.#input(call);
+    if (id === call.id && name === call.name && input === call.input) return call;
+    return { ...call, id, name, input };
+  }
+
+  #input(call: ToolCallBlock): ToolInput {
+    if (call.input.kind === "text") {
+      return this.#facts.custom_tools
+        ? call.input
+        : { kind: "object", value: { input: call.input.text } };
+    }
+    if (!this.#wrapped.has(call.name)) return call.input;
+    if (call.input.kind === "json_text") this.#count.addText(call.input.text);
+    const value = call.input.kind === "object" ? call.input.value : parsed(call.input.text);
+    return { kind: "object", value: { input: value } };
+  }
+}
+
+/** Whatever stands there: a grammar is told to the model as it is. */
+function words(value: Json | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+function parsed(text: string): Json {
+  try {
+    return parseExactly(text);
+  } catch {
+    return text;
+  }
+}
+
+function nameOf(tool: Tool): string {
+  return tool.type === "hosted" ? tool.name ?? tool.kind : tool.name;
+}
+
+function allowedNames(choice: ToolChoice | undefined): ReadonlySet<string> | undefined {
+  if (choice === undefined || choice.type === "none" || choice.type === "tool") return undefined;
+  return choice.allowed === undefined ? undefined : new Set(choice.allowed);
+}

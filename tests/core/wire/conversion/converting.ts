@@ -1,0 +1,85 @@
+/** Shared by the tests of conversion: one call of each kind with the dull parameters filled in. */
+import { assertEquals } from "@std/assert";
+import { convertAnswer, convertRequest } from "../../../../core/wire/convert.ts";
+import type {
+  ConversionMemory,
+  ConversionOptions,
+  PipeContext,
+  RouteFacts,
+  Style,
+} from "../../../../core/wire/contract.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
+import { GatewayError } from "../../../../core/errors.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
+
+export const context: PipeContext = {
+  clientModel: "client-model",
+  requestId: "req_000000abc0000xyz",
+  clientWantsUsage: true,
+  nowSeconds: 1_700_000_000,
+};
+
+export interface Converted {
+  readonly body: JsonObject;
+  readonly dropped: readonly string[];
+  readonly memory: ConversionMemory;
+  readonly betas: readonly string[];
+}
+
+/** Converts a request that must convert. The result must be what the real vendor accepts. */
+export function converted(
+  from: Style,
+  to: Style,
+  body: JsonObject,
+  facts: RouteFacts = {},
+  maxOutputTokens = 64_000,
+  allow?: ConversionOptions["allow"],
+): Converted {
+  const conversion = convertRequest(from, to, body, {
+    facts,
+    upstreamModel: "upstream-model",
+    maxOutputTokens,
+    ...(allow === undefined ? {} : { allow }),
+  });
+  if (!conversion.ok) throw conversion.error;
+  return conversion.request;
+}
+
+/** Like {@linkcode converted}, and the real vendor must accept the result. */
+export function accepted(
+  from: Style,
+  to: Style,
+  body: JsonObject,
+  facts: RouteFacts = {},
+): Converted {
+  const request = converted(from, to, body, facts);
+  assertEquals(validateRequest(to, request.body), undefined, JSON.stringify(request.body));
+  return request;
+}
+
+/** The error of a request that must be refused. */
+export function refusal(
+  from: Style,
+  to: Style,
+  body: JsonObject,
+  facts: RouteFacts = {},
+  allow?: ConversionOptions["allow"],
+): GatewayError {
+  const conversion = convertRequest(from, to, body, {
+    facts,
+    upstreamModel: "upstream-model",
+    maxOutputTokens: 64_000,
+    ...(allow === undefined ? {} : { allow }),
+  });
+  if (conversion.ok) throw new Error(`was converted: ${JSON.stringify(conversion.request.body)}`);
+  return conversion.error;
+}
+
+export function convertedAnswer(
+  from: Style,
+  to: Style,
+  body: JsonObject,
+  memory: ConversionMemory = {},
+): JsonObject {
+  return convertAnswer(from, to, body, context, memory);
+}

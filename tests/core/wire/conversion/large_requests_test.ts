@@ -1,0 +1,153 @@
+/** Requests as large as they may be, of shapes that a careless conversion takes minutes for: nothing else runs then. */
+import { assert, assertEquals } from "@std/assert";
+import { arrange } from "../../../../core/wire/arrangement.ts";
+import type { Style } from "../../../../core/wire/contract.ts";
+import { convertRequest } from "../../../../core/wire/convert.ts";
+import { sealPrefix } from "../../../../core/wire/reasoning_seal.ts";
+import { dialectOf } from "../../../../core/wire/stream/dialects.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
+
+const options = { facts: { mid_system: true }, upstreamModel: "m", maxOutputTokens: 1_000 };
+const count = 40_000;
+
+const times = <T>(make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+const said = (role: string, content: Json = "x"): JsonObject => ({ role, content });
+const hello = said("user");
+
+/** Calls in one assistant message, and results with `resultId`. */
+function calling(callId: (i: number) => string, resultId: (i: number) => string): JsonObject[] {
+  const calls = times((i) => ({
+    id: callId(i),
+    type: "function",
+    function: { name: "n", arguments: "{}" },
+  }));
+  const results = times((i) => ({ role: "tool", tool_call_id: resultId(i), content: "x" }));
+  return [hello, { role: "assistant", content: null, tool_calls: calls }, ...results];
+}
+
+const manyParts = times(() => ({ type: "text", text: "x" }));
+const oneCall = [{ id: "a", type: "function", function: { name: "n", arguments: "{}" } }];
+
+const shapes: Readonly<Record<string, readonly JsonObject[]>> = {
+  "neighbours of one role": times(() => hello),
+  "one id for all calls": calling(() => "a", () => "a"),
+  "results in the opposite order": calling((i) => `c${i}`, (i) => `c${count - 1 - i}`),
+  "results of other calls": calling((i) => `c${i}`, (i) => `d${i}`),
+  "one id in every turn": [
+    hello,
+    ...times((i) =>
+      i % 2 === 0
+        ? { role: "assistant", content: null, tool_calls: oneCall }
+        : { role: "tool", tool_call_id: "a", content: "x" }
+    ),
+  ],
+  "instructions behind a long turn with a call": [
+    hello,
+    { role: "assistant", content: manyParts, tool_calls: oneCall },
+    ...times(() => said("system")),
+  ],
+  "instructions between": times((i) => said(["user", "system", "assistant", "system"][i % 4]!)),
+};
+
+for (const [name, messages] of Object.entries(shapes)) {
+  for (const to of ["messages", "responses"] as const) {
+    Deno.test(`a large request is converted from chat to ${to} in one go: ${name}`, () => {
+      const body = { model: "m", max_tokens: 1, messages: [...messages] };
+      const startedMs = performance.now();
+      const converted = convertRequest("chat", to, body, options);
+      const ms = performance.now() - startedMs;
+      assert(converted.ok, converted.ok ? "" : converted.error.message);
+      // Half a second when the machine has nothing else to do; what is quadratic takes ten and more.
+      assert(ms < 5_000, `${ms} ms`);
+    });
+  }
+}
+
+Deno.test("equal ids are numbered, past those that are taken", () => {
+  const names = ["a", "a_2", "a", "a", "b", "a_4", "a"];
+  const calls = names.map((id) => ({
+    id,
+    type: "function",
+    function: { name: "n", arguments: "{}" },
+  }));
+  const results = names.map((tool_call_id) => ({ role: "tool", tool_call_id, content: "x" }));
+  const { turns } = arrange(
+    dialectOf("chat").decodeRequest({
+      model: "m",
+      messages: [hello, { role: "assistant", tool_calls: calls }, ...results],
+    }),
+  );
+  const ids = (turns[1]?.blocks ?? []).map((block) => block.type === "tool_call" ? block.id : "");
+  assertEquals(ids, ["a", "a_2", "a_3", "a_4", "b", "a_4_2", "a_5"]);
+  const answered = turns[2]?.blocks.map((block) => block.type === "tool_result" && block.callId);
+  assertEquals(answered, ids);
+});
+
+const costly = `{"a":[${"{},".repeat(2_000_000)}1]}`;
+
+function withArguments(from: Style, texts: readonly string[]): JsonObject {
+  if (from === "chat") {
+    const calls = texts.map((text, i) => ({
+      id: `c${i}`,
+      type: "function",
+      function: { name: "n", arguments: text },
+    }));
+    const results = texts.map((_, i) => ({ role: "tool", tool_call_id: `c${i}`, content: "x" }));
+    return { model: "m", messages: [hello, { role: "assistant", tool_calls: calls }, ...results] };
+  }
+  return {
+    model: "m",
+    input: texts.flatMap((text, i) => [
+      { type: "function_call", call_id: `c${i}`, name: "n", arguments: text },
+      { type: "function_call_output", call_id: `c${i}`, output: "x" },
+    ]),
+  };
+}
+
+for (const from of ["chat", "responses"] as const) {
+  Deno.test(`arguments in a ${from} request count like the body that they are part of`, () => {
+    const parts = Array.from({ length: 100 }, () => `{"a":[${"{},".repeat(10_000)}1]}`);
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [[costly], "500000 values"],
+      [[JSON.stringify(costly)], "500000 values"],
+      [parts, "500000 values"],
+      [['{"a":'.repeat(1_000)], "128 levels"],
+      [[`{${Array.from({ length: 60_000 }, (_, i) => `"n${i}":1`)}}`], "50000 different names"],
+    ];
+    for (const [texts, bound] of cases) {
+      const converted = convertRequest(from, "messages", withArguments(from, texts), options);
+      assert(!converted.ok && converted.error.message.includes(bound), bound);
+      assertEquals(converted.error.status, 400);
+    }
+    const long = JSON.stringify({ path: "a.txt", content: '[{"x":1}]\n'.repeat(100_000) });
+    assert(convertRequest(from, "messages", withArguments(from, [long]), options).ok);
+  });
+}
+
+Deno.test("a made-up seal that is dear to open counts as none", () => {
+  const seal = (json: string) => sealPrefix + btoa(json).replaceAll("=", "");
+  const request = (signature: string) => ({
+    model: "m",
+    max_tokens: 5,
+    messages: [hello, {
+      role: "assistant",
+      content: [{ type: "thinking", thinking: "x", signature }, { type: "text", text: "y" }],
+    }, hello],
+  });
+  const { parse } = JSON;
+  let longest = 0;
+  JSON.parse = (text: string) => {
+    longest = Math.max(longest, text.length);
+    return parse(text);
+  };
+  try {
+    const made = seal(`{"kind":"item","signer":"responses","x":${costly}}`);
+    assert(convertRequest("messages", "chat", request(made), options).ok);
+    assertEquals(longest, 0);
+    const proof = { kind: "item", signer: "responses", encryptedContent: "gAAA".repeat(100_000) };
+    assert(convertRequest("messages", "chat", request(seal(JSON.stringify(proof))), options).ok);
+    assert(longest > 400_000, "an honest one is opened");
+  } finally {
+    JSON.parse = parse;
+  }
+});

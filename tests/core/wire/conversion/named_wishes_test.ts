@@ -1,0 +1,148 @@
+/**
+ * Nothing that a client asks for is lost in silence: every member of a request changes what goes out, or is named, or
+ * is refused, or stands in the short list of what may go in silence.
+ */
+import { assert, assertEquals } from "@std/assert";
+import type { RouteFacts, Style } from "../../../../core/wire/contract.ts";
+import { convertRequest } from "../../../../core/wire/convert.ts";
+import { chatRequest } from "../../../../sandbox/vendor_validators/chat_schema.ts";
+import { messagesRequest } from "../../../../sandbox/vendor_validators/messages_schema.ts";
+import { responsesRequest } from "../../../../sandbox/vendor_validators/responses_schema.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
+import { otherStyles, styles } from "../../../conformance/recordings.ts";
+import { routes } from "../../../conformance/routes.ts";
+import { changedAt, memberPaths, objectPaths, type Step } from "./places.ts";
+import { membersOfRequest, membersOfSchema } from "./schema_members.ts";
+import { wholeRequests } from "./whole_requests.ts";
+
+/** What may go in silence, for no answer changes; docs/conversion.md says so too. */
+const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {
+  all: [
+    // Tell what an object is, or have one value only.
+    /(^|\.)type$/,
+    /\.prompt_cache_breakpoint\.mode$/,
+    // Marks of other vendors have a lifetime of their own.
+    /cache_control\.ttl$/,
+    // Who pays what, and who the client's own user is: only where a route asks for it.
+    /^(service_tier|user|safety_identifier|metadata|metadata\.user_id)$/,
+  ],
+  messages: [
+    /^tools\.0\.(defer_loading|eager_input_streaming|input_examples|allowed_callers)$/,
+    // A hosted tool has one name.
+    /^tools\.1\.name$/,
+    // Lists tools by their names; a server is on unless it says otherwise.
+    /^tools\.0\.configs$/,
+    /\.tool_configuration\.enabled$/,
+    /\.source\.media_type$/,
+    // Reasoning and its proofs go to their maker only; the sources of an earlier answer to nobody.
+    /^messages\.2\.content\.0\.signature$/,
+    /^(messages\.2\.content\.2|system\.0)\.citations\b/,
+    // To think as much as it likes, or not at all, is what a model without a switch does anyway.
+    /^thinking$/,
+  ],
+  chat: [
+    /^messages\.\d+\.(name|annotations)\b/,
+    /\.image_url\.detail$/,
+    // Read where it stands: without it, the order tells which call is meant.
+    /^messages\.\d+\.tool_call_id$/,
+    // Says what the answer's stream holds, not what the provider is asked.
+    /^stream_options\.include_usage$/,
+    /^response_format\.json_schema\.(name|strict)$/,
+    /^tools\.0\.function\.strict$/,
+    /^thinking$/,
+    // A call stands beside it.
+    /^messages\.1\.content$/,
+    // Models of this kind show what they think.
+    /^reasoning\.summary$/,
+  ],
+  responses: [
+    /^input\.\d+\.(id|status)$/,
+    /^input\.2\.(summary|content|encrypted_content)\b/,
+    /^input\.3\.content\.0\.(annotations|logprobs)\b/,
+    /\.detail$/,
+    /^tools\.\d\.(defer_loading|strict)$/,
+    /^text\.format\.(name|strict)$/,
+    /^reasoning\.(summary|generate_summary)$/,
+  ],
+};
+
+function isSilent(from: Style, path: string, facts: RouteFacts): boolean {
+  // An answer through a tool asks for a call anyway.
+  if (facts.structured === "tool" && path === "tool_choice") return true;
+  return [...silent.all, ...silent[from]].some((pattern) => pattern.test(path));
+}
+
+function convert(from: Style, to: Style, body: JsonObject, facts: RouteFacts) {
+  return convertRequest(from, to, body, { facts, upstreamModel: "up", maxOutputTokens: 32_000 });
+}
+
+/** Whether a note or refusal of `name` speaks of the member at `path`. */
+function speaksOf(name: string, path: string): boolean {
+  return name === path || path.startsWith(`${name}.`) || name.startsWith(`${path}.`);
+}
+
+function without(body: JsonObject, path: readonly Step[]): JsonObject {
+  const key = String(path.at(-1));
+  return changedAt(body, path.slice(0, -1), ({ [key]: _, ...rest }) => rest);
+}
+
+/** The members of `body` that a conversion loses without a word. */
+function lostMembers(from: Style, to: Style, body: JsonObject, facts: RouteFacts): string[] {
+  const whole = convert(from, to, body, facts);
+  if (!whole.ok) return [];
+  const { dropped } = whole.request;
+  assert(!dropped.includes("more"), "too many notes in one request to see what is missing");
+  const sent = JSON.stringify(whole.request.body);
+  return memberPaths(body).flatMap((steps) => {
+    const path = steps.join(".");
+    if (isSilent(from, path, facts) || dropped.some((name) => speaksOf(name, path))) return [];
+    const less = convert(from, to, without(body, steps), facts);
+    return less.ok && JSON.stringify(less.request.body) === sent ? [path] : [];
+  });
+}
+
+/** The objects of `body` where a member that nobody knows gets lost without a word. */
+function deafObjects(from: Style, to: Style, body: JsonObject): string[] {
+  if (!convert(from, to, body, {}).ok) return [];
+  return objectPaths(body).flatMap((steps) => {
+    const path = [...steps, "made_up"].join(".");
+    if (isSilent(from, steps.join("."), {}) || /\b(annotations|citations|logprobs)\b/.test(path)) {
+      return [];
+    }
+    const asking = changedAt(body, steps, (object) => ({ ...object, made_up: {} }));
+    const conversion = convert(from, to, asking, {});
+    const named = conversion.ok ? conversion.request.dropped : [conversion.error.param ?? ""];
+    // A field that goes over as it is takes along whatever is in it.
+    if (conversion.ok && JSON.stringify(conversion.request.body).includes('"made_up"')) return [];
+    return named.some((name) => speaksOf(name, path)) ? [] : [path];
+  });
+}
+
+for (const from of styles) {
+  for (const to of otherStyles(from)) {
+    Deno.test(`every member of a ${from} request is carried to ${to}, named or refused`, () => {
+      for (const facts of routes[to]) {
+        for (const body of wholeRequests[from]) {
+          assertEquals(lostMembers(from, to, body, facts), [], JSON.stringify(facts));
+        }
+      }
+    });
+
+    Deno.test(`what nobody knows of a ${from} request is named on its way to ${to}`, () => {
+      for (const body of wholeRequests[from]) {
+        assertEquals(deafObjects(from, to, body), []);
+      }
+    });
+  }
+}
+
+const schemas = { messages: messagesRequest, chat: chatRequest, responses: responsesRequest };
+
+for (const style of styles) {
+  Deno.test(`the ${style} requests of these tests hold every member that the vendor knows`, () => {
+    const held = new Set(wholeRequests[style].flatMap((body) => membersOfRequest(body)));
+    const missing = membersOfSchema(schemas[style])
+      .filter((names) => !names.some((name) => held.has(name)));
+    assertEquals(missing, []);
+  });
+}

@@ -1,0 +1,108 @@
+import { assert, assertEquals } from "@std/assert";
+import { publicMessage, readProviderError } from "../../../../core/wire/errors/provider_error.ts";
+import type { Json } from "../../../../core/lib/json/json.ts";
+import { limits } from "../../../../core/limits.ts";
+
+Deno.test("errors are told apart by code, then type, then status", () => {
+  const e = (error: Json) => ({ error });
+  const cases: [Json, number | undefined, string][] = [
+    [e({ type: "overloaded_error", message: "x" }), undefined, "overloaded"],
+    [e({ type: "rate_limit_error", message: "x" }), undefined, "rate_limit_exceeded"],
+    [
+      e({ type: "requests", code: "rate_limit_exceeded", message: "x" }),
+      429,
+      "rate_limit_exceeded",
+    ],
+    [e({ code: "429", message: "x" }), undefined, "rate_limit_exceeded"],
+    [e({ type: "timeout_error", message: "x" }), undefined, "upstream_timeout"],
+    [e({ type: "invalid_request_error", code: null, message: "x" }), 400, "invalid_request"],
+    [
+      e({ type: "invalid_request_error", code: "context_length_exceeded", message: "x" }),
+      400,
+      "context_length_exceeded",
+    ],
+    [
+      e({
+        type: "invalid_request_error",
+        message: "prompt is too long: 210000 tokens > 200000 maximum",
+      }),
+      400,
+      "context_length_exceeded",
+    ],
+    [e({ code: "content_filter", message: "x" }), 400, "content_policy_violation"],
+    [e({ type: "api_error", message: "x" }), 500, "upstream_unreachable"],
+    [{ detail: "x" }, 529, "overloaded"],
+    ["<html>", 503, "overloaded"],
+    [null, undefined, "upstream_unreachable"],
+  ];
+  for (const [body, status, code] of cases) {
+    assertEquals<string>(readProviderError(body, status).code, code, JSON.stringify(body));
+  }
+});
+
+Deno.test("trouble with the operator's own account is no error of the caller and says nothing", () => {
+  const words = ["authentication_error", "permission_error", "billing_error", "insufficient_quota"];
+  for (const type of [...words, "invalid_api_key", "model_not_found", "credit_balance_exhausted"]) {
+    const error = readProviderError({ error: { type, message: "Account 42 of Example Ltd." } });
+    assertEquals(error.code, "upstream_unreachable", type);
+    assert(!error.message.includes("Example"), type);
+  }
+});
+
+Deno.test("messages are passed on without addresses, keys and control characters", () => {
+  const cases: [string, string][] = [
+    ["Overloaded", "Overloaded"],
+    ["messages.0.content: must be non-empty", "messages.0.content: must be non-empty"],
+    ["prompt is too long: 5 tokens > 3 maximum", "prompt is too long: 5 tokens > 3 maximum"],
+    ["Invalid key provided", "Invalid key provided"],
+    ["see https://platform.example.com/docs?x=1 now", "see [removed] now"],
+    ["connect to api.example.com:443 failed", "connect to [removed] failed"],
+    ["dial tcp 10.0.3.4:8080: refused", "dial tcp [removed]: refused"],
+    ["bad key sk-proj-Ab12cd34Ef", "bad key [removed]"],
+    ["org-9aBcDeFgH1 is over its limit", "[removed] is over its limit"],
+    ["sent Bearer abc.def", "sent [removed]"],
+    ["line\r\n\u0000two", "line two"],
+  ];
+  for (const [text, expected] of cases) assertEquals(publicMessage(text), expected);
+});
+
+Deno.test("a refusal without a text says what its status says", () => {
+  const cases: [Json, number, string][] = [
+    [{}, 422, "The provider of this model refused the request"],
+    [{ detail: [] }, 400, "The provider of this model refused the request"],
+    [{ error: {} }, 429, "The provider of this model limits the rate of calls"],
+    [{ error: { type: "overloaded_error" } }, 500, "The provider of this model is overloaded"],
+    [{}, 500, "The provider could not finish this answer"],
+  ];
+  for (const [body, status, message] of cases) {
+    assertEquals(readProviderError(body, status).message, message, JSON.stringify(body));
+  }
+});
+
+Deno.test("a list of faults is told by its first, with the field where it has one", () => {
+  const faults: [Json, string][] = [
+    [{ loc: ["body", "messages"], msg: "field required" }, "messages: field required"],
+    [
+      { loc: ["body", "messages", 0, "content"], msg: "too short" },
+      "messages.0.content: too short",
+    ],
+    [{ loc: ["query", "page"], msg: "no number" }, "query.page: no number"],
+    [{ loc: ["body"], msg: "no JSON" }, "no JSON"],
+    [{ loc: "body", msg: "no JSON" }, "no JSON"],
+    [{ loc: ["body", "x".repeat(1_000)], msg: "unknown" }, "unknown"],
+    [{ loc: ["body", "tools"], msg: "see https://example.com" }, "tools: see [removed]"],
+    [{ loc: ["body", "tools"] }, "The provider of this model refused the request"],
+    ["no JSON", "no JSON"],
+    [7, "The provider of this model refused the request"],
+  ];
+  for (const [fault, message] of faults) {
+    const error = readProviderError({ detail: [fault, { msg: "another" }] }, 422);
+    assertEquals([error.code, error.message], ["invalid_request", message]);
+  }
+});
+
+Deno.test("a long message is cut, also one made to be slow to clean", () => {
+  for (const text of ["a.".repeat(4_000_000), "x".repeat(8_000_000), "sk-".repeat(1_000_000)]) {
+    assert(publicMessage(text).length <= limits.errorMessageChars + 1);
+  }
+});
