@@ -1,5 +1,5 @@
 /** How a route is picked: as the gateway does it, and two plain ways beside it. */
-import type { Hedge } from "../../core/call/attempt_loop.ts";
+import type { Hedge } from "../../core/calls/attempt_loop.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { defaultWalletRules } from "../../core/catalog/schema.ts";
 import { GatewayError } from "../../core/errors.ts";

@@ -3,7 +3,7 @@
  * paid for, so the client gets them as the events it waits for, one for each picture.
  */
 import { joined } from "../lib/bytes/byte_parts.ts";
-import type { StartedStream } from "../call/attempt.ts";
+import type { StartedStream } from "../calls/attempt.ts";
 import type { StreamPipe } from "../wire/contract.ts";
 import { newStreamReading } from "../wire/stream/reading.ts";
 import type { GatewayError } from "../errors.ts";

@@ -1,7 +1,7 @@
 /** One try of an image route: a whole answer, or a stream up to its first picture. */
-import { isEventStream, type StartedStream, startStream } from "../call/attempt.ts";
-import { providerRequest } from "../call/provider_request.ts";
-import { readWhole } from "../call/read_whole.ts";
+import { isEventStream, type StartedStream, startStream } from "../calls/attempt.ts";
+import { providerRequest } from "../calls/request/provider_request.ts";
+import { readWhole } from "../calls/read_whole.ts";
 import { readProviderError } from "../wire/errors/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";

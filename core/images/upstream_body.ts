@@ -4,7 +4,7 @@
  * A route's fact `image_edits` says what its provider takes: `form` (files; the default) or `json`
  * (`images: [{ image_url }]`, URLs allowed).
  */
-import { withFields } from "../call/changed_body.ts";
+import { withFields } from "../calls/request/changed_body.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { isJsonObject } from "../lib/json/json.ts";
 import { type NewFormPart, partText, replaceField, writeForm } from "../media/multipart.ts";

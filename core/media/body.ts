@@ -1,5 +1,5 @@
 /** Bodies of media requests: JSON or a form, kept as they came so that they can go on unchanged. */
-import { type JsonBody, parseJsonBody } from "../call/json_body.ts";
+import { type JsonBody, parseJsonBody } from "../calls/request/json_body.ts";
 import { GatewayError } from "../errors.ts";
 import { fieldsOfForm, fieldsOfJson, type MediaFields } from "./fields.ts";
 import { type FormPart, multipartBoundary, readForm } from "./multipart.ts";

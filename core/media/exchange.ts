@@ -2,11 +2,11 @@
  * A media call on one route, for the loop that also tries the routes of chat calls. What commits such a call to a route
  * is the endpoint's: a whole answer, the first bytes of audio, an accepted task.
  */
-import { answered, type AttemptTime } from "../call/attempt.ts";
-import { type CallControl, stopError } from "../call/call_control.ts";
-import type { RouteAccess } from "../call/chat_exchange.ts";
-import type { BegunTry } from "../call/racer.ts";
-import type { GrowingRoom } from "../call/read_whole.ts";
+import { answered, type AttemptTime } from "../calls/attempt.ts";
+import { type CallControl, stopError } from "../calls/call_control.ts";
+import type { RouteAccess } from "../calls/chat_exchange.ts";
+import type { BegunTry } from "../calls/racer.ts";
+import type { GrowingRoom } from "../calls/read_whole.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";
 import { decodeMediaRefusal } from "./refusal.ts";

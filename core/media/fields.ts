@@ -1,5 +1,5 @@
 /** The fields of a media request, the same whether they came as JSON or as a form. */
-import { refuseOtherSpelling } from "../call/decisive_fields.ts";
+import { refuseOtherSpelling } from "../calls/request/decisive_fields.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";

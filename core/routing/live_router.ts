@@ -1,8 +1,8 @@
 /** Routing by health: breakers, observed speed, credentials and the operator's switches. Clock and random injected. */
 import { invariant } from "../lib/assert.ts";
-import { type Hedge, isRouteFault } from "../call/attempt_loop.ts";
-import type { RouteAccess } from "../call/chat_exchange.ts";
-import type { AttemptResult } from "../call/racer.ts";
+import { type Hedge, isRouteFault } from "../calls/attempt_loop.ts";
+import type { RouteAccess } from "../calls/chat_exchange.ts";
+import type { AttemptResult } from "../calls/racer.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { GatewayError } from "../errors.ts";

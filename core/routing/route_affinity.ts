@@ -2,7 +2,7 @@
  * Which route answered a conversation last. The proofs of its reasoning and its cached prompt lie there, so the next
  * turn does best on the same one.
  */
-import type { PromptPrefixes } from "../call/prompt_prefixes.ts";
+import type { PromptPrefixes } from "../calls/request/prompt_prefixes.ts";
 
 interface Entry {
   readonly routeId: string;
@@ -22,7 +22,7 @@ const rememberedMs = 60 * 60_000;
  *
  * @example
  * ```ts
- * import { promptPrefixes } from "../call/prompt_prefixes.ts";
+ * import { promptPrefixes } from "../calls/request/prompt_prefixes.ts";
  * import { RouteAffinity } from "./route_affinity.ts";
  * const affinity = new RouteAffinity();
  * const hello = { role: "user", content: "Hello" };

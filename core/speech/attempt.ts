@@ -1,8 +1,8 @@
 /** One try of a speech route, up to the first bytes of audio. */
-import { isEventStream, type StartedStream, startStream } from "../call/attempt.ts";
-import { withFields } from "../call/changed_body.ts";
-import { providerRequest } from "../call/provider_request.ts";
-import { readWhole } from "../call/read_whole.ts";
+import { isEventStream, type StartedStream, startStream } from "../calls/attempt.ts";
+import { withFields } from "../calls/request/changed_body.ts";
+import { providerRequest } from "../calls/request/provider_request.ts";
+import { readWhole } from "../calls/read_whole.ts";
 import { readProviderError } from "../wire/errors/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";

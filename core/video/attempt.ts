@@ -1,5 +1,5 @@
 /** One try of a video route: the task submitted and accepted, or not. */
-import { readWhole } from "../call/read_whole.ts";
+import { readWhole } from "../calls/read_whole.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type { MediaExchange, MediaWork } from "../media/exchange.ts";

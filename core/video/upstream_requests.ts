@@ -1,5 +1,5 @@
 /** Requests to a provider of videos: one function per thing that can be asked. */
-import { providerRequest } from "../call/provider_request.ts";
+import { providerRequest } from "../calls/request/provider_request.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import type { UpstreamRequest } from "../upstream/transport.ts";
 import type { UpstreamBody } from "../media/upstream_body.ts";

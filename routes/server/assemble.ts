@@ -1,9 +1,9 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
 import { AnswerRoom } from "../../core/lib/bytes/answer_room.ts";
 import { BodyRoom } from "../../core/lib/bytes/body_room.ts";
-import { SeenPrompts } from "../../core/call/seen_prompts.ts";
-import { RecentItems } from "../../core/call/recent_items.ts";
-import { OutputExpectations } from "../../core/call/output_expectations.ts";
+import { SeenPrompts } from "../../core/calls/bounds/seen_prompts.ts";
+import { RecentItems } from "../../core/calls/request/recent_items.ts";
+import { OutputExpectations } from "../../core/calls/bounds/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../core/lib/time/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Config } from "../../core/config/config.ts";

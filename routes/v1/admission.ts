@@ -1,7 +1,7 @@
 /** From a request to an admitted call: who, which model, at what price, and whether the wallet can pay for it. */
 import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
-import type { ChatRequest } from "../../core/call/chat_request.ts";
-import { firstImagePath } from "../../core/call/image_inputs.ts";
+import type { ChatRequest } from "../../core/calls/request/chat_request.ts";
+import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";

@@ -1,5 +1,5 @@
 /** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
-import { isLate } from "../../core/call/early_stream.ts";
+import { isLate } from "../../core/calls/early_stream.ts";
 import { readMediaBody } from "../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../core/money/price.ts";
 import { type SpeechResult, speechWork } from "../../core/speech/attempt.ts";

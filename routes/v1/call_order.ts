@@ -8,8 +8,8 @@ import {
   type KeptAnswer,
   keptAnswerBytes,
   KeptAnswers,
-} from "../../core/call/kept_answers.ts";
-import { readOrderKey } from "../../core/call/order_key.ts";
+} from "../../core/calls/kept_answers.ts";
+import { readOrderKey } from "../../core/calls/request/order_key.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";

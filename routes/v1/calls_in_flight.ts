@@ -1,5 +1,5 @@
 /** The calls that run right now, so that a shutdown can wait for them and at last end them. */
-import { CallControl } from "../../core/call/call_control.ts";
+import { CallControl } from "../../core/calls/call_control.ts";
 import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import type { Principal } from "../../kv/key_directory.ts";

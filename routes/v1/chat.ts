@@ -5,23 +5,27 @@ import {
   attemptStream,
   type StartedStream,
   type WholeAnswer,
-} from "../../core/call/attempt.ts";
-import { chatHold } from "../../core/call/chat_hold.ts";
-import { chatBounds } from "../../core/call/chat_bounds.ts";
-import { isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
+} from "../../core/calls/attempt.ts";
+import { chatHold } from "../../core/calls/bounds/chat_hold.ts";
+import { chatBounds } from "../../core/calls/bounds/chat_bounds.ts";
+import { isRouteFault, runAttempts } from "../../core/calls/attempt_loop.ts";
 import {
   type ChatCall,
   type ChatExchange,
   startChatExchange,
-} from "../../core/call/chat_exchange.ts";
-import { type FetchedUrl, fetchedUrls, refuseInternalNames } from "../../core/call/fetched_urls.ts";
-import { isLate } from "../../core/call/early_stream.ts";
-import { readChatRequest } from "../../core/call/chat_request.ts";
-import { parseJsonBody } from "../../core/call/json_body.ts";
-import { continuesTurn } from "../../core/call/turn_continuation.ts";
-import { withRecentItems } from "../../core/call/recent_items.ts";
-import { RemoteDocuments } from "../../core/call/remote_documents.ts";
-import { chatRefusalUnasked } from "../../core/call/refusal_unasked.ts";
+} from "../../core/calls/chat_exchange.ts";
+import {
+  type FetchedUrl,
+  fetchedUrls,
+  refuseInternalNames,
+} from "../../core/calls/request/fetched_urls.ts";
+import { isLate } from "../../core/calls/early_stream.ts";
+import { readChatRequest } from "../../core/calls/request/chat_request.ts";
+import { parseJsonBody } from "../../core/calls/request/json_body.ts";
+import { continuesTurn } from "../../core/calls/request/turn_continuation.ts";
+import { withRecentItems } from "../../core/calls/request/recent_items.ts";
+import { RemoteDocuments } from "../../core/calls/request/remote_documents.ts";
+import { chatRefusalUnasked } from "../../core/calls/request/refusal_unasked.ts";
 import type { ProviderEntry } from "../../core/catalog/schema.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";

@@ -1,15 +1,15 @@
 /** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
 import type { HeldAnswer } from "../../core/lib/bytes/answer_room.ts";
 import type { HeldBody } from "../../core/lib/bytes/body_room.ts";
-import type { StartedStream, WholeAnswer } from "../../core/call/attempt.ts";
-import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
-import type { CallControl } from "../../core/call/call_control.ts";
-import type { ChatHold } from "../../core/call/chat_hold.ts";
-import type { ChatCall, ChatExchange } from "../../core/call/chat_exchange.ts";
-import type { FetchedUrl } from "../../core/call/fetched_urls.ts";
-import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
-import type { RemoteDocuments } from "../../core/call/remote_documents.ts";
-import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
+import type { StartedStream, WholeAnswer } from "../../core/calls/attempt.ts";
+import type { AttemptLoopResult } from "../../core/calls/attempt_loop.ts";
+import type { CallControl } from "../../core/calls/call_control.ts";
+import type { ChatHold } from "../../core/calls/bounds/chat_hold.ts";
+import type { ChatCall, ChatExchange } from "../../core/calls/chat_exchange.ts";
+import type { FetchedUrl } from "../../core/calls/request/fetched_urls.ts";
+import { arrivalOf, earlyStream } from "../../core/calls/early_stream.ts";
+import type { RemoteDocuments } from "../../core/calls/request/remote_documents.ts";
+import { meteredStream, type MeteredStreamInput } from "../../core/calls/metered_stream.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { createNativePipe } from "../../core/wire/stream/native_pipe.ts";
 import type { GatewayError } from "../../core/errors.ts";

@@ -1,16 +1,16 @@
 /** The end of a chat call: priced by the outcome table, debited and written down exactly once. */
-import type { ChatHold } from "../../core/call/chat_hold.ts";
-import type { ChatBounds } from "../../core/call/chat_bounds.ts";
-import { chargeForEndedChat, type EndedReading } from "../../core/call/chat_charge.ts";
-import type { ChatRequest } from "../../core/call/chat_request.ts";
+import type { ChatHold } from "../../core/calls/bounds/chat_hold.ts";
+import type { ChatBounds } from "../../core/calls/bounds/chat_bounds.ts";
+import { chargeForEndedChat, type EndedReading } from "../../core/calls/bounds/chat_charge.ts";
+import type { ChatRequest } from "../../core/calls/request/chat_request.ts";
 import {
   mostAnswerBytes,
   mostBytesWithReasoning,
   mostOutputBytes,
   mostStreamBytes,
   OutputLimit,
-} from "../../core/call/output_limit.ts";
-import type { AttemptResult } from "../../core/call/racer.ts";
+} from "../../core/calls/bounds/output_limit.ts";
+import type { AttemptResult } from "../../core/calls/racer.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import type { RequestId } from "../../core/lib/ids.ts";

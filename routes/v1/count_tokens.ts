@@ -1,9 +1,9 @@
 /** POST /v1/messages/count_tokens: free. The provider's own counter where it has one, else an estimate that says so. */
-import { readWhole } from "../../core/call/read_whole.ts";
-import { readCountTokensRequest } from "../../core/call/chat_request.ts";
-import { withFields } from "../../core/call/changed_body.ts";
-import { type JsonBody, parseJsonBody } from "../../core/call/json_body.ts";
-import { providerRequest } from "../../core/call/provider_request.ts";
+import { readWhole } from "../../core/calls/read_whole.ts";
+import { readCountTokensRequest } from "../../core/calls/request/chat_request.ts";
+import { withFields } from "../../core/calls/request/changed_body.ts";
+import { type JsonBody, parseJsonBody } from "../../core/calls/request/json_body.ts";
+import { providerRequest } from "../../core/calls/request/provider_request.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { inClientTerms } from "../../core/wire/stream/client_model.ts";
 import { decodeProviderError } from "../../core/wire/errors/errors.ts";

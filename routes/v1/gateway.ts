@@ -1,11 +1,11 @@
 /** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
 import type { AnswerRoom } from "../../core/lib/bytes/answer_room.ts";
 import type { BodyRoom } from "../../core/lib/bytes/body_room.ts";
-import type { SeenPrompts } from "../../core/call/seen_prompts.ts";
+import type { SeenPrompts } from "../../core/calls/bounds/seen_prompts.ts";
 import type { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { RecentItems } from "../../core/call/recent_items.ts";
-import type { OutputExpectations } from "../../core/call/output_expectations.ts";
+import type { RecentItems } from "../../core/calls/request/recent_items.ts";
+import type { OutputExpectations } from "../../core/calls/bounds/output_expectations.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";

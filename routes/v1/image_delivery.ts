@@ -1,7 +1,7 @@
 /** From what the attempts found to what the client of an image call gets; settled before its last byte. */
-import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
-import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
-import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
+import type { AttemptLoopResult } from "../../core/calls/attempt_loop.ts";
+import { arrivalOf, earlyStream } from "../../core/calls/early_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../core/calls/metered_stream.ts";
 import type { ImageResult } from "../../core/images/attempt.ts";
 import { chargeForImages } from "../../core/images/charge.ts";
 import { mediaErrorEvent } from "../../core/media/events.ts";

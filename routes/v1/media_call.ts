@@ -1,8 +1,12 @@
 /** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
 import type { HeldAnswer } from "../../core/lib/bytes/answer_room.ts";
 import type { HeldBytes } from "../../core/lib/bytes/byte_budget.ts";
-import { type AttemptLoopResult, isRouteFault, runAttempts } from "../../core/call/attempt_loop.ts";
-import { refusalUnasked } from "../../core/call/refusal_unasked.ts";
+import {
+  type AttemptLoopResult,
+  isRouteFault,
+  runAttempts,
+} from "../../core/calls/attempt_loop.ts";
+import { refusalUnasked } from "../../core/calls/request/refusal_unasked.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import {

@@ -1,5 +1,5 @@
 /** What media calls need besides the rest of the gateway. */
-import type { FetchDocument } from "../../core/call/remote_documents.ts";
+import type { FetchDocument } from "../../core/calls/request/remote_documents.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { fetchRemoteMedia, type GuardedFetchWorld } from "../../core/media/guarded_fetch.ts";

@@ -1,6 +1,6 @@
 /** A binary answer on its way to the client: one pull stream, no buffer but the chunk in hand. */
-import { asGatewayError } from "../../core/call/attempt.ts";
-import { type CallControl, stopError } from "../../core/call/call_control.ts";
+import { asGatewayError } from "../../core/calls/attempt.ts";
+import { type CallControl, stopError } from "../../core/calls/call_control.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { ByteReader, UpstreamExchange } from "../../core/upstream/transport.ts";
 

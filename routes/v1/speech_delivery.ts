@@ -1,7 +1,7 @@
 /** From what the attempts found to what the client of a speech call gets; settled before its last byte. */
-import type { AttemptLoopResult } from "../../core/call/attempt_loop.ts";
-import { arrivalOf, earlyStream } from "../../core/call/early_stream.ts";
-import { meteredStream, type MeteredStreamInput } from "../../core/call/metered_stream.ts";
+import type { AttemptLoopResult } from "../../core/calls/attempt_loop.ts";
+import { arrivalOf, earlyStream } from "../../core/calls/early_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../core/calls/metered_stream.ts";
 import { mediaErrorEvent } from "../../core/media/events.ts";
 import type { MediaExchange } from "../../core/media/exchange.ts";
 import { formatVnd } from "../../core/money/micro_vnd.ts";

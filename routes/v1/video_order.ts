@@ -1,5 +1,5 @@
 /** `Idempotency-Key` on `POST /v1/videos`: a client that lost the answer asks again, and pays once. */
-import { readOrderKey } from "../../core/call/order_key.ts";
+import { readOrderKey } from "../../core/calls/request/order_key.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { videoObject } from "../../core/video/object.ts";

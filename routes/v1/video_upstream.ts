@@ -1,9 +1,9 @@
 /** Where a task lives: polls, downloads and cancellations go back to the route and credential that made it. */
-import { readWhole } from "../../core/call/read_whole.ts";
+import { readWhole } from "../../core/calls/read_whole.ts";
 import type { Route } from "../../core/catalog/catalog.ts";
 import { limits } from "../../core/limits.ts";
 import { parseJson } from "../../core/media/refusal.ts";
-import { retryAfterSeconds } from "../../core/call/retry_after.ts";
+import { retryAfterSeconds } from "../../core/calls/retry_after.ts";
 import type {
   Transport,
   UpstreamRequest,

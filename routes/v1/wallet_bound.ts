@@ -1,6 +1,6 @@
 /** Lets a stream run as far as its wallet pays: its hold grows with its output, and ends it when there is no more money. */
-import type { ChatHold } from "../../core/call/chat_hold.ts";
-import type { StreamBound, StreamCut } from "../../core/call/metered_stream.ts";
+import type { ChatHold } from "../../core/calls/bounds/chat_hold.ts";
+import type { StreamBound, StreamCut } from "../../core/calls/metered_stream.ts";
 import type { StreamReading } from "../../core/wire/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { TokenUsage } from "../../core/money/token_usage.ts";

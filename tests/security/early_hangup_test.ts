@@ -1,13 +1,13 @@
 /** Who hangs up between the last word of an answer and the report of its usage has the whole answer, and pays for it. */
 import { assert, assertEquals } from "@std/assert";
-import { attemptStream } from "../../core/call/attempt.ts";
-import { CallControl } from "../../core/call/call_control.ts";
-import { meteredStream } from "../../core/call/metered_stream.ts";
+import { attemptStream } from "../../core/calls/attempt.ts";
+import { CallControl } from "../../core/calls/call_control.ts";
+import { meteredStream } from "../../core/calls/metered_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import type { Outcome } from "../../core/receipt.ts";
-import { chatStream, newChatPipe, tickMs } from "../core/call/call_world.ts";
-import { FakeExchange, settled } from "../core/call/fake_exchange.ts";
+import { chatStream, newChatPipe, tickMs } from "../core/calls/call_world.ts";
+import { FakeExchange, settled } from "../core/calls/fake_exchange.ts";
 import { ManualTime } from "../support/manual_time.ts";
 
 async function open() {

@@ -1,7 +1,7 @@
 /** A call must not be one thing to the gateway, which prices it, and another to the provider, which makes it. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { readChatRequest } from "../../core/call/chat_request.ts";
-import { parseJsonBody } from "../../core/call/json_body.ts";
+import { readChatRequest } from "../../core/calls/request/chat_request.ts";
+import { parseJsonBody } from "../../core/calls/request/json_body.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { readImageRequest } from "../../core/images/request.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";

@@ -1,8 +1,8 @@
 /** What a few bytes make a provider read must be held before the call: many at once would else share one small balance. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { readChatRequest } from "../../core/call/chat_request.ts";
-import { hostedToolsAskedFor } from "../../core/call/dear_features.ts";
-import { inputTokensBound } from "../../core/call/input_bound.ts";
+import { readChatRequest } from "../../core/calls/request/chat_request.ts";
+import { hostedToolsAskedFor } from "../../core/calls/request/dear_features.ts";
+import { inputTokensBound } from "../../core/calls/bounds/input_bound.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";

@@ -17,7 +17,7 @@ import {
   writeForm,
 } from "../../../core/media/multipart.ts";
 import type { Outcome } from "../../../core/receipt.ts";
-import { FakeExchange } from "../call/fake_exchange.ts";
+import { FakeExchange } from "../calls/fake_exchange.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -1,10 +1,10 @@
 /** Whatever a provider reports or sends, the charge stays within a multiple of the worst case that was reserved. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { chatBounds } from "../../../core/call/chat_bounds.ts";
-import { chargeForEndedChat, type EndedReading } from "../../../core/call/chat_charge.ts";
-import { readChatRequest } from "../../../core/call/chat_request.ts";
-import { parseJsonBody } from "../../../core/call/json_body.ts";
+import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
+import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";
+import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
+import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import {

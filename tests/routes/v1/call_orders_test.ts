@@ -1,6 +1,6 @@
 /** `Idempotency-Key` on every paid POST: however often a client asks, it is charged once and gets one answer. */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { answerKeptMs } from "../../../core/call/kept_answers.ts";
+import { answerKeptMs } from "../../../core/calls/kept_answers.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";

@@ -1,7 +1,7 @@
 /** A provider that ignores the caller's bound on output: its stream is ended, and its customer does not pay for it. */
 import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../core/wire/contract.ts";
-import { OutputLimit } from "../../../core/call/output_limit.ts";
+import { OutputLimit } from "../../../core/calls/bounds/output_limit.ts";
 import { newStreamReading } from "../../../core/wire/stream/reading.ts";
 import { noTokens } from "../../../core/money/token_usage.ts";
 import { listReceipts } from "../../../kv/receipts.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { readChatRequest } from "../../../core/call/chat_request.ts";
+import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { applyPrice } from "../../../core/money/price.ts";
 import { readReceipt } from "../../../kv/receipts.ts";

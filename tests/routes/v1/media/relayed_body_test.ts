@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { CallControl } from "../../../../core/call/call_control.ts";
+import { CallControl } from "../../../../core/calls/call_control.ts";
 import { relayedBody, type RelayedOutcome } from "../../../../routes/v1/relayed_body.ts";
-import { FakeExchange, settled } from "../../../core/call/fake_exchange.ts";
+import { FakeExchange, settled } from "../../../core/calls/fake_exchange.ts";
 
 const cases = [
   { reason: "call_timeout", isWaiting: false, expected: "client_gone" },

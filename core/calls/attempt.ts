@@ -1,0 +1,272 @@
+/** One try of one route, up to the point where the client may see something of it. */
+import { joined } from "../lib/bytes/byte_parts.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import type { Deadlines } from "../lib/time/deadlines.ts";
+import type { AnswerReading, StreamPipe } from "../wire/contract.ts";
+import { GatewayError } from "../errors.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { limits } from "../limits.ts";
+import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
+import { UpstreamFailure } from "../upstream/transport.ts";
+import { type GrowingRoom, readBeginning, readWhole } from "./read_whole.ts";
+import { retryAfterSeconds } from "./retry_after.ts";
+import { decodeUtf8 } from "./request/json_body.ts";
+
+/** A whole answer as the provider sent it. */
+export interface ProviderAnswer {
+  readonly bytes: Uint8Array;
+  readonly value: JsonObject;
+}
+
+/** What a route does with the exchange; made anew for each try. */
+export interface AttemptHandlers {
+  readonly exchange: UpstreamExchange;
+  readonly createPipe: () => StreamPipe;
+  readonly readAnswer: (body: JsonObject) => AnswerReading;
+  /** The whole answer in the client's style. Throws a {@linkcode GatewayError} when it is no answer after all. */
+  readonly toClient: (answer: ProviderAnswer) => Uint8Array;
+  /** Turns a refusal of the provider into ours; `waitSeconds` is how long it asks to be left alone. */
+  readonly decodeError: (
+    status: number,
+    body: string,
+    waitSeconds: number | undefined,
+  ) => GatewayError;
+  /** Told the status as soon as it is in, e.g. to let a refused credential rest. */
+  readonly onStatus?: (status: number, retryAfterSeconds: number | undefined) => void;
+  /** After a failure: whether the same route may be tried again with another credential. */
+  readonly mayRepeat?: () => boolean;
+}
+
+/** What judges the head of an answer. */
+export type HeadHandlers = Pick<AttemptHandlers, "exchange" | "decodeError" | "onStatus">;
+
+/** Output has begun: from here on the route is committed. */
+export interface StartedStream {
+  readonly kind: "stream";
+  readonly exchange: UpstreamExchange;
+  readonly body: ByteReader;
+  readonly pipe: StreamPipe;
+  /** What the client gets first: everything up to and with the first real output. */
+  readonly preamble: Uint8Array;
+  /** The upstream body already ended (a short answer in one piece). */
+  readonly bodyEnded: boolean;
+  /** What came in one read with the first output and is not looked at yet. Valid until the next read of `body`. */
+  readonly unread?: Uint8Array;
+}
+
+/**
+ * Bytes of a read that a chat stream looks at in one go before its first output. A fast provider sends whole answers in
+ * one read; what is not paid for yet must wait for its money.
+ */
+export const firstSliceBytes = 2_048;
+
+/** A whole answer, not streamed, ready for the client. */
+export interface WholeAnswer {
+  readonly kind: "answer";
+  /** In the client's style. */
+  readonly clientBytes: Uint8Array;
+  readonly reading: AnswerReading;
+}
+
+const failed = (what: string, cause?: unknown) =>
+  new GatewayError(
+    "upstream_unreachable",
+    `The provider of this model ${what}`,
+    cause === undefined ? {} : { cause },
+  );
+
+/** The client's view of a failed exchange; `undefined` when it is no failure of an exchange but a bug of ours. */
+export function knownFailure(failure: unknown): GatewayError | undefined {
+  if (failure instanceof GatewayError) return failure;
+  // The cause stays inside: it may name hosts.
+  if (!(failure instanceof UpstreamFailure)) return undefined;
+  switch (failure.code) {
+    case "timeout":
+      return new GatewayError("upstream_timeout", "The provider of this model stopped sending", {
+        cause: failure,
+      });
+    case "shortage":
+      // Another route would fare no better, and none is to be rested for it.
+      return new GatewayError("busy", "Too many connections are open at the moment; try again", {
+        cause: failure,
+        retryAfterSeconds: limits.shortageRetrySeconds,
+      });
+    default:
+      return failed("cannot be reached", failure);
+  }
+}
+
+/** Like {@linkcode knownFailure}; what is none is thrown on. */
+export function asGatewayError(failure: unknown): GatewayError {
+  const known = knownFailure(failure);
+  if (known === undefined) throw failure;
+  return known;
+}
+
+/** What time a try goes by. */
+export interface AttemptTime {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+}
+
+/** A refusal speaks by its status; its body only refines that, so it gets little time and little room. */
+async function refusal(
+  response: UpstreamResponse,
+  handlers: HeadHandlers,
+  time: AttemptTime,
+): Promise<GatewayError> {
+  const patience = time.deadlines.create(() => handlers.exchange.cancel());
+  patience.arm(limits.refusalBodyMs);
+  const bytes = await readBeginning(response.body, limits.errorBodyBytes);
+  patience.disarm();
+  const text = new TextDecoder().decode(bytes);
+  const waitSeconds = retryAfterSeconds(response.header, time.clock);
+  return handlers.decodeError(response.status, text, waitSeconds);
+}
+
+/**
+ * Waits for status and headers of a success.
+ *
+ * @throws {GatewayError | UpstreamFailure} the provider's refusal, or an answer that is packed: it could not be read
+ */
+export async function answered(
+  handlers: HeadHandlers,
+  time: AttemptTime,
+): Promise<UpstreamResponse> {
+  const response = await handlers.exchange.response;
+  const isRefused = response.status >= 400;
+  handlers.onStatus?.(
+    response.status,
+    isRefused ? retryAfterSeconds(response.header, time.clock) : undefined,
+  );
+  if (response.status < 200 || response.status > 299) {
+    throw await refusal(response, handlers, time);
+  }
+  // We ask for none (`accept-encoding: identity`); what comes packed all the same cannot be read or passed on.
+  const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") throw failed("sent a packed answer");
+  return response;
+}
+
+function parseObject(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    const value = parseExactly(decodeUtf8(bytes));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Waits for the whole answer.
+ *
+ * @param bounds `maxBytes`: beyond them it is not read on. `room`: where a large one is counted; who gives it gives its
+ * bytes back
+ * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
+ */
+export async function attemptAnswer(
+  handlers: AttemptHandlers,
+  time: AttemptTime,
+  { maxBytes = limits.answerBytes, room }: {
+    readonly maxBytes?: number | undefined;
+    readonly room?: GrowingRoom | undefined;
+  } = {},
+): Promise<WholeAnswer> {
+  const response = await answered(handlers, time);
+  const bytes = await readWhole(response, maxBytes, room);
+  const value = parseObject(bytes);
+  if (value === undefined) throw failed("sent no JSON");
+  const reading = handlers.readAnswer(value);
+  if (reading.error !== undefined) throw reading.error;
+  // Converted here: an answer that cannot be delivered is a failure of this route, and not charged.
+  return { kind: "answer", clientBytes: handlers.toClient({ bytes, value }), reading };
+}
+
+/** A stream request that was answered by a page, an error object or a whole answer. */
+async function notAStream(
+  response: UpstreamResponse,
+  handlers: AttemptHandlers,
+): Promise<GatewayError> {
+  const value = parseObject(await readBeginning(response.body, limits.errorBodyBytes));
+  return (value && handlers.readAnswer(value).error) ?? failed("sent no event stream");
+}
+
+/**
+ * Waits for the first real output. Everything before it (a start event, pings, a role) is held back, so that a route
+ * that fails here can be replaced without the client noticing.
+ *
+ * @param onSign called for the status and for bytes that are no output: the route is slow, not dead
+ * @throws {GatewayError | UpstreamFailure} when this route failed before any output
+ */
+export async function attemptStream(
+  handlers: AttemptHandlers,
+  time: AttemptTime,
+  onSign?: () => void,
+): Promise<StartedStream> {
+  // Made while the provider works: nothing but its answer should stand between it and the client.
+  const pipe = handlers.createPipe();
+  const response = await answered(handlers, time);
+  if (!isEventStream(response)) throw await notAStream(response, handlers);
+  onSign?.();
+  return await startStream(handlers.exchange, response, pipe, {
+    sliceBytes: firstSliceBytes,
+    onSign,
+  });
+}
+
+/** Also without a type: what the bytes are shows when they are read. */
+export function isEventStream(response: UpstreamResponse): boolean {
+  const contentType = response.header("content-type") ?? "text/event-stream";
+  return /^text\/event-stream\b/i.test(contentType.trim());
+}
+
+/**
+ * Reads a stream up to its first real output.
+ *
+ * @throws {GatewayError | UpstreamFailure} when it failed before any
+ */
+export async function startStream(
+  exchange: UpstreamExchange,
+  response: UpstreamResponse,
+  pipe: StreamPipe,
+  { sliceBytes = Infinity, onSign }: {
+    /** Bytes of a read that are looked at in one go. */
+    readonly sliceBytes?: number;
+    readonly onSign?: (() => void) | undefined;
+  } = {},
+): Promise<StartedStream> {
+  const { reading } = pipe;
+  const held: Uint8Array[] = [];
+  let heldBytes = 0;
+  let bodyEnded = false;
+  let unread: Uint8Array | undefined;
+  while (!reading.sawOutput && reading.state === "open") {
+    const chunk = unread ?? await response.body.read();
+    if (chunk === null) {
+      bodyEnded = true;
+      break;
+    }
+    onSign?.();
+    unread = chunk.length > sliceBytes ? chunk.subarray(sliceBytes) : undefined;
+    const out = pipe.push(unread === undefined ? chunk : chunk.subarray(0, sliceBytes));
+    if (out.length === 0) continue;
+    held.push(out);
+    heldBytes += out.length;
+    // Output itself may be large: a whole picture can come in one event.
+    if (heldBytes > limits.preambleBytes && !reading.sawOutput) throw failed("sends no output");
+  }
+  // Also when some output came with it: the client has seen nothing yet, and another route may do the whole.
+  if (reading.state === "error") throw reading.error ?? failed("failed");
+  const whole = reading.state === "completed" || reading.stopReason !== undefined;
+  if (!reading.sawOutput && bodyEnded && !whole) throw failed("broke off");
+  return {
+    kind: "stream",
+    exchange,
+    body: response.body,
+    pipe,
+    preamble: joined(held),
+    bodyEnded,
+    ...(unread === undefined ? {} : { unread }),
+  };
+}

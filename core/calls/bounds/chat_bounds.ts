@@ -1,0 +1,62 @@
+/** What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked. */
+import type { Model } from "../../catalog/catalog.ts";
+import type { DearFeature } from "../../wire/billable_features/features.ts";
+import { worstCaseCost } from "../../money/price.ts";
+import type { AppliedPrice } from "../../receipt.ts";
+import { estimateOutputTokens, roughInputTokens } from "../../tokens/rough_estimate.ts";
+import type { ChatRequest } from "../request/chat_request.ts";
+import { hostedToolsAskedFor } from "../request/dear_features.ts";
+import { type InputBound, inputBound } from "./input_bound.ts";
+import type { JsonBody } from "../request/json_body.ts";
+import { wantedOutputTokens } from "./output_limit.ts";
+import { type PromptPrefixes, promptPrefixes } from "../request/prompt_prefixes.ts";
+
+export interface ChatBounds {
+  /** Output tokens of all answers together. */
+  readonly outputTokens: number;
+  /** The most output that the caller can want, see {@linkcode wantedOutputTokens}. */
+  readonly wantedOutputTokens: number;
+  readonly input: InputBound;
+  /** Our own count of the prompt, for a provider that reports none. A bound it is not. */
+  readonly estimatedInputTokens: number;
+  /** Tools of the provider that are asked for: they may bring more into the prompt than is in the request. */
+  readonly hostedTools: readonly DearFeature[];
+  /** What the prompt begins with. Only of a stream, which may break; a whole answer comes or does not. */
+  readonly prefixes?: PromptPrefixes | undefined;
+  /** The most that the call can cost; see `chat_hold.ts` for what is reserved. */
+  readonly costMicroVnd: bigint;
+}
+
+/** Everything that needs the prompt is counted here: a stream must not keep it in memory for its settlement. */
+export function chatBounds(
+  request: ChatRequest,
+  body: JsonBody,
+  model: Model,
+  price: AppliedPrice,
+): ChatBounds {
+  const { value, bytes } = body;
+  const { maxOutputTokens, contextWindow } = model;
+  const outputTokens = Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) *
+    request.choices;
+  const hostedTools = hostedToolsAskedFor({ style: request.style, body: value });
+  const input = inputBound({
+    body: value,
+    bodyBytes: bytes.length,
+    contextWindow,
+    hostedTools: hostedTools.length,
+  });
+  return {
+    outputTokens,
+    wantedOutputTokens: wantedOutputTokens(request, model),
+    input,
+    // A picture is not billed by its base64.
+    estimatedInputTokens: body.mentionsBase64
+      ? roughInputTokens(value)
+      : estimateOutputTokens(bytes.length),
+    hostedTools,
+    prefixes: (request.stream && price.unit === "token") || model.routes.length > 1
+      ? promptPrefixes(model.id, request.style, value)
+      : undefined,
+    costMicroVnd: worstCaseCost(price, { inputTokens: input.tokens, outputTokens }),
+  };
+}

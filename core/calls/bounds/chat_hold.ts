@@ -1,0 +1,39 @@
+/** How much money a chat call holds when it begins. */
+import { worstCaseCost } from "../../money/price.ts";
+import type { AppliedPrice } from "../../receipt.ts";
+import type { ChatBounds } from "./chat_bounds.ts";
+
+export interface ChatHold {
+  readonly costMicroVnd: bigint;
+  /** Tokens of output that the hold pays for. */
+  readonly outputTokens: number;
+}
+
+/**
+ * The input of a call is bought with its first byte, so its bound is held whole. The output of a stream can be stopped:
+ * what is expected of it is held, and more as it comes. A call that is not streamed cannot be stopped, so all that it may
+ * cost is held.
+ *
+ * @example
+ * ```ts
+ * import { chatHold } from "./chat_hold.ts";
+ * import { applyPrice } from "../../money/price.ts";
+ * const price = applyPrice({ unit: "token", vndPerMtok: 8_300 });
+ * const input = { tokens: 100, believableTokens: 100, isText: true, namesUnseen: false };
+ * const bounds = { input, outputTokens: 128_000, costMicroVnd: 1_063_230_000n };
+ * const hold = chatHold(bounds, price, { stream: true, expectedTokens: 2_000 });
+ * if (hold.costMicroVnd !== 17_430_000n || hold.outputTokens !== 2_000) throw new Error("wrong hold");
+ * ```
+ */
+export function chatHold(
+  bounds: Pick<ChatBounds, "input" | "outputTokens" | "costMicroVnd">,
+  price: AppliedPrice,
+  { stream, expectedTokens }: { readonly stream: boolean; readonly expectedTokens: number },
+): ChatHold {
+  const outputTokens = Math.min(expectedTokens, bounds.outputTokens);
+  if (!stream || price.unit !== "token" || outputTokens === bounds.outputTokens) {
+    return { costMicroVnd: bounds.costMicroVnd, outputTokens: bounds.outputTokens };
+  }
+  const inputTokens = bounds.input.tokens;
+  return { costMicroVnd: worstCaseCost(price, { inputTokens, outputTokens }), outputTokens };
+}

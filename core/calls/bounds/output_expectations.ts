@@ -1,0 +1,116 @@
+/**
+ * What the calls of a key to a model produced of late: how much of a stream's output is paid for in advance. A figure that
+ * is too low costs a stream more extensions of its hold, one that is too high keeps money from other calls; neither lets
+ * a call have more than is held for it.
+ */
+import type { Model } from "../../catalog/catalog.ts";
+import type { ApiKeyId } from "../../lib/ids.ts";
+import { firstSliceBytes } from "../attempt.ts";
+
+/** Tokens held at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
+const leastTokens = firstSliceBytes;
+/** What remains of a high figure with each call that stays below it: some dozens of calls forget it. */
+const decay = 0.9;
+/** Entries of one generation; there are two. */
+const entriesPerGeneration = 5_000;
+/** Tokens that a report may have beyond the bytes that came (end marks, call syntax) before output counts as hidden. */
+const unseenTokens = 64;
+
+/** Calls of a key that are held in full after one whose report showed more than came, without saying what it was. */
+const suspectCalls = 20;
+
+/** The output of an ended call. */
+export interface SeenOutput {
+  /** As the provider reports them. */
+  readonly outputTokens: number;
+  /** The part of them that the report calls reasoning. */
+  readonly reasoningTokens: number;
+  /** Bytes of text, reasoning and tool arguments that came. */
+  readonly outputBytes: number;
+}
+
+interface Expectation {
+  readonly tokens: number;
+  /** Calls that are still held in full. */
+  readonly suspect: number;
+}
+
+/** Whether an operator wrote of a route that its model reasons: providers show little or nothing of that. */
+function isDeclaredReasoning({ routes }: Model): boolean {
+  return routes.some(({ facts: { thinking, efforts } }) =>
+    (thinking !== undefined && thinking !== "none") || (efforts?.length ?? 0) > 0
+  );
+}
+
+/**
+ * @example
+ * ```ts
+ * import { buildModel } from "../../catalog/catalog.ts";
+ * import { modelSchema } from "../../catalog/schema.ts";
+ * import { newId } from "../../lib/ids.ts";
+ * import { OutputExpectations } from "./output_expectations.ts";
+ * const price = { unit: "token", vndPerMtok: 1 };
+ * const entry = { id: "m", kind: "chat", family: "f", price, routes: [{ provider: "p" }] };
+ * const model = buildModel(modelSchema.parse(entry));
+ * const expectations = new OutputExpectations();
+ * const keyId = newId("apiKey", 0);
+ * expectations.note(model, keyId, { outputTokens: 1_000, reasoningTokens: 0, outputBytes: 4_000 });
+ * if (expectations.tokens(model, keyId) !== 4_000) throw new Error("not learned");
+ * expectations.note(model, keyId, { outputTokens: 5_000, reasoningTokens: 4_990, outputBytes: 10 });
+ * if (expectations.tokens(model, keyId) !== Infinity) throw new Error("hidden output cannot be expected");
+ * ```
+ */
+export class OutputExpectations {
+  #young = new Map<string, Expectation>();
+  #old = new Map<string, Expectation>();
+  /** Ids of models that have reasoned out of sight. Bounded by the catalogue. */
+  readonly #hiding = new Set<string>();
+  readonly #declared = new WeakMap<Model, boolean>();
+
+  /**
+   * Tokens of output to hold money for when a stream begins. `Infinity` for a model that does not show all it produces:
+   * its hold cannot grow with what is seen.
+   */
+  tokens(model: Model, keyId: ApiKeyId): number {
+    if (this.#hidesOutput(model)) return Infinity;
+    const known = this.#find(entryName(model, keyId));
+    if (known === undefined) return leastTokens;
+    return known.suspect > 0 ? Infinity : Math.max(known.tokens, leastTokens);
+  }
+
+  /**
+   * Notes what an ended call produced. A token has at least a byte, so the larger figure bounds the tokens. Reasoning out
+   * of sight is a trait of the model; calls of tools without arguments also have more tokens than bytes, and a customer
+   * who asks for many of those must not change what others hold.
+   */
+  note(model: Model, keyId: ApiKeyId, seen: SeenOutput): void {
+    const { outputTokens, reasoningTokens, outputBytes } = seen;
+    const isBeyondSight = outputTokens > outputBytes + unseenTokens;
+    if (isBeyondSight && reasoningTokens > 0) this.#hiding.add(model.id);
+    const name = entryName(model, keyId);
+    const earlier = this.#find(name) ?? { tokens: 0, suspect: 0 };
+    if (this.#young.size >= entriesPerGeneration && !this.#young.has(name)) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(name, {
+      tokens: Math.max(outputTokens, outputBytes, Math.round(earlier.tokens * decay)),
+      suspect: isBeyondSight ? suspectCalls : Math.max(earlier.suspect - 1, 0),
+    });
+  }
+
+  #find(name: string): Expectation | undefined {
+    return this.#young.get(name) ?? this.#old.get(name);
+  }
+
+  #hidesOutput(model: Model): boolean {
+    if (this.#hiding.has(model.id)) return true;
+    let declared = this.#declared.get(model);
+    if (declared === undefined) this.#declared.set(model, declared = isDeclaredReasoning(model));
+    return declared;
+  }
+}
+
+function entryName(model: Model, keyId: ApiKeyId): string {
+  return `${model.id} ${keyId}`;
+}

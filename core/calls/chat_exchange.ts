@@ -1,0 +1,286 @@
+/** A chat call on one route: native where the styles agree (bytes untouched), converted where they differ. */
+import type { ByteParts } from "../lib/bytes/byte_parts.ts";
+import type { Model, Route } from "../catalog/catalog.ts";
+import type { ProviderEntry } from "../catalog/schema.ts";
+import { readAnswer } from "../wire/answer_reading.ts";
+import { ClientModel, inClientTerms } from "../wire/stream/client_model.ts";
+import type { AnswerReading, PipeContext, Style } from "../wire/contract.ts";
+import { convertAnswer, convertRequest } from "../wire/convert.ts";
+import { createConvertingPipe } from "../wire/stream/converting_pipe.ts";
+import { sortBetas, type SortedBetas } from "../wire/billable_features/betas.ts";
+import type { FetchedDocuments } from "../wire/fields/document_urls.ts";
+import { decodeProviderError, type ProviderErrorOptions } from "../wire/errors/errors.ts";
+import { createNativePipe } from "../wire/stream/native_pipe.ts";
+import { GatewayError } from "../errors.ts";
+import { takesHostedTools } from "../wire/tools/tool_fields.ts";
+import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import type { Transport } from "../upstream/transport.ts";
+import type { AttemptHandlers } from "./attempt.ts";
+import type { ChatRequest } from "./request/chat_request.ts";
+import { fieldsLeftOut, hostedToolsAskedFor, type StyledRequest } from "./request/dear_features.ts";
+import { wishesLost, withoutForeignReasoning } from "./request/foreign_reasoning.ts";
+import { withFields } from "./request/changed_body.ts";
+import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
+import type { JsonBody } from "./request/json_body.ts";
+import { withoutStore } from "./request/stored_answers.ts";
+import { providerRequest } from "./request/provider_request.ts";
+
+/** A call as it came, before a route is chosen. */
+export interface ChatCall {
+  readonly request: ChatRequest;
+  readonly body: JsonBody;
+  readonly model: Model;
+  readonly requestId: string;
+  readonly nowSeconds: number;
+  readonly clientHeader: (name: string) => string | undefined;
+  /** `x-gateway-strict: true`: refuse instead of dropping. */
+  readonly strict: boolean;
+  /** Documents that were fetched for the route. */
+  readonly documents?: FetchedDocuments;
+  /** Visits the items of a Responses answer that goes to the client. */
+  readonly onItem?: ItemVisitor;
+}
+
+/** The provider's side of a route. */
+export interface RouteAccess {
+  readonly provider: ProviderEntry;
+  readonly secret: string | undefined;
+  readonly transport: Transport;
+  /** See {@linkcode AttemptHandlers.onStatus}. */
+  readonly onStatus: (status: number, retryAfterSeconds: number | undefined) => void;
+  /** See {@linkcode AttemptHandlers.mayRepeat}. */
+  readonly mayRepeat: () => boolean;
+}
+
+/** A route for one try of a chat call. An answer that is made twice costs tokens, but orders nothing. */
+export interface ChatRouteAccess extends RouteAccess {
+  /** Told when its request was sent a second time: see `UpstreamRequest`. */
+  readonly onSentAgain: () => void;
+}
+
+export interface ChatExchange extends AttemptHandlers {
+  /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
+  readonly dropped: readonly string[];
+}
+
+function chatStyle(route: Route): Style {
+  if (route.style === "messages" || route.style === "chat" || route.style === "responses") {
+    return route.style;
+  }
+  throw new GatewayError("internal_error", "A chat model has a route of another kind");
+}
+
+function pipeContext(call: ChatCall, route: Route): PipeContext {
+  return {
+    clientModel: call.request.model,
+    upstreamModel: route.upstreamModel,
+    requestId: call.requestId,
+    clientWantsUsage: call.request.wantsUsage,
+    nowSeconds: call.nowSeconds,
+  };
+}
+
+function errorOptions(waitSeconds: number | undefined, native: boolean): ProviderErrorOptions {
+  return { native, ...(waitSeconds === undefined ? {} : { retryAfterSeconds: waitSeconds }) };
+}
+
+/** A reading whose error, if there is one, has the client's name of the model. */
+function clientReading(reading: AnswerReading, context: PipeContext): AnswerReading {
+  const { error } = reading;
+  return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
+}
+
+/** What a route of the Messages style gets of the client's betas. */
+function betasFor(call: ChatCall, route: Route, style: Style): SortedBetas {
+  const header = style === "messages" ? call.clientHeader("anthropic-beta") : undefined;
+  return header === undefined ? { kept: undefined, dropped: [] } : sortBetas(header, route.allow);
+}
+
+/** The client's betas, and those that the converted body needs. */
+function withBetas({ kept, dropped }: SortedBetas, needed: readonly string[]): SortedBetas {
+  if (needed.length === 0) return { kept, dropped };
+  return { kept: [...kept === undefined ? [] : [kept], ...needed].join(","), dropped };
+}
+
+function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
+  if (!call.strict || dropped.length === 0) return;
+  throw new GatewayError(
+    "conversion_refused",
+    `This model cannot carry: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
+    { param: dropped[0] ?? "" },
+  );
+}
+
+interface NativeChanges {
+  /** What the history of the call demands: see {@linkcode withoutForeignReasoning}. */
+  readonly replaced: JsonObject;
+  readonly injectUsage: boolean;
+  readonly leftOut: readonly string[];
+  /** What keeps the answer from being stored. */
+  readonly unstored: JsonObject;
+}
+
+/** The client's body with only what must change: the provider's name of the model, and the wish for usage. */
+function nativeBody(
+  call: ChatCall,
+  route: Route,
+  { replaced, injectUsage, leftOut, unstored }: NativeChanges,
+): ByteParts {
+  const changes: JsonObject = { ...replaced, ...unstored };
+  for (const field of leftOut) changes[field] = null;
+  if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
+  if (injectUsage) {
+    const options = call.body.value["stream_options"];
+    changes["stream_options"] = {
+      ...(isJsonObject(options) ? options : {}),
+      include_usage: true,
+    };
+  }
+  return withFields(call.body, changes);
+}
+
+function open(
+  call: ChatCall,
+  style: Style,
+  access: ChatRouteAccess,
+  { body, betas }: { readonly body: ByteParts; readonly betas: SortedBetas },
+) {
+  return access.transport.open(providerRequest({
+    provider: access.provider,
+    style,
+    secret: access.secret,
+    body,
+    stream: call.request.stream,
+    clientHeader: (name) => name === "anthropic-beta" ? betas.kept : call.clientHeader(name),
+    onSentAgain: access.onSentAgain,
+  }));
+}
+
+function startNative(
+  call: ChatCall,
+  route: Route,
+  style: Style,
+  access: ChatRouteAccess,
+): ChatExchange {
+  const { request } = call;
+  const asked = { style, body: call.body.value };
+  const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
+  const betas = betasFor(call, route, style);
+  const unstored = withoutStore(style, call.body.value, route.facts);
+  const replaced = withoutForeignReasoning(style, call.body);
+  const dropped = [...leftOut, ...unstored.dropped, ...betas.dropped, ...wishesLost(replaced)];
+  refuseDropping(call, dropped);
+  const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
+    route.facts["include_usage"] !== false;
+  const body = nativeBody(call, route, {
+    replaced,
+    injectUsage: injectedUsage,
+    leftOut,
+    unstored: unstored.changes,
+  });
+  const context = pipeContext(call, route);
+  return {
+    exchange: open(call, style, access, { body, betas }),
+    createPipe: () => createNativePipe(style, { ...context, injectedUsage }),
+    readAnswer: (body) => clientReading(readAnswer(style, body), context),
+    decodeError: (status, body, waitSeconds) =>
+      inClientTerms(
+        decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),
+        context,
+      ),
+    onStatus: access.onStatus,
+    mayRepeat: access.mayRepeat,
+    toClient: ({ bytes, value }) =>
+      value["model"] === request.model ? bytes : new ClientModel(request.model).inAnswer(bytes),
+    dropped,
+  };
+}
+
+function startConverted(
+  call: ChatCall,
+  route: Route,
+  style: Style,
+  access: ChatRouteAccess,
+): ChatExchange {
+  const clientStyle = call.request.style;
+  const asked = { style: clientStyle, body: call.body.value };
+  const { model } = call;
+  // What another route would do, or the model's own routes refuse, must not be lost on the way to this style instead.
+  if (
+    model.routes.some((other) => other.style === clientStyle || offersMore(other, route, asked))
+  ) {
+    fieldsLeftOut({ model, route, sent: asked, asked });
+  }
+  const converted = convertRequest(clientStyle, style, call.body.value, {
+    facts: route.facts,
+    upstreamModel: route.upstreamModel,
+    maxOutputTokens: model.maxOutputTokens,
+    allow: route.allow,
+    ...(call.documents === undefined ? {} : { documents: call.documents }),
+  });
+  if (!converted.ok) throw converted.error;
+  const { body, memory } = converted.request;
+  // What a route carries (`facts.shared_fields`, `facts.extra_fields`) is judged as it goes out.
+  const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
+  const betas = withBetas(betasFor(call, route, style), converted.request.betas);
+  const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
+  refuseDropping(call, dropped);
+  for (const field of leftOut) delete body[field];
+  const context = pipeContext(call, route);
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  return {
+    exchange: open(call, style, access, { body: bytes, betas }),
+    createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
+    readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
+    decodeError: (status, text, waitSeconds) =>
+      inClientTerms(
+        decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
+        context,
+      ),
+    onStatus: access.onStatus,
+    mayRepeat: access.mayRepeat,
+    toClient: (answer) =>
+      new TextEncoder().encode(
+        JSON.stringify(convertAnswer(style, clientStyle, answer.value, context, memory)),
+      ),
+    dropped,
+  };
+}
+
+/** Whether a route runs a tool of its provider that is asked for, and `route` does not. */
+function offersMore(other: Route, route: Route, asked: StyledRequest): boolean {
+  if (other.allow.size === 0 || !takesHostedTools(chatStyle(other), other.facts)) return false;
+  return hostedToolsAskedFor(asked).some((feature) =>
+    other.allow.has(feature) && !route.allow.has(feature)
+  );
+}
+
+/**
+ * Starts a chat call on a route.
+ *
+ * @throws {GatewayError} before anything is sent, when the request cannot be converted to the route's style or asks
+ * for what this route does not allow
+ */
+export function startChatExchange(
+  call: ChatCall,
+  route: Route,
+  access: ChatRouteAccess,
+): ChatExchange {
+  const style = chatStyle(route);
+  const exchange = style === call.request.style
+    ? startNative(call, route, style, access)
+    : startConverted(call, route, style, access);
+  return call.onItem === undefined ? exchange : tapped(exchange, call.onItem);
+}
+
+function tapped(exchange: ChatExchange, visit: ItemVisitor): ChatExchange {
+  return {
+    ...exchange,
+    createPipe: () => new ItemTap(exchange.createPipe(), visit),
+    toClient(answer) {
+      const bytes = exchange.toClient(answer);
+      visitItems(bytes, visit);
+      return bytes;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * A JSON body with a few fields changed. Same-style calls must reach the provider unchanged, so a field is replaced in
+ * the bytes instead of parsing and writing the whole body again: faithful, and cheap for long prompts.
+ */
+import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import type { JsonBody } from "./json_body.ts";
+
+const encoder = new TextEncoder();
+
+/** A text in the place of a range of bytes. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: Uint8Array;
+}
+
+function editsOf(body: JsonBody, changes: JsonObject): Edit[] {
+  const edits: Edit[] = [];
+  let added = "";
+  let isEmpty = body.fields.size === 0;
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) continue;
+    const span = body.fields.get(name);
+    const text = JSON.stringify(value);
+    if (span !== undefined) edits.push({ ...span, text: encoder.encode(text) });
+    else {
+      added += `${isEmpty ? "" : ","}${JSON.stringify(name)}:${text}`;
+      isEmpty = false;
+    }
+  }
+  if (added !== "") {
+    const closing = body.bytes.lastIndexOf(0x7d);
+    edits.push({ start: closing, end: closing, text: encoder.encode(added) });
+  }
+  return edits.sort((a, b) => a.start - b.start);
+}
+
+/**
+ * The body with some top-level fields replaced or added, every other byte as it was. What is left of a large body stays
+ * where it lies, so it comes in pieces.
+ *
+ * @example
+ * ```ts
+ * import { joined } from "../../lib/bytes/byte_parts.ts";
+ * import { parseJsonBody } from "./json_body.ts";
+ * import { withFields } from "./changed_body.ts";
+ * const body = parseJsonBody(new TextEncoder().encode('{ "model": "a", "x" : 1.0 }'));
+ * const changed = withFields(body, { model: "b", stream: true });
+ * const text = new TextDecoder().decode(joined(changed));
+ * if (text !== '{ "model": "b", "x" : 1.0 ,"stream":true}') throw new Error(text);
+ * ```
+ */
+export function withFields(body: JsonBody, changes: JsonObject): ByteParts {
+  const { bytes } = body;
+  const edits = editsOf(body, changes);
+  if (edits.length === 0) return bytes;
+  const pieces: Uint8Array[] = [];
+  let readAt = 0;
+  for (const { start, end, text } of edits) {
+    pieces.push(bytes.subarray(readAt, start), text);
+    readAt = end;
+  }
+  pieces.push(bytes.subarray(readAt));
+  return bytes.length <= limits.copiedBodyBytes
+    ? joined(pieces)
+    : withFewPieces(pieces, limits.upstreamSingleWriteBytes);
+}

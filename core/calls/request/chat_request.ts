@@ -1,0 +1,209 @@
+/**
+ * What the gateway must know of a chat request, in each of the three styles. Everything else passes unseen: the
+ * provider knows its own fields best, and unknown ones are not ours to refuse.
+ */
+import type { Style } from "../../wire/contract.ts";
+import { type ErrorCode, GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import { refuseMergedFields } from "./decisive_fields.ts";
+
+export interface ChatRequest {
+  readonly style: Style;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client's own cap on output tokens, if it set one. */
+  readonly maxTokens: number | undefined;
+  /** How many answers the provider makes: `n`, or `best_of`, of which it returns the best. */
+  readonly choices: number;
+  /** Chat: whether the client asked for the usage chunk itself. */
+  readonly wantsUsage: boolean;
+}
+
+function invalid(param: string, problem: string): GatewayError {
+  return new GatewayError("invalid_request", `${param}: ${problem}`, { param });
+}
+
+function optionalInteger(
+  body: JsonObject,
+  field: string,
+  bounds: { readonly min: number; readonly max: number },
+): number | undefined {
+  const value = body[field];
+  if (value === undefined || value === null) return undefined;
+  const isTooLarge = JSON.isRawJSON(value);
+  if (!isTooLarge && (typeof value !== "number" || !Number.isInteger(value))) {
+    throw invalid(field, "must be a whole number");
+  }
+  if (isTooLarge || value < bounds.min || value > bounds.max) {
+    throw invalid(field, `must be from ${bounds.min} to ${bounds.max}`);
+  }
+  return value;
+}
+
+function optionalBoolean(body: JsonObject, field: string): boolean {
+  const value = body[field];
+  if (value === undefined || value === null) return false;
+  if (typeof value !== "boolean") throw invalid(field, "must be true or false");
+  return value;
+}
+
+function readModel(body: JsonObject): string {
+  const { model } = body;
+  if (model === undefined) throw invalid("model", "is required");
+  if (typeof model !== "string" || model === "") {
+    throw invalid("model", "must be a non-empty string");
+  }
+  if (model.length > limits.modelNameChars) {
+    throw invalid("model", `must have at most ${limits.modelNameChars} characters`);
+  }
+  return model;
+}
+
+function checkContent(content: Json | undefined, path: string): void {
+  if (content === undefined || content === null || typeof content === "string") return;
+  if (!Array.isArray(content)) throw invalid(path, "must be a string or a list of parts");
+  for (const [i, part] of content.entries()) {
+    if (!isJsonObject(part)) throw invalid(`${path}.${i}`, "must be an object");
+    if (typeof part["type"] !== "string") throw invalid(`${path}.${i}.type`, "must be a string");
+  }
+}
+
+function checkMessages(body: JsonObject, contentRequired: boolean): void {
+  const { messages } = body;
+  if (messages === undefined) throw invalid("messages", "is required");
+  if (!Array.isArray(messages)) throw invalid("messages", "must be a list");
+  if (messages.length === 0) throw invalid("messages", "must have at least one message");
+  if (messages.length > limits.messages) {
+    throw invalid("messages", `must have at most ${limits.messages} messages`);
+  }
+  for (const [i, message] of messages.entries()) {
+    if (!isJsonObject(message)) throw invalid(`messages.${i}`, "must be an object");
+    if (typeof message["role"] !== "string") {
+      throw invalid(`messages.${i}.role`, "must be a string");
+    }
+    if (contentRequired && (message["content"] === undefined || message["content"] === null)) {
+      throw invalid(`messages.${i}.content`, "is required");
+    }
+    checkContent(message["content"], `messages.${i}.content`);
+  }
+}
+
+/**
+ * Refuses what lies at the provider, under the one account that all our customers share there: whoever knows its id
+ * could read what another customer said, and it makes a prompt of any length out of a few bytes.
+ */
+function refuseStoredState(
+  body: JsonObject,
+  fields: readonly string[],
+  instead: string,
+  code: ErrorCode = "invalid_request",
+): void {
+  for (const param of fields) {
+    if (body[param] !== undefined && body[param] !== null) {
+      const problem = `is not supported; send the whole conversation as ${instead}`;
+      throw new GatewayError(code, `${param}: ${problem}`, { param });
+    }
+  }
+}
+
+/** Fields of Chat and its elders; read in all styles, since servers that speak several take each other's fields. */
+function readChoices(body: JsonObject): number {
+  const bounds = { min: 1, max: limits.choices };
+  const returned = optionalInteger(body, "n", bounds) ?? 1;
+  return Math.max(returned, optionalInteger(body, "best_of", bounds) ?? 1);
+}
+
+const tokenBounds = { min: 1, max: limits.maxTokens };
+
+function readMessages(body: JsonObject, counting: boolean): ChatRequest {
+  checkMessages(body, true);
+  refuseStoredState(body, ["thread"], "messages", "thread_unsupported");
+  const maxTokens = optionalInteger(body, "max_tokens", { ...tokenBounds, min: 0 });
+  if (maxTokens === undefined && !counting) throw invalid("max_tokens", "is required");
+  return {
+    style: "messages",
+    model: readModel(body),
+    stream: optionalBoolean(body, "stream"),
+    maxTokens,
+    choices: readChoices(body),
+    wantsUsage: false,
+  };
+}
+
+function readChat(body: JsonObject): ChatRequest {
+  checkMessages(body, false);
+  const older = optionalInteger(body, "max_tokens", tokenBounds);
+  const newer = optionalInteger(body, "max_completion_tokens", tokenBounds);
+  // Both given: providers differ in which one wins, so the larger is reserved.
+  const maxTokens = older === undefined || newer === undefined
+    ? newer ?? older
+    : Math.max(older, newer);
+  const options = body["stream_options"];
+  if (options !== undefined && options !== null && !isJsonObject(options)) {
+    throw invalid("stream_options", "must be an object");
+  }
+  return {
+    style: "chat",
+    model: readModel(body),
+    stream: optionalBoolean(body, "stream"),
+    maxTokens,
+    choices: readChoices(body),
+    wantsUsage: isJsonObject(options) && options["include_usage"] === true,
+  };
+}
+
+const storedItem =
+  "is a reference to an item that is not held here (any more); send the item itself (in the AI SDK: store: false)";
+
+function readResponses(body: JsonObject): ChatRequest {
+  const { input } = body;
+  refuseStoredState(body, ["previous_response_id", "conversation", "prompt"], "input");
+  if (input === undefined || input === null) throw invalid("input", "is required");
+  if (typeof input !== "string") {
+    if (!Array.isArray(input)) throw invalid("input", "must be a string or a list of items");
+    if (input.length > limits.messages) {
+      throw invalid("input", `must have at most ${limits.messages} items`);
+    }
+    for (const [i, item] of input.entries()) {
+      if (!isJsonObject(item)) throw invalid(`input.${i}`, "must be an object");
+      if (item["type"] === "item_reference") {
+        throw invalid(`input.${i}`, storedItem);
+      }
+    }
+  }
+  if (optionalBoolean(body, "background")) {
+    // A background answer carries no usage: it would be delivered later, without a debit.
+    throw invalid("background", "is not supported; leave it out");
+  }
+  return {
+    style: "responses",
+    model: readModel(body),
+    stream: optionalBoolean(body, "stream"),
+    maxTokens: optionalInteger(body, "max_output_tokens", tokenBounds),
+    choices: readChoices(body),
+    wantsUsage: false,
+  };
+}
+
+/**
+ * Reads a chat request of the given style.
+ *
+ * @throws {GatewayError} `invalid_request` naming the field
+ */
+export function readChatRequest(style: Style, body: JsonObject): ChatRequest {
+  refuseMergedFields(body);
+  switch (style) {
+    case "messages":
+      return readMessages(body, false);
+    case "chat":
+      return readChat(body);
+    case "responses":
+      return readResponses(body);
+  }
+}
+
+/** Reads a `count_tokens` request: a Messages request that needs no `max_tokens` (wire notes 1.9). */
+export function readCountTokensRequest(body: JsonObject): ChatRequest {
+  return readMessages(body, true);
+}

@@ -1,0 +1,73 @@
+/** Keeps what costs the operator more than tokens away from routes that do not allow it. */
+import type { Model, Route } from "../../catalog/catalog.ts";
+import type { Style } from "../../wire/contract.ts";
+import {
+  type DearFeature,
+  dearFeatureWords,
+  hostedToolFeatures,
+} from "../../wire/billable_features/features.ts";
+import { type DearWish, findDearWishes } from "../../wire/billable_features/wishes.ts";
+import { GatewayError } from "../../errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+
+/** A request in the words of one style. */
+export interface StyledRequest {
+  readonly style: Style;
+  readonly body: JsonObject;
+}
+
+export interface DearCheck {
+  readonly model: Model;
+  readonly route: Route;
+  /** What would go to the provider. */
+  readonly sent: StyledRequest;
+  /** What the client said: its own words name what is refused. */
+  readonly asked: StyledRequest;
+}
+
+/**
+ * The top-level fields that must stay behind on this route; for nearly every call there are none.
+ *
+ * @throws {GatewayError} `invalid_request` naming the first place that the model does not offer on any route,
+ * `feature_unavailable` where another route does: the call moves on to that one, if it is in service
+ */
+export function fieldsLeftOut(check: DearCheck): readonly string[] {
+  const fields: string[] = [];
+  for (const wish of findDearWishes(check.sent.style, check.sent.body)) {
+    if (check.route.allow.has(wish.feature)) continue;
+    if (!wish.spare) throw refusal(check, wish);
+    fields.push(wish.path);
+  }
+  return fields;
+}
+
+/** The features by which a request asks for tools that the provider runs; a route that allows them runs them. */
+export function hostedToolsAskedFor(asked: StyledRequest): readonly DearFeature[] {
+  return findDearWishes(asked.style, asked.body)
+    .map(({ feature }) => feature)
+    .filter((feature) => hostedToolFeatures.has(feature));
+}
+
+function refusal({ model, sent, asked }: DearCheck, wish: DearWish): GatewayError {
+  const { feature } = wish;
+  const said = sent.body === asked.body
+    ? wish
+    : findDearWishes(asked.style, asked.body).find((one) => one.feature === feature) ?? wish;
+  const subject = `${said.path}: ${dearFeatureWords[feature]}`;
+  const param = said.path;
+  if (model.routes.some((route) => route.allow.has(feature))) {
+    return new GatewayError(
+      "feature_unavailable",
+      `${subject} is out of service for this model at the moment`,
+      { param },
+    );
+  }
+  const hint = feature === "web_search" && asked.style === "responses"
+    ? ' (in Codex: web_search = "disabled")'
+    : "";
+  return new GatewayError(
+    "invalid_request",
+    `${subject} costs extra at the provider, and this gateway does not offer it for this model; leave it out${hint}`,
+    { param },
+  );
+}

@@ -1,0 +1,155 @@
+/**
+ * The URLs in a chat request that a provider would fetch: pictures, files, sound, video, and servers of tools. They are
+ * judged before anybody is asked, so that no client reaches inside a provider's network, or the operator's, through a
+ * provider that fetches.
+ */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { parseRemoteUrl } from "../../media/remote_url.ts";
+
+/** A URL of a request. */
+export interface FetchedUrl {
+  readonly url: URL;
+  /** The part or tool of the client's request that names it. */
+  readonly path: string;
+}
+
+/** Parts of messages whose URL is fetched. Sources and search results name URLs too, but only to be read. */
+const fetchedParts: ReadonlySet<unknown> = new Set([
+  "image",
+  "image_url",
+  "input_image",
+  "document",
+  "document_url",
+  "file",
+  "file_url",
+  "input_file",
+  "audio_url",
+  "input_audio",
+  "video",
+  "video_url",
+  "input_video",
+]);
+
+/** Members that hold a URL, or an object that does. */
+const urlMembers = [
+  "url",
+  "source",
+  "image_url",
+  "document_url",
+  "file",
+  "file_url",
+  "file_data",
+  "audio_url",
+  "input_audio",
+  "video_url",
+  "image",
+  "data",
+] as const;
+
+/** Depth of objects within a part: `{image_url: {url}}`, `{source: {type, url}}`. */
+const memberDepth = 2;
+
+/**
+ * Finds them.
+ *
+ * @throws {GatewayError} `invalid_request` naming the place of one that no server in public can be behind
+ *
+ * @example
+ * ```ts
+ * import { fetchedUrls } from "./fetched_urls.ts";
+ * const asking = (url: string) => ({
+ *   messages: [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }],
+ * });
+ * if (fetchedUrls(asking("https://example.com/a.png"))[0]?.url.hostname !== "example.com") throw new Error();
+ * let refusal = "";
+ * try {
+ *   fetchedUrls(asking("http://169.254.169.254/latest"));
+ * } catch (error) {
+ *   refusal = String(error);
+ * }
+ * if (!refusal.includes("messages.0.content.0: must point to a public address")) throw new Error(refusal);
+ * ```
+ */
+export function fetchedUrls(body: JsonObject): readonly FetchedUrl[] {
+  const found: FetchedUrl[] = [];
+  for (const field of ["messages", "input"]) {
+    const list = body[field];
+    if (!Array.isArray(list)) continue;
+    for (const [i, item] of list.entries()) {
+      if (!isJsonObject(item)) continue;
+      inContent(item["content"], `${field}.${i}.content`, found);
+      inContent(item["output"], `${field}.${i}.output`, found);
+    }
+  }
+  inServers(body["tools"], "tools", "server_url", found);
+  inServers(body["mcp_servers"], "mcp_servers", "url", found);
+  return found;
+}
+
+function inContent(content: Json | undefined, path: string, found: FetchedUrl[]): void {
+  if (!Array.isArray(content)) return;
+  for (const [i, part] of content.entries()) {
+    if (!isJsonObject(part)) continue;
+    if (fetchedParts.has(part["type"])) inMembers(part, `${path}.${i}`, memberDepth, found);
+    // Results of tools hold parts themselves, and documents may be made of them.
+    inContent(part["content"], `${path}.${i}.content`, found);
+    const { source } = part;
+    if (isJsonObject(source)) inContent(source["content"], `${path}.${i}.source.content`, found);
+  }
+}
+
+function inMembers(object: JsonObject, path: string, depth: number, found: FetchedUrl[]): void {
+  for (const name of urlMembers) {
+    const value = object[name];
+    if (typeof value === "string") note(value, path, found);
+    else if (depth > 0 && isJsonObject(value)) {
+      inMembers(value, path, depth - 1, found);
+    }
+  }
+}
+
+function inServers(list: Json | undefined, field: string, name: string, found: FetchedUrl[]): void {
+  if (!Array.isArray(list)) return;
+  for (const [i, entry] of list.entries()) {
+    const url = isJsonObject(entry) ? entry[name] : undefined;
+    if (typeof url === "string") note(url, `${field}.${i}.${name}`, found);
+  }
+}
+
+/** What begins otherwise is data, or means something to its provider alone. */
+const fetchedSchemes = /^\s*(?:https?|ftp|file):/i;
+
+function note(text: string, path: string, found: FetchedUrl[]): void {
+  if (!fetchedSchemes.test(text)) return;
+  const url = parseRemoteUrl(text.trim());
+  if (typeof url === "string") throw refusedUrl(path, url);
+  found.push({ url, path });
+}
+
+/** Different hosts of one call: each may be a question to name servers. */
+const mostHosts = 32;
+
+/**
+ * Refuses names that do not lead to public addresses alone. All causes are told in one sentence: a client must not learn
+ * from the difference which names exist inside.
+ *
+ * @throws {GatewayError} `invalid_request` naming the place
+ */
+export async function refuseInternalNames(
+  urls: readonly FetchedUrl[],
+  isPublic: (host: string) => Promise<boolean>,
+): Promise<void> {
+  const byHost = new Map(urls.map((one) => [one.url.hostname, one]));
+  const distinct = [...byHost.values()];
+  const beyond = distinct[mostHosts];
+  if (beyond !== undefined) throw refusedUrl(beyond.path, `more than ${mostHosts} hosts are named`);
+  const verdicts = await Promise.all(distinct.map(({ url }) => isPublic(url.hostname)));
+  const inside = distinct[verdicts.indexOf(false)];
+  if (inside !== undefined) throw refusedUrl(inside.path, "must point to a public address");
+}
+
+/** The refusal of a URL, by its place. */
+function refusedUrl(path: string, why: string): GatewayError {
+  return new GatewayError("invalid_request", `${path}: ${why}`, { param: path });
+}

@@ -1,0 +1,56 @@
+/** Keeps reasoning and sources that we wrote for a client away from vendors that never signed them. */
+import type { Style } from "../../wire/contract.ts";
+import {
+  sealPrefix,
+  thinkingOffInMixedLoop,
+  withoutForeignBlocks,
+  withoutSealedReasoning,
+} from "../../wire/mod.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { JsonBody } from "./json_body.ts";
+
+/** What seals and ids of ours have in common: the seal without its dot. */
+const prefixBytes = new TextEncoder().encode(sealPrefix.slice(0, -1));
+/** The rarest byte of the prefix in prose, so that nearly all of a long prompt is skipped natively. */
+const rarestAt = prefixBytes.indexOf("1".charCodeAt(0));
+
+function holdsSeal(bytes: Uint8Array): boolean {
+  const rarest = prefixBytes[rarestAt]!;
+  for (let at = bytes.indexOf(rarest); at !== -1; at = bytes.indexOf(rarest, at + 1)) {
+    if (prefixBytes.every((byte, i) => bytes[at - rarestAt + i] === byte)) return true;
+  }
+  return false;
+}
+
+/**
+ * The fields to replace when a native body carries reasoning or sources from a model of another style (the client
+ * switched models in mid-conversation, or a call moved to another route): the vendor would refuse a proof it did not
+ * make, and a budget for thinking in a tool loop that lacks it. Empty for nearly every call.
+ *
+ * @example
+ * ```ts
+ * import { withoutForeignReasoning } from "./foreign_reasoning.ts";
+ * import { parseJsonBody } from "./json_body.ts";
+ * const body = parseJsonBody(new TextEncoder().encode('{"messages":[]}'));
+ * if (Object.keys(withoutForeignReasoning("messages", body)).length > 0) throw new Error("changed");
+ * ```
+ */
+export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObject {
+  if (style === "chat") return {};
+  const repair = style === "messages" ? thinkingOffInMixedLoop(body.value) ?? {} : {};
+  if (!holdsSeal(body.bytes)) return repair;
+  if (style === "messages") {
+    const stripped = withoutForeignBlocks({ ...body.value, ...repair });
+    return stripped === undefined ? repair : { ...repair, messages: stripped["messages"] };
+  }
+  const stripped = withoutSealedReasoning(body.value);
+  return stripped === undefined ? {} : { input: stripped["input"] };
+}
+
+/** Wishes among the fields that {@linkcode withoutForeignReasoning} replaces; what it takes from the history is none. */
+const wishes = ["thinking", "context_management"] as const;
+
+/** The names of the wishes that were not carried, for the client. */
+export function wishesLost(replaced: JsonObject): string[] {
+  return wishes.filter((name) => replaced[name] !== undefined);
+}

@@ -1,0 +1,41 @@
+/** Finds pictures in a chat request: they work only on models labelled Vision (spec section 4). */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+
+const imageTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
+
+function inContent(content: Json | undefined, path: string): string | undefined {
+  if (!Array.isArray(content)) return undefined;
+  for (const [i, part] of content.entries()) {
+    if (!isJsonObject(part)) continue;
+    if (imageTypes.has(part["type"])) return `${path}.${i}`;
+    // Pictures inside tool results: one level deeper, in both styles that have them.
+    const nested = part["content"] ?? part["output"];
+    const found = Array.isArray(nested) ? inContent(nested, `${path}.${i}.content`) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * The path of the first picture, or `undefined` if there is none. Looks at part types only, never at what they hold.
+ *
+ * @example
+ * ```ts
+ * import { firstImagePath } from "./image_inputs.ts";
+ * const content = [{ type: "text", text: "What is this?" }, { type: "image_url", image_url: { url: "https://x" } }];
+ * const path = firstImagePath({ messages: [{ role: "user", content }] });
+ * if (path !== "messages.0.content.1") throw new Error(path);
+ * ```
+ */
+export function firstImagePath(body: JsonObject): string | undefined {
+  for (const field of ["messages", "input"]) {
+    const list = body[field];
+    if (!Array.isArray(list)) continue;
+    for (const [i, item] of list.entries()) {
+      if (!isJsonObject(item)) continue;
+      const found = inContent(item["content"] ?? item["output"], `${field}.${i}.content`);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,55 @@
+/** `Idempotency-Key`: by what a repeated order is known again. */
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import type { MediaBody } from "../../media/body.ts";
+import { sha256Hex } from "../../lib/sha256.ts";
+
+export interface OrderKey {
+  /** Stands for the client's key. */
+  readonly id: string;
+  /** Stands for key and request together. Without the key, which is not stored, nobody can guess a prompt from it. */
+  readonly fingerprint: string;
+}
+
+/** A form that is sent again has another boundary: what counts is its parts. */
+async function contentsOf(body: MediaBody): Promise<readonly string[]> {
+  if (body.kind === "json") return ["json", await sha256Hex(body.json.bytes)];
+  const contents = ["form"];
+  for (const part of body.parts) contents.push(part.name, await sha256Hex(part.body));
+  return contents;
+}
+
+/**
+ * Reads the header.
+ *
+ * @example
+ * ```ts
+ * import { readMediaBody } from "../../media/body.ts";
+ * import { readOrderKey } from "./order_key.ts";
+ * const body = readMediaBody(new TextEncoder().encode('{"model":"video-a"}'), "application/json");
+ * const [one, two] = [await readOrderKey("a", body), await readOrderKey("b", body)];
+ * if (one.id === two.id) throw new Error("two orders for one");
+ * ```
+ *
+ * @param path counts as a part of the request where keys of several paths share a space
+ * @throws {GatewayError} `invalid_request` for what is no key
+ */
+export async function readOrderKey(
+  key: string,
+  body: MediaBody,
+  path?: string,
+): Promise<OrderKey> {
+  if (key.length > limits.idempotencyKeyChars || !/^[\x21-\x7e]+$/.test(key)) {
+    throw new GatewayError(
+      "invalid_request",
+      `Idempotency-Key: must be 1 to ${limits.idempotencyKeyChars} visible characters, e.g. a UUID`,
+      { param: "idempotency-key" },
+    );
+  }
+  const where = path === undefined ? [] : [path];
+  const request = JSON.stringify([key, ...where, ...await contentsOf(body)]);
+  return {
+    id: await sha256Hex(key),
+    fingerprint: await sha256Hex(request),
+  };
+}

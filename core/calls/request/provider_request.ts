@@ -1,0 +1,123 @@
+/** From a route and a body to the request that goes out: address, credentials, and the headers that may travel. */
+import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
+import type { RouteStyle } from "../../catalog/catalog.ts";
+import {
+  credentialHeaders,
+  type HttpProviderEntry,
+  type ProviderEntry,
+} from "../../catalog/schema.ts";
+import type { UpstreamRequest } from "../../upstream/transport.ts";
+
+/** Where the built-in provider "lives"; no such host exists (RFC 2606). */
+const sandboxOrigin = "http://sandbox.invalid";
+
+const defaultPaths: Record<RouteStyle, string> = {
+  messages: "/v1/messages",
+  chat: "/v1/chat/completions",
+  responses: "/v1/responses",
+  images: "/v1/images",
+  speech: "/v1/audio/speech",
+  videos: "/v1/videos",
+};
+
+/**
+ * Request headers of clients that providers may see. Everything else stays here: client headers carry our keys,
+ * addresses of people, and what their networks added.
+ */
+const forwardedHeaders: Partial<Record<RouteStyle, readonly string[]>> = {
+  messages: ["anthropic-version", "anthropic-beta"],
+  chat: ["openai-beta"],
+  responses: ["openai-beta"],
+};
+
+/** The vendor requires one, the spec makes it optional for our clients (section 9). */
+const defaultMessagesVersion = "2023-06-01";
+
+function credentialHeader(provider: HttpProviderEntry, secret: string): [string, string] {
+  const { auth } = provider;
+  return [credentialHeaders[auth], auth === "bearer" ? `Bearer ${secret}` : secret];
+}
+
+export interface ProviderRequestInput {
+  readonly provider: ProviderEntry;
+  readonly style: RouteStyle;
+  /** Appended to the style's path, e.g. `/count_tokens`. */
+  readonly subpath?: string;
+  readonly method?: UpstreamRequest["method"];
+  /** The credential of the provider; ignored by the sandbox. */
+  readonly secret: string | undefined;
+  readonly body: ByteParts | null;
+  readonly contentType?: string;
+  readonly stream: boolean;
+  /** A header of the client's request by lower-case name. */
+  readonly clientHeader: (name: string) => string | undefined;
+  /** See {@linkcode UpstreamRequest.onSentAgain}. */
+  readonly onSentAgain?: (() => void) | undefined;
+}
+
+/** All of a request but its body. */
+interface RequestFrame {
+  readonly url: string;
+  readonly headers: UpstreamRequest["headers"];
+}
+
+/** Frames without anything of a client's own, by all that they are made of. */
+const knownFrames = new WeakMap<ProviderEntry, Map<string, RequestFrame>>();
+
+/** The client's headers that travel; without those that are what everyone sends. */
+function ownHeaders({ style, clientHeader }: ProviderRequestInput): [string, string][] {
+  const own: [string, string][] = [];
+  for (const name of forwardedHeaders[style] ?? []) {
+    const value = clientHeader(name) ??
+      (name === "anthropic-version" ? clientHeader("compat-version") : undefined);
+    if (value === undefined) continue;
+    if (name !== "anthropic-version" || value !== defaultMessagesVersion) own.push([name, value]);
+  }
+  return own;
+}
+
+function frameOf(input: ProviderRequestInput, own: readonly [string, string][]): RequestFrame {
+  const { provider, style, body } = input;
+  const headers: [string, string][] = [
+    ["accept", input.stream ? "text/event-stream" : "application/json"],
+    // Answers are read and rewritten on their way; packed ones would only be refused.
+    ["accept-encoding", "identity"],
+  ];
+  if (body !== null) headers.push(["content-type", input.contentType ?? "application/json"]);
+  const hasVersion = own.some(([name]) => name === "anthropic-version");
+  if (style === "messages" && !hasVersion) {
+    headers.push(["anthropic-version", defaultMessagesVersion]);
+  }
+  headers.push(...own);
+  let origin = sandboxOrigin;
+  let path = defaultPaths[style];
+  if (provider.kind === "http") {
+    origin = provider.baseUrl.replace(/\/+$/, "");
+    path = provider.paths[style] ?? path;
+    headers.push(...Object.entries(provider.headers));
+    if (input.secret !== undefined) headers.push(credentialHeader(provider, input.secret));
+  }
+  return { url: `${origin}${path}${input.subpath ?? ""}`, headers: Object.freeze(headers) };
+}
+
+/** Frames are made once for each provider, style and credential: requests of one route differ in their bodies. */
+function knownFrame(input: ProviderRequestInput): RequestFrame {
+  const { provider, style, stream, secret, body } = input;
+  let frames = knownFrames.get(provider);
+  if (frames === undefined) knownFrames.set(provider, frames = new Map());
+  const key = `${style} ${stream} ${body === null} ${secret ?? ""}`;
+  let frame = frames.get(key);
+  if (frame === undefined) frames.set(key, frame = frameOf(input, []));
+  return frame;
+}
+
+/** Builds the request to a provider. */
+export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
+  const own = ownHeaders(input);
+  // Paths with ids in them and types with boundaries in them would fill the memory.
+  const isUsual = own.length === 0 && input.subpath === undefined &&
+    input.contentType === undefined;
+  const { url, headers } = isUsual ? knownFrame(input) : frameOf(input, own);
+  const { method = "POST", body, onSentAgain } = input;
+  return { method, url, headers, body, onSentAgain };
+}

@@ -1,0 +1,141 @@
+/**
+ * Output items of Responses answers, kept in memory for a short while so that a client which relies on the vendor's
+ * store can refer to them by id. The gateway has no such store and asks no vendor for one: nothing here is written
+ * anywhere, other instances do not have it, and a restart forgets it.
+ */
+import type { Clock } from "../../lib/time/clock.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import { type JsonBody, parseJsonBody } from "./json_body.ts";
+
+/** How long an item can be referred to: a tool loop goes on within minutes. */
+export const itemKeptMs = 30 * 60_000;
+
+export interface RecentItemBounds {
+  /** Characters of JSON text that all accounts may keep. */
+  readonly totalChars: number;
+  /** What one account may keep; its oldest items go first. */
+  readonly accountChars: number;
+}
+
+/** A turn of an agent is a few thousand characters: an account keeps about a thousand of them. */
+const keptChars: RecentItemBounds = { totalChars: 64 * 1024 * 1024, accountChars: 4 * 1024 * 1024 };
+
+interface KeptItem {
+  readonly text: string;
+  readonly atMs: number;
+}
+
+interface AccountItems {
+  readonly items: Map<string, KeptItem>;
+  chars: number;
+}
+
+/**
+ * The recent items of one process, by account.
+ *
+ * @example
+ * ```ts
+ * import { systemClock } from "../../lib/time/clock.ts";
+ * import { RecentItems } from "./recent_items.ts";
+ * const items = new RecentItems(systemClock);
+ * items.keep("acc_1", { id: "msg_1", type: "message", role: "assistant", content: [] });
+ * const input = [{ type: "item_reference", id: "msg_1" }];
+ * const own = items.resolved("acc_1", { input })["input"];
+ * if (JSON.stringify(own).includes("item_reference")) throw new Error("not resolved");
+ * const other = items.resolved("acc_2", { input })["input"];
+ * if (!JSON.stringify(other).includes("item_reference")) throw new Error("of another account");
+ * ```
+ */
+export class RecentItems {
+  readonly #clock: Clock;
+  readonly #bounds: RecentItemBounds;
+  /** In the order of their last item: the first is the least recent. */
+  readonly #accounts = new Map<string, AccountItems>();
+  #chars = 0;
+
+  constructor(clock: Clock, bounds: RecentItemBounds = keptChars) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+  }
+
+  /** Characters that are kept now. */
+  get chars(): number {
+    return this.#chars;
+  }
+
+  /** Keeps an item under its id; one without an id, or larger than an account's share, is not kept. */
+  keep(account: string, item: JsonObject): void {
+    const { id } = item;
+    if (typeof id !== "string") return;
+    const text = JSON.stringify(item);
+    if (text.length > this.#bounds.accountChars) return;
+    const own = this.#accounts.get(account) ?? { items: new Map(), chars: 0 };
+    this.#accounts.delete(account);
+    this.#accounts.set(account, own);
+    this.#drop(own, id);
+    own.items.set(id, { text, atMs: this.#clock.monotonicMs() });
+    own.chars += text.length;
+    this.#chars += text.length;
+    this.#trim(own);
+  }
+
+  /**
+   * The body with the items that its references name in place of them. A reference to an item that is not kept stays
+   * what it is.
+   */
+  resolved(account: string, body: JsonObject): JsonObject {
+    const { input } = body;
+    const own = this.#accounts.get(account);
+    if (own === undefined || !Array.isArray(input) || !input.some(isReference)) return body;
+    return {
+      ...body,
+      input: input.map((item) => isReference(item) ? this.#find(own, item["id"]) ?? item : item),
+    };
+  }
+
+  #find(own: AccountItems, id: Json | undefined): JsonObject | undefined {
+    const kept = typeof id === "string" ? own.items.get(id) : undefined;
+    if (kept === undefined || this.#clock.monotonicMs() - kept.atMs > itemKeptMs) return undefined;
+    return JSON.parse(kept.text);
+  }
+
+  #drop(own: AccountItems, id: string): void {
+    const kept = own.items.get(id);
+    if (kept === undefined) return;
+    own.items.delete(id);
+    own.chars -= kept.text.length;
+    this.#chars -= kept.text.length;
+  }
+
+  /** Forgets what is too old or too much. */
+  #trim(own: AccountItems): void {
+    const oldestMs = this.#clock.monotonicMs() - itemKeptMs;
+    for (const [id, { atMs }] of own.items) {
+      if (atMs >= oldestMs && own.chars <= this.#bounds.accountChars) break;
+      this.#drop(own, id);
+    }
+    for (const [account, { chars, items }] of this.#accounts) {
+      const newest = [...items.values()].at(-1);
+      const isOver = newest === undefined || newest.atMs < oldestMs;
+      if (!isOver && this.#chars <= this.#bounds.totalChars) break;
+      this.#accounts.delete(account);
+      this.#chars -= chars;
+    }
+  }
+}
+
+/**
+ * The body with its references resolved, as if the client had sent the items. A body that would become larger than any
+ * may be stays as it is.
+ */
+export function withRecentItems(items: RecentItems, account: string, body: JsonBody): JsonBody {
+  const value = items.resolved(account, body.value);
+  if (value === body.value) return body;
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  return bytes.length > limits.requestBodyBytes ? body : parseJsonBody(bytes);
+}
+
+function isReference(item: Json): item is JsonObject {
+  return isJsonObject(item) && item["type"] === "item_reference";
+}

@@ -1,0 +1,114 @@
+/** Fetches the documents and pictures that a chat request names by URL, for routes that take only their data. */
+import type { ByteRoom } from "../../lib/bytes/byte_budget.ts";
+import type { Route } from "../../catalog/catalog.ts";
+import {
+  type DocumentUrl,
+  documentUrls,
+  type FetchedDocument,
+  type FetchedDocuments,
+  takesData,
+} from "../../wire/fields/document_urls.ts";
+import { GatewayError } from "../../errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
+import type { RemoteKind, RemoteMedia } from "../../media/guarded_fetch.ts";
+import type { ChatRequest } from "./chat_request.ts";
+
+/** Documents that are fetched for one call: each is a connection, and all of them are fetched at once. */
+const documentsPerCall = 8;
+
+/** Bytes of all documents of one call: as many as the client could have sent itself. */
+const documentBytes = limits.remoteMediaBytes;
+
+/** Fetches a PDF, or throws a {@linkcode GatewayError} that names `field`. */
+export type FetchDocument = (
+  url: string,
+  bounds: {
+    readonly kind: RemoteKind;
+    readonly field: string;
+    readonly maxBytes: number;
+    readonly room: ByteRoom;
+  },
+) => Promise<RemoteMedia>;
+
+/** Stands for every document: for finding out what else is wrong with a request, without fetching. */
+export const anyDocument: FetchedDocuments = {
+  get: (_url, kind) => ({
+    mediaType: kind === "picture" ? "image/png" : "application/pdf",
+    base64: "",
+  }),
+};
+
+/**
+ * The documents of one call. A failure is remembered, so that no second route fetches in vain; what was fetched is not
+ * kept, since it goes into the request of its route.
+ */
+export class RemoteDocuments {
+  readonly #request: ChatRequest;
+  readonly #body: JsonObject;
+  readonly #fetch: FetchDocument;
+  readonly #room: ByteRoom;
+  #urls: readonly DocumentUrl[] | undefined;
+  #failure: GatewayError | undefined;
+  /** Nothing that is still being fetched is needed any more. */
+  #isOver = false;
+
+  /** @param room counts what is fetched, until {@linkcode release} */
+  constructor(request: ChatRequest, body: JsonObject, fetch: FetchDocument, room: ByteRoom) {
+    this.#request = request;
+    this.#body = body;
+    this.#fetch = fetch;
+    this.#room = room;
+  }
+
+  /** What a route needs; `undefined` where there is nothing to fetch for it. */
+  for({ style, facts }: Route): Promise<FetchedDocuments> | undefined {
+    if (style === this.#request.style) return undefined;
+    if (style !== "chat" && style !== "messages") return undefined;
+    const named = this.#urls ??= documentUrls(this.#request.style, this.#body);
+    const urls = named.filter((one) => takesData(style, facts, one));
+    return urls.length === 0 ? undefined : this.#fetchAll(urls);
+  }
+
+  /** The requests that hold the documents are sent, or will not be. */
+  release(): void {
+    this.#isOver = true;
+    this.#room.release();
+  }
+
+  async #fetchAll(urls: readonly DocumentUrl[]): Promise<FetchedDocuments> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const beyond = urls[documentsPerCall];
+    if (beyond !== undefined) throw tooMany(beyond);
+    const maxBytes = Math.floor(documentBytes / urls.length);
+    const fetches = urls.map((one) => this.#fetchOne(one, maxBytes));
+    // A route may be given up meanwhile, and one failure ends the wait for all.
+    void Promise.allSettled(fetches).then(() => {
+      if (this.#isOver) this.#room.release();
+    });
+    try {
+      return new Map(await Promise.all(fetches));
+    } catch (error) {
+      // A lack of room may be over for the next route.
+      if (error instanceof GatewayError && error.status === 400) this.#failure = error;
+      throw error;
+    }
+  }
+
+  async #fetchOne(
+    { kind, url, path }: DocumentUrl,
+    maxBytes: number,
+  ): Promise<readonly [string, FetchedDocument]> {
+    const room = this.#room;
+    const { mediaType, bytes } = await this.#fetch(url, { kind, field: path, maxBytes, room });
+    const base64 = bytes.toBase64();
+    room.take(base64.length);
+    return [url, { mediaType, base64 }];
+  }
+}
+
+function tooMany({ path }: DocumentUrl): GatewayError {
+  const message =
+    `${path}: this model takes files as data; at most ${documentsPerCall} are fetched`;
+  return new GatewayError("invalid_request", message, { param: path });
+}

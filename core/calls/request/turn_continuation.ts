@@ -1,0 +1,31 @@
+import type { Style } from "../../wire/contract.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+
+/**
+ * Whether a request brings results of tools, so that its answer continues a turn that has begun.
+ *
+ * @example
+ * ```ts
+ * import { continuesTurn } from "./turn_continuation.ts";
+ * const result = { role: "tool", tool_call_id: "call_1", content: "5" };
+ * if (!continuesTurn("chat", { messages: [result] })) throw new Error("not seen");
+ * if (continuesTurn("chat", { messages: [{ role: "user", content: "5" }] })) throw new Error("a new turn");
+ * ```
+ */
+export function continuesTurn(style: Style, body: JsonObject): boolean {
+  const list = style === "responses" ? body["input"] : body["messages"];
+  const last = Array.isArray(list) ? list.at(-1) : undefined;
+  if (!isJsonObject(last)) return false;
+  switch (style) {
+    case "messages":
+      return Array.isArray(last["content"]) && last["content"].some(isToolResult);
+    case "chat":
+      return last["role"] === "tool" || last["role"] === "function";
+    case "responses":
+      return typeof last["type"] === "string" && last["type"].endsWith("_output");
+  }
+}
+
+function isToolResult(block: Json): boolean {
+  return isJsonObject(block) && block["type"] === "tool_result";
+}

@@ -1,0 +1,57 @@
+/** What is held of a stream's output: learned per model and key, and never too little for output that does not show. */
+import { assertEquals } from "@std/assert";
+import { buildModel } from "../../../core/catalog/catalog.ts";
+import { modelSchema } from "../../../core/catalog/schema.ts";
+import { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";
+import { newId } from "../../../core/lib/ids.ts";
+
+function modelOf(id: string, facts: object = {}) {
+  const routes = [{ provider: "p", facts }];
+  const price = { unit: "token", vndPerMtok: 1 };
+  return buildModel(modelSchema.parse({ id, kind: "chat", family: "f", price, routes }));
+}
+
+const model = modelOf("m");
+const [one, two] = [newId("apiKey", 1), newId("apiKey", 2)];
+const shown = (outputBytes: number) => ({
+  outputTokens: Math.ceil(outputBytes / 4),
+  reasoningTokens: 0,
+  outputBytes,
+});
+
+Deno.test("what a key's calls produced is expected of its next ones, and forgotten as they produce less", () => {
+  const expectations = new OutputExpectations();
+  assertEquals(expectations.tokens(model, one), 2_048);
+  expectations.note(model, one, shown(40_000));
+  assertEquals(expectations.tokens(model, one), 40_000);
+  assertEquals(expectations.tokens(model, two), 2_048);
+  assertEquals(expectations.tokens(modelOf("other"), one), 2_048);
+  for (let calls = 0; calls < 60; calls++) expectations.note(model, one, shown(100));
+  assertEquals(expectations.tokens(model, one), 2_048);
+});
+
+Deno.test("a model that reasons out of sight holds all, for every key; so does one whose routes declare it", () => {
+  const expectations = new OutputExpectations();
+  assertEquals(expectations.tokens(modelOf("r", { efforts: ["low"] }), one), Infinity);
+  assertEquals(expectations.tokens(modelOf("t", { thinking: "adaptive" }), one), Infinity);
+  assertEquals(expectations.tokens(modelOf("n", { thinking: "none", efforts: [] }), one), 2_048);
+  expectations.note(model, one, { outputTokens: 900, reasoningTokens: 800, outputBytes: 400 });
+  assertEquals([one, two].map((key) => expectations.tokens(model, key)), [Infinity, Infinity]);
+});
+
+Deno.test("tokens without bytes that are no reasoning concern the key alone, for a while", () => {
+  const expectations = new OutputExpectations();
+  expectations.note(model, one, { outputTokens: 600, reasoningTokens: 0, outputBytes: 60 });
+  assertEquals([one, two].map((key) => expectations.tokens(model, key)), [Infinity, 2_048]);
+  for (let calls = 0; calls < 20; calls++) expectations.note(model, one, shown(100));
+  assertEquals(expectations.tokens(model, one), 2_048);
+});
+
+Deno.test("the table is bounded: keys that do not call any more are forgotten", () => {
+  const expectations = new OutputExpectations();
+  expectations.note(model, one, shown(40_000));
+  for (let key = 0; key < 10_000; key++) {
+    expectations.note(model, newId("apiKey", 10 + key), shown(100));
+  }
+  assertEquals(expectations.tokens(model, one), 2_048);
+});
