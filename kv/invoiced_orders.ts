@@ -3,7 +3,7 @@
  * is a sale of its own and gets an invoice of its own, and no đồng is ever on two that count.
  */
 import type { InvoiceId } from "../core/lib/ids.ts";
-import { microVndPerVnd } from "../core/money/micro_vnd.ts";
+import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
 import type { Invoice, InvoicePart } from "../core/topup/invoice.ts";
 import type { OrderCode } from "../core/topup/order_code.ts";
 import { invoiceKey, invoiceOfOrderKey } from "./keys.ts";

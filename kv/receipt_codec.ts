@@ -6,8 +6,8 @@
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import type { TokenUsage } from "../core/money/token_usage.ts";
-import type { AppliedPrice, Attempt, Outcome, Receipt } from "../core/receipt.ts";
+import type { TokenUsage } from "../core/billing/token_usage.ts";
+import type { AppliedPrice, Attempt, Outcome, Receipt } from "../core/billing/receipt.ts";
 
 /** First element of the tuple. A new shape gets a new number; old ones stay readable for ever. */
 const version = 1;

@@ -4,7 +4,7 @@
  */
 import type { RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import type { Receipt } from "../core/receipt.ts";
+import type { Receipt } from "../core/billing/receipt.ts";
 import type { Writable } from "../core/lib/writable.ts";
 import { addReceipt, noUsage, type RollupCell, rollupCell, type UsageSum } from "./rollups.ts";
 

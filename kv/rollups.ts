@@ -4,7 +4,7 @@
  */
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId, ApiKeyId } from "../core/lib/ids.ts";
-import type { Receipt } from "../core/receipt.ts";
+import type { Receipt } from "../core/billing/receipt.ts";
 import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
 import type { Writable } from "../core/lib/writable.ts";
 import { rollupKey } from "./keys.ts";

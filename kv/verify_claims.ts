@@ -1,5 +1,5 @@
 /** The rows of claims on providers add up to the claims on the receipts, each day and route by itself. */
-import { formatVnd } from "../core/money/micro_vnd.ts";
+import { formatVnd } from "../core/billing/micro_vnd.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { claimCellOf, claimsPrefix } from "./keys.ts";
 import { claimSum, ClaimSums } from "./provider_claims.ts";

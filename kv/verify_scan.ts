@@ -3,7 +3,7 @@
  * rows move under it. `verify.ts` looks at suspects again.
  */
 import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import type { Receipt } from "../core/receipt.ts";
+import type { Receipt } from "../core/billing/receipt.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { decodeBatch } from "./batches.ts";
 import {

@@ -6,7 +6,7 @@ import type { Route } from "../catalog/catalog.ts";
 import type { Deadline } from "../lib/time/deadlines.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { Attempt } from "../receipt.ts";
+import type { Attempt } from "../billing/receipt.ts";
 import { stopError } from "./call_control.ts";
 import {
   type BegunTry,

@@ -6,8 +6,8 @@ import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import type { StreamPipe, StreamReading } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import type { TokenUsage } from "../money/token_usage.ts";
-import type { Outcome } from "../receipt.ts";
+import type { TokenUsage } from "../billing/token_usage.ts";
+import type { Outcome } from "../billing/receipt.ts";
 import { knownFailure, type StartedStream } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";
 

@@ -3,7 +3,7 @@ import type { Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
-import type { Attempt } from "../receipt.ts";
+import type { Attempt } from "../billing/receipt.ts";
 import type { UpstreamExchange } from "../upstream/transport.ts";
 import { knownFailure } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";

@@ -2,7 +2,7 @@
 import type { RouteFacts, Style } from "../wire/contract.ts";
 import type { DearFeature } from "../wire/billable_features/features.ts";
 import { limits } from "../limits.ts";
-import type { CataloguePrice } from "../money/price.ts";
+import type { CataloguePrice } from "../billing/price.ts";
 import { catalogProblems } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";
 

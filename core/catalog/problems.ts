@@ -1,5 +1,5 @@
 /** What is wrong with a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
-import type { CataloguePrice } from "../money/price.ts";
+import type { CataloguePrice } from "../billing/price.ts";
 import { videoModelProblems } from "../video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./catalog.ts";
 

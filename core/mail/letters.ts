@@ -1,6 +1,6 @@
 /** What mails say, in both languages. Plain sentences; the layout is in `compose.ts`. */
 import type { Locale } from "../accounts/locale.ts";
-import { formatMoney } from "../money/display.ts";
+import { formatMoney } from "../billing/display.ts";
 import type { MailJob } from "./mail_job.ts";
 
 /** The parts of a mail before it is laid out. */

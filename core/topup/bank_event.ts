@@ -1,5 +1,5 @@
 /** One movement on the operator's bank account, whoever told us of it. */
-import { microVndPerVnd, parseVnd } from "../money/micro_vnd.ts";
+import { microVndPerVnd, parseVnd } from "../billing/micro_vnd.ts";
 import type { BankTime } from "./bank_time.ts";
 
 /** Where a notice came from. The same movement may come from several of them, under unrelated ids. */

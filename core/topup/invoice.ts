@@ -1,5 +1,5 @@
 /** Requests for VAT invoices: what they hold, and how a filled-in form becomes one. */
-import { microVndPerVnd } from "../money/micro_vnd.ts";
+import { microVndPerVnd } from "../billing/micro_vnd.ts";
 import type { AccountId, InvoiceId } from "../lib/ids.ts";
 import type { OrderCode } from "./order_code.ts";
 import { parseTaxCode, type TaxCode } from "./tax_code.ts";

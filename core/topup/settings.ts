@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type Environment, issueLines, setVariables, wholeNumber } from "../config/environment.ts";
 import { limits } from "../limits.ts";
-import { fromVnd } from "../money/micro_vnd.ts";
+import { fromVnd } from "../billing/micro_vnd.ts";
 import { secretText } from "../config/secret_text.ts";
 import type { ReceivingAccount } from "./receiving_account.ts";
 import type { SepaySecrets } from "./sepay.ts";

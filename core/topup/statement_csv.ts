@@ -1,6 +1,6 @@
 /** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
 import { limits } from "../limits.ts";
-import { parseVnd } from "../money/micro_vnd.ts";
+import { parseVnd } from "../billing/micro_vnd.ts";
 import { sha256 } from "../lib/sha256.ts";
 import { vietnamDateTime } from "../lib/time/vietnam_time.ts";
 import type { BankEvent } from "./bank_event.ts";

@@ -4,7 +4,7 @@
  */
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
-import type { ReportedUsage, TokenUsage } from "../money/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../billing/token_usage.ts";
 import type { DearFeature } from "./billable_features/features.ts";
 import type { FetchedDocuments } from "./fields/document_urls.ts";
 import type { RouteFacts } from "./facts.ts";

@@ -5,7 +5,7 @@
  */
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type KnownSum, writeIndex } from "../index_write.ts";
 import { batchKey } from "../keys.ts";

@@ -3,7 +3,7 @@ import { serialize } from "node:v8";
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { type BatchPart, encodeBatch } from "../batches.ts";
 import { batchKey } from "../keys.ts";
 import { writeClaims } from "../provider_claims.ts";

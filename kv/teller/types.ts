@@ -1,6 +1,6 @@
 /** What the rest of the gateway sees of the teller. */
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 
 /** Money that is promised to one call. Settle or release it exactly once. */
 export interface Reservation {

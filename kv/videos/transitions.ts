@@ -3,8 +3,8 @@
  * two pollers, or a poller and a cancelling owner, never refund twice and never lose a refund.
  */
 import { invariant } from "../../core/lib/assert.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { isFinal, type VideoStep, type VideoTask } from "../../core/video/task.ts";
 import { openVideoKey } from "../keys.ts";
 import { readReceipt } from "../receipts.ts";

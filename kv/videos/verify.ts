@@ -1,7 +1,7 @@
 /** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { isFinal, type VideoTask } from "../../core/video/task.ts";
 import {
   accountOfKey,

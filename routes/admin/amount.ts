@@ -1,5 +1,5 @@
 /** Amounts of the admin command: read as the pages read them, said back so that a slip is seen. */
-import { formatVnd, microVndPerVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd, microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
 
 /**

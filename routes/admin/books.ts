@@ -1,7 +1,7 @@
 /** The books as the command line sees them: proved, written out, and their derived sums made anew. */
 import type { Hono } from "hono";
 import { z } from "zod";
-import { inVnd } from "../../core/money/vnd_json.ts";
+import { inVnd } from "../../core/billing/vnd_json.ts";
 import { exportRecords } from "../../kv/export.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { rebuildAllRollups, rebuildRollups } from "../../kv/usage.ts";

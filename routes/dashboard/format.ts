@@ -1,8 +1,8 @@
 /** Numbers, money and times as people read them. */
-import { formatDecimal } from "../../core/money/display.ts";
+import { formatDecimal } from "../../core/billing/display.ts";
 import type { Locale } from "./i18n.ts";
 
-export { formatDecimal, formatMoney, formatMoneyShort } from "../../core/money/display.ts";
+export { formatDecimal, formatMoney, formatMoneyShort } from "../../core/billing/display.ts";
 
 /** All times on pages are shown in this zone; the machine-readable form is beside them. */
 const displayTimeZone = "Asia/Ho_Chi_Minh";

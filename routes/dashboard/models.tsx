@@ -1,9 +1,9 @@
 /** `/models`: every model with its price, for everybody. */
 import { type Context, Hono } from "hono";
 import type { Model, ModelKind } from "../../core/catalog/catalog.ts";
-import { formatDecimal } from "../../core/money/display.ts";
-import { fromVnd, listFigure } from "../../core/money/micro_vnd.ts";
-import type { CataloguePrice } from "../../core/money/price.ts";
+import { formatDecimal } from "../../core/billing/display.ts";
+import { fromVnd, listFigure } from "../../core/billing/micro_vnd.ts";
+import type { CataloguePrice } from "../../core/billing/price.ts";
 import {
   Badge,
   type BadgeTone,

@@ -1,7 +1,7 @@
 /** `/wallet`: balance, top-up orders, statement, low-balance mail. */
 import { type Context, Hono } from "hono";
 import { limits } from "../../core/limits.ts";
-import { formatVnd, fromVnd, microVndPerVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd, fromVnd, microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import { parseOrderCode } from "../../core/topup/order_code.ts";
 import type { TopupSettings } from "../../core/topup/settings.ts";
 import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";

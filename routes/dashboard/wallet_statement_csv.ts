@@ -1,6 +1,6 @@
 /** The statement of a wallet, as CSV. */
 import { csvFile } from "../../core/lib/csv.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import { changeOf, openingDay, type Statement, type StatementLine } from "../../kv/statement.ts";
 

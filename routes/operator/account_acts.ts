@@ -1,5 +1,5 @@
 /** What operators do to an account: block it, or give and take money. */
-import { microVndPerVnd } from "../../core/money/micro_vnd.ts";
+import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
 import { setBlocked } from "../../kv/account_blocking.ts";
 import { requestApproval } from "../../kv/approvals.ts";

@@ -1,5 +1,5 @@
 /** The export of paid top-ups, for the books. */
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { vietnamDay, vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import { csvFile } from "../../core/lib/csv.ts";
 import {

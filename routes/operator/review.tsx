@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
 import { parseId } from "../../core/lib/ids.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { type BankSource, bankSources, isEventId } from "../../core/topup/bank_event.ts";
 import { foldVietnamese } from "../../core/topup/fold_text.ts";
 import { parseOrderCode } from "../../core/topup/order_code.ts";

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { providerOfRoute, readClaims } from "../../kv/provider_claims.ts";
 import { operatorProgram } from "../../kv/operator_audit.ts";

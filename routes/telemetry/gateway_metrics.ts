@@ -1,5 +1,5 @@
 /** The metrics of the gateway. Labels are models and routes of the catalogue and words of our own tables. */
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Router } from "../../core/routing/router.ts";
 import { type GaugeSample, Registry } from "./registry.ts";
 import type { CallObserver } from "./telemetry.ts";

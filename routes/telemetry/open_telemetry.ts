@@ -18,9 +18,9 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { billedInputTokens } from "../../core/money/token_usage.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import { billedInputTokens } from "../../core/billing/token_usage.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import type { CallObserver, CallTiming, TryTiming } from "./telemetry.ts";
 
 const scope = "gateway";

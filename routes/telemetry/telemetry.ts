@@ -1,5 +1,5 @@
 /** What is told of each call to those who watch: the Prometheus registry always, OpenTelemetry when it is on. */
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 
 /** One try of one route, on the monotonic clock. */
 export interface TryTiming {

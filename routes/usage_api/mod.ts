@@ -8,7 +8,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId, parseId } from "../../core/lib/ids.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { limits } from "../../core/limits.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";

@@ -1,8 +1,8 @@
 /** A receipt outside the store: JSON of the API and of the export, and the columns of the CSV. Money in VND, exact. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { billedInputTokens } from "../../core/money/token_usage.ts";
-import type { AppliedPrice, Receipt } from "../../core/receipt.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import { billedInputTokens } from "../../core/billing/token_usage.ts";
+import type { AppliedPrice, Receipt } from "../../core/billing/receipt.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 

@@ -3,7 +3,7 @@ import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { parseId } from "../../core/lib/ids.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { listReceipts } from "../../kv/receipts.ts";
 
 export interface ReceiptFilter {

@@ -4,7 +4,7 @@ import type { ChatRequest } from "../../core/calls/request/chat_request.ts";
 import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { KeyedTeller, LimitRefusal } from "../../kv/key_limits.ts";
 import type { Refusal, Reservation } from "../../kv/teller/mod.ts";

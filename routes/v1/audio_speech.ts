@@ -1,7 +1,7 @@
 /** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
 import { isLate } from "../../core/calls/early_stream.ts";
 import { readMediaBody } from "../../core/media/body.ts";
-import { applyPrice, costOfUnits } from "../../core/money/price.ts";
+import { applyPrice, costOfUnits } from "../../core/billing/price.ts";
 import { type SpeechResult, speechWork } from "../../core/speech/attempt.ts";
 import { readSpeechRequest } from "../../core/speech/request.ts";
 import { chooseModel } from "./admission.ts";

@@ -1,6 +1,6 @@
 /** One structured line per call: metadata only, never a prompt, an answer, a key or a host. */
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { createEventBudget } from "../telemetry/event_budget.ts";
 import type { CallTiming } from "../telemetry/telemetry.ts";
 

@@ -15,7 +15,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { MediaBody } from "../../core/media/body.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import {
   beginOrder,

@@ -30,7 +30,7 @@ import type { ProviderEntry } from "../../core/catalog/schema.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { applyPrice } from "../../core/money/price.ts";
+import { applyPrice } from "../../core/billing/price.ts";
 import { noRouteError } from "../../core/routing/no_route.ts";
 import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../core/routing/patience.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "./admission.ts";

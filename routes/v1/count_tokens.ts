@@ -10,7 +10,7 @@ import { decodeProviderError } from "../../core/wire/errors/errors.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/lib/json/json.ts";
 import { limits } from "../../core/limits.ts";
-import { estimateInputTokens } from "../../core/tokens/estimate_input.ts";
+import { estimateInputTokens } from "../../core/billing/tokens/estimate_input.ts";
 import { chooseModel } from "./admission.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "./incoming.ts";

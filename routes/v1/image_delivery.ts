@@ -6,7 +6,7 @@ import type { ImageResult } from "../../core/images/attempt.ts";
 import { chargeForImages } from "../../core/images/charge.ts";
 import { mediaErrorEvent } from "../../core/media/events.ts";
 import type { MediaExchange } from "../../core/media/exchange.ts";
-import type { Outcome } from "../../core/receipt.ts";
+import type { Outcome } from "../../core/billing/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import { keepAliveComment } from "../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../http/bytes_leave.ts";

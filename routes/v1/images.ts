@@ -3,7 +3,7 @@ import { isLate } from "../../core/calls/early_stream.ts";
 import { type ImageResult, imageWork } from "../../core/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../core/images/request.ts";
 import { readMediaBody } from "../../core/media/body.ts";
-import { applyPrice, costOfUnits } from "../../core/money/price.ts";
+import { applyPrice, costOfUnits } from "../../core/billing/price.ts";
 import { chooseModel } from "./admission.ts";
 import { hasOrderKey, knownAnswer } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";

@@ -4,7 +4,7 @@ import type { HeldBody } from "../../core/lib/bytes/body_room.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { mayBeFree } from "../../core/money/price.ts";
+import { mayBeFree } from "../../core/billing/price.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { ReserveResult } from "../../kv/teller/mod.ts";
 import { authenticate } from "../http/authenticate.ts";

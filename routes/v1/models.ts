@@ -1,8 +1,8 @@
 /** GET /v1/models and /v1/models/{id}: the catalogue with prices, in the list shape of either style (design section 8). */
 import type { Catalog, Model } from "../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { listFigure } from "../../core/money/micro_vnd.ts";
-import type { CataloguePrice } from "../../core/money/price.ts";
+import { listFigure } from "../../core/billing/micro_vnd.ts";
+import type { CataloguePrice } from "../../core/billing/price.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 
 /** Models have no birthday of their own here; both SDKs want one. Start of version 1 of the API. */

@@ -1,11 +1,11 @@
 /** The seven `x-gateway-*` headers of spec section 4, and those that every answer of a call carries. */
 import type { Model } from "../../core/catalog/catalog.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
-import { formatVnd } from "../../core/money/micro_vnd.ts";
-import { billedInputTokens } from "../../core/money/token_usage.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { ChosenModel } from "./admission.ts";
-import { applyPrice } from "../../core/money/price.ts";
-import type { AppliedPrice, Receipt } from "../../core/receipt.ts";
+import { applyPrice } from "../../core/billing/price.ts";
+import type { AppliedPrice, Receipt } from "../../core/billing/receipt.ts";
 
 /** What is known as soon as a route is committed; all that streams can carry. */
 export interface CallHeadersInput {

@@ -6,7 +6,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { fieldsOfBody, readMediaBody } from "../../core/media/body.ts";
 import { modelField } from "../../core/media/fields.ts";
-import { applyPrice, costOfUnits } from "../../core/money/price.ts";
+import { applyPrice, costOfUnits } from "../../core/billing/price.ts";
 import { videoWork } from "../../core/video/attempt.ts";
 import { videoRulesOf } from "../../core/video/model_rules.ts";
 import { videoObject } from "../../core/video/object.ts";

@@ -3,8 +3,8 @@ import type { ChatHold } from "../../core/calls/bounds/chat_hold.ts";
 import type { StreamBound, StreamCut } from "../../core/calls/metered_stream.ts";
 import type { StreamReading } from "../../core/wire/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { TokenUsage } from "../../core/money/token_usage.ts";
-import type { AppliedPrice } from "../../core/receipt.ts";
+import type { TokenUsage } from "../../core/billing/token_usage.ts";
+import type { AppliedPrice } from "../../core/billing/receipt.ts";
 import type { KeyedExtension, KeyedTeller } from "../../kv/key_limits.ts";
 import type { Reservation } from "../../kv/teller/mod.ts";
 

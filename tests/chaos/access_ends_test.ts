@@ -1,6 +1,6 @@
 /** Who may call ends while a call runs: its stream ends, paid for what came, and the next call is refused. */
 import { assert, assertEquals } from "@std/assert";
-import { formatVnd, fromVnd } from "../../core/money/micro_vnd.ts";
+import { formatVnd, fromVnd } from "../../core/billing/micro_vnd.ts";
 import {
   askAdmin,
   balanceVnd,

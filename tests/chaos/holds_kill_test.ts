@@ -3,7 +3,7 @@
  * more than the wallet has and may owe.
  */
 import { assert, assertEquals } from "@std/assert";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { credit } from "../../kv/ledger.ts";
 import { listReceipts } from "../../kv/receipts.ts";
 import { readWallet } from "../../kv/wallets.ts";

@@ -9,7 +9,7 @@ import type { Answer } from "../../core/wire/conversation/mod.ts";
 import { convertAnswer } from "../../core/wire/convert.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
 import { dialectOf } from "../../core/wire/stream/dialects.ts";
-import { noTokens } from "../../core/money/token_usage.ts";
+import { noTokens } from "../../core/billing/token_usage.ts";
 import { arbitraryAnswer, eventsOfAnswer } from "../support/answer_events.ts";
 import { concatBytes } from "../support/strict_client.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";

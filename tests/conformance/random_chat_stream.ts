@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { Answer, AnswerBlock } from "../../core/wire/conversation/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { noTokens } from "../../core/money/token_usage.ts";
+import { noTokens } from "../../core/billing/token_usage.ts";
 
 /** What a server does its own way. */
 export interface Habits {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { BankEvent } from "../../core/topup/bank_event.ts";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
 import { listUnmatched } from "../../kv/bank_events.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { limits } from "../../core/limits.ts";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
 import { getBankEvent, listReviews } from "../../kv/bank_events.ts";
 import { listUnreadable } from "../../kv/unreadable_notices.ts";

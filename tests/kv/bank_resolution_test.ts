@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AccountId } from "../../core/lib/ids.ts";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
 import { assignBankEvent, type AssignTarget } from "../../kv/bank_assignment.ts";

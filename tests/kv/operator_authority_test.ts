@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
 import { assignBankEvent } from "../../kv/bank_assignment.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InvariantError } from "../../core/lib/assert.ts";
 import { newId, type RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { encodeReceipt } from "../../kv/receipt_codec.ts";
 import { decodeSheet, readSheets } from "../../kv/receipt_sheets.ts";
 import { readReceipt, readReceipts } from "../../kv/receipts.ts";

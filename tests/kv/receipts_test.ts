@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { assertEquals, assertThrows } from "@std/assert";
 import { InvariantError } from "../../core/lib/assert.ts";
 import { newId, type RequestId } from "../../core/lib/ids.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { encodeBatch } from "../../kv/batches.ts";
 import { writeIndex } from "../../kv/index_write.ts";

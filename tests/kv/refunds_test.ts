@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { type AccountId, newId } from "../../core/lib/ids.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { ledgerKey, refundSumKey } from "../../kv/keys.ts";
 import { readOperatorFigures } from "../../kv/operator_figures.ts";

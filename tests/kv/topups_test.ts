@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { parseOrderCode } from "../../core/topup/order_code.ts";
 import {
   cancelTopupOrder,

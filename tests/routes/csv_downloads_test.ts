@@ -1,6 +1,6 @@
 /** Every CSV download keeps one convention: names of columns, days, times, the time zone, amounts, quoting. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
 import { credit } from "../../kv/ledger.ts";
 import { requestInvoice } from "../../kv/invoices.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { isActive, listApiKeys } from "../../kv/api_keys.ts";
 import { readWallet } from "../../kv/wallets.ts";
 import { ensureDemoAccount, retireDemoAccount } from "../../routes/server/demo_account.ts";

@@ -5,7 +5,7 @@ import { CallControl } from "../../core/calls/call_control.ts";
 import { meteredStream } from "../../core/calls/metered_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
-import type { Outcome } from "../../core/receipt.ts";
+import type { Outcome } from "../../core/billing/receipt.ts";
 import { chatStream, newChatPipe, tickMs } from "../core/calls/call_world.ts";
 import { FakeExchange, settled } from "../core/calls/fake_exchange.ts";
 import { ManualTime } from "../support/manual_time.ts";

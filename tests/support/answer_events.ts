@@ -11,7 +11,7 @@ import type {
   StreamEvent,
 } from "../../core/wire/conversation/mod.ts";
 import type { Json } from "../../core/lib/json/json.ts";
-import type { TokenUsage } from "../../core/money/token_usage.ts";
+import type { TokenUsage } from "../../core/billing/token_usage.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });
 const word = fc.stringMatching(/^[a-z_]{1,12}$/);

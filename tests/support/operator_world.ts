@@ -2,7 +2,7 @@
 import { Secret, TOTP } from "otpauth";
 import type { Hono } from "hono";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/topup/settings.ts";
 import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts.ts";

@@ -1,7 +1,7 @@
 /** Receipts for property tests. */
 import fc from "fast-check";
 import { newId } from "../../core/lib/ids.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { newAccount, testKeyId } from "./money_world.ts";
 
 const count = fc.nat({ max: 1_000_000 });

@@ -1,6 +1,6 @@
 /** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/topup/settings.ts";
 import type { Account } from "../../kv/accounts.ts";

@@ -1,6 +1,6 @@
 /** A small world for top-up tests: a store, customers, orders, notices, and the questions tests ask of them. */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { fromVnd } from "../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { BankEvent, BankSource } from "../../core/topup/bank_event.ts";
 import { parseBankTime } from "../../core/topup/bank_time.ts";
 import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";

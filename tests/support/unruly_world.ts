@@ -5,9 +5,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Style } from "../../core/wire/contract.ts";
-import { parseVnd } from "../../core/money/micro_vnd.ts";
-import { billedInputTokens } from "../../core/money/token_usage.ts";
-import type { Receipt } from "../../core/receipt.ts";
+import { parseVnd } from "../../core/billing/micro_vnd.ts";
+import { billedInputTokens } from "../../core/billing/token_usage.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { listReceipts } from "../../kv/receipts.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { createApp } from "../../routes/app.ts";

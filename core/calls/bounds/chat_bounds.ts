@@ -1,9 +1,9 @@
 /** What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked. */
 import type { Model } from "../../catalog/catalog.ts";
 import type { DearFeature } from "../../wire/billable_features/features.ts";
-import { worstCaseCost } from "../../money/price.ts";
-import type { AppliedPrice } from "../../receipt.ts";
-import { estimateOutputTokens, roughInputTokens } from "../../tokens/rough_estimate.ts";
+import { worstCaseCost } from "../../billing/price.ts";
+import type { AppliedPrice } from "../../billing/receipt.ts";
+import { estimateOutputTokens, roughInputTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { hostedToolsAskedFor } from "../request/dear_features.ts";
 import { type InputBound, inputBound } from "./input_bound.ts";

@@ -1,13 +1,13 @@
 /** The charge of an ended chat call, from what was known before it and what was read of its answer. */
 import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
-import type { EstimateCorrection } from "../../money/believable_usage.ts";
+import type { EstimateCorrection } from "../../billing/believable_usage.ts";
 import { limits } from "../../limits.ts";
-import { chargeCeiling } from "../../money/charge_ceiling.ts";
-import { type Charge, chargeForChat } from "../../money/outcome.ts";
-import { tokenBounds } from "../../money/token_bounds.ts";
-import type { ReportedUsage } from "../../money/token_usage.ts";
-import type { AppliedPrice, Outcome } from "../../receipt.ts";
+import { chargeCeiling } from "../../billing/charge_ceiling.ts";
+import { type Charge, chargeForChat } from "../../billing/outcome.ts";
+import { tokenBounds } from "../../billing/token_bounds.ts";
+import type { ReportedUsage } from "../../billing/token_usage.ts";
+import type { AppliedPrice, Outcome } from "../../billing/receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { mostBytesWithReasoning, mostOutputBytes } from "./output_limit.ts";

@@ -1,6 +1,6 @@
 /** How much money a chat call holds when it begins. */
-import { worstCaseCost } from "../../money/price.ts";
-import type { AppliedPrice } from "../../receipt.ts";
+import { worstCaseCost } from "../../billing/price.ts";
+import type { AppliedPrice } from "../../billing/receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 
 export interface ChatHold {
@@ -17,7 +17,7 @@ export interface ChatHold {
  * @example
  * ```ts
  * import { chatHold } from "./chat_hold.ts";
- * import { applyPrice } from "../../money/price.ts";
+ * import { applyPrice } from "../../billing/price.ts";
  * const price = applyPrice({ unit: "token", vndPerMtok: 8_300 });
  * const input = { tokens: 100, believableTokens: 100, isText: true, namesUnseen: false };
  * const bounds = { input, outputTokens: 128_000, costMicroVnd: 1_063_230_000n };

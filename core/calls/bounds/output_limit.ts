@@ -3,7 +3,7 @@ import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import type { StreamBound, StreamCut } from "../metered_stream.ts";
 

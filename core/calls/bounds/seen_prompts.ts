@@ -2,9 +2,12 @@
  * What providers reported for prompts lately: how much of them came from a cache, and how our own count compares. An
  * estimate for a call that broke off is made with it, so that a break does not cost more than the complete answer.
  */
-import type { EstimateCorrection } from "../../money/believable_usage.ts";
-import { billedInputTokens, type TokenUsage } from "../../money/token_usage.ts";
-import { bytesPerEstimatedToken, estimateOutputTokens } from "../../tokens/rough_estimate.ts";
+import type { EstimateCorrection } from "../../billing/believable_usage.ts";
+import { billedInputTokens, type TokenUsage } from "../../billing/token_usage.ts";
+import {
+  bytesPerEstimatedToken,
+  estimateOutputTokens,
+} from "../../billing/tokens/rough_estimate.ts";
 import type { PromptPrefixes } from "../request/prompt_prefixes.ts";
 
 /** A completed call whose report was believed. */

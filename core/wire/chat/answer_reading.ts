@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { ReportedUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";

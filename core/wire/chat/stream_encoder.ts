@@ -1,7 +1,7 @@
 /** Writes conversation events as a Chat stream (wire notes, section 10.2). */
 import { errorBody } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Moderation, Stop, StreamEvent } from "../conversation/mod.ts";

@@ -1,6 +1,6 @@
 /** Writes buckets as a Chat `usage` object (wire notes, section 9.4). */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 
 /** Chat counts cached tokens inside the prompt and reasoning inside the completion. */
 export function writeChatUsage(usage: TokenUsage): JsonObject {

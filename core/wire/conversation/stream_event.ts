@@ -1,6 +1,6 @@
 /** A streamed answer in the middle form. */
 import type { GatewayError } from "../../errors.ts";
-import type { ReportedUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { Style } from "../contract.ts";
 import type { Citation, Moderation, Stop } from "./answer.ts";
 import type { ReasoningProof } from "./blocks.ts";

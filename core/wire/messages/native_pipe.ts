@@ -1,6 +1,6 @@
 import { errorBody } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encodeSseEvent, sseEventText } from "../../lib/sse/writer.ts";
 import { BytePipe } from "../stream/byte_pipe.ts";
 import { ClientModel, inClientTerms } from "../stream/client_model.ts";

@@ -2,7 +2,7 @@
 import { errorBody } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
 import type {

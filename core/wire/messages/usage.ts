@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { ReportedUsage, TokenUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../../billing/token_usage.ts";
 import {
   absurdReport,
   isPlausible,

@@ -1,6 +1,6 @@
 /** Writes buckets as a Messages `usage` object (wire notes, section 9.4). */
 import type { JsonObject } from "../../lib/json/json.ts";
-import { noTokens, type TokenUsage } from "../../money/token_usage.ts";
+import { noTokens, type TokenUsage } from "../../billing/token_usage.ts";
 
 /** The vendor's word for a tier of the conversation; it always says one. */
 export function writeMessagesTier(tier: string | undefined): { readonly service_tier: string } {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
-import type { ReportedUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage } from "../../billing/token_usage.ts";
 import { readResponsesUsage } from "./usage.ts";
 
 /**

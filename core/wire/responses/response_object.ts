@@ -1,6 +1,6 @@
 /** The response object around the output: of a whole answer, and of the first and last event of a stream. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import { answerId } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
 import type { Moderation } from "../conversation/mod.ts";

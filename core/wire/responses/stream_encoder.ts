@@ -2,7 +2,7 @@
 import { errorBody, GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";

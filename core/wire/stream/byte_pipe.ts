@@ -6,7 +6,7 @@ import type { SseFrame } from "../../lib/sse/frame.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 import type { StreamPipe, StreamReading } from "../contract.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { StreamMeter } from "./reading.ts";
 
 const nothing = new Uint8Array(0);

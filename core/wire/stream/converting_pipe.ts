@@ -1,7 +1,7 @@
 /** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
-import type { TokenUsage } from "../../money/token_usage.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encoded } from "../../lib/bytes/slab.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";

@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { Json } from "../../lib/json/json.ts";
-import type { ReportedUsage, TokenUsage } from "../../money/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../../billing/token_usage.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import type { StreamReading } from "../contract.ts";

@@ -1,7 +1,7 @@
 /** `/account`: who you are, how you sign in, which browsers do, and how to leave. */
 import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
-import { formatMoney } from "../../../core/money/display.ts";
+import { formatMoney } from "../../../core/billing/display.ts";
 import type { BuyerForm, BuyerProblem } from "../../../core/topup/invoice.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { getInvoiceSettings } from "../../../kv/invoice_settings.ts";

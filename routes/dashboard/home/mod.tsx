@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
-import type { Receipt } from "../../../core/receipt.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { readRefundsOf } from "../../../kv/refunds.ts";
 import type { Balance } from "../../../kv/teller/mod.ts";

@@ -1,7 +1,7 @@
 /** The calls of a range as a file, streamed: CSV for spreadsheets, JSON for programs. */
 import type { Context } from "hono";
 import { csvCell } from "../../../core/lib/csv.ts";
-import type { Receipt } from "../../../core/receipt.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger.ts";
 import { readRefundsOf } from "../../../kv/refunds.ts";

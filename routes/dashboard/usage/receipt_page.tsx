@@ -1,7 +1,7 @@
 /** `/receipts/:id`: everything that is known of one call. Also as a fragment, for the playground. */
 import type { Context } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
-import type { AppliedPrice, Receipt } from "../../../core/receipt.ts";
+import type { AppliedPrice, Receipt } from "../../../core/billing/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger.ts";
 import { readReceipt } from "../../../kv/receipts.ts";

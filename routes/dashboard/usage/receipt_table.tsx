@@ -1,7 +1,7 @@
 /** Calls as a table: on the overview and on the usage page. */
-import { billedInputTokens } from "../../../core/money/token_usage.ts";
+import { billedInputTokens } from "../../../core/billing/token_usage.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
-import type { Outcome, Receipt } from "../../../core/receipt.ts";
+import type { Outcome, Receipt } from "../../../core/billing/receipt.ts";
 import type { LedgerEntry } from "../../../kv/ledger.ts";
 import { Badge, type BadgeTone, DataTable, Money, Time } from "../components/mod.ts";
 import { formatCount, formatDuration } from "../format.ts";

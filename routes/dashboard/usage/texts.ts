@@ -1,4 +1,4 @@
-import type { Outcome } from "../../../core/receipt.ts";
+import type { Outcome } from "../../../core/billing/receipt.ts";
 import { defineTexts } from "../i18n.ts";
 
 const outcomesEnglish: Readonly<Record<Outcome, string>> = {

@@ -12,7 +12,7 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
-import type { Outcome } from "../../../core/receipt.ts";
+import type { Outcome } from "../../../core/billing/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { chatStream, newChatPipe, tickMs } from "./call_world.ts";
 import { FakeExchange, settled } from "./fake_exchange.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { readConfig } from "../../../core/config/config.ts";
-import { listFigure } from "../../../core/money/micro_vnd.ts";
+import { listFigure } from "../../../core/billing/micro_vnd.ts";
 import { resolveVideoRules, videoRulesSchema } from "../../../core/video/rules.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));

@@ -16,7 +16,7 @@ import {
   readForm,
   writeForm,
 } from "../../../core/media/multipart.ts";
-import type { Outcome } from "../../../core/receipt.ts";
+import type { Outcome } from "../../../core/billing/receipt.ts";
 import { FakeExchange } from "../calls/fake_exchange.ts";
 
 const encoder = new TextEncoder();

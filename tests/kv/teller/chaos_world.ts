@@ -3,7 +3,7 @@
  * and when the clock moves are all decided by the test.
  */
 import type { AccountId, RequestId } from "../../../core/lib/ids.ts";
-import type { Receipt } from "../../../core/receipt.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
 import { credit } from "../../../kv/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/reaper.ts";
 import { readReceipt } from "../../../kv/receipts.ts";

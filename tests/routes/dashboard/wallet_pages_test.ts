@@ -6,7 +6,7 @@ import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
 import { type Account, getAccount } from "../../../kv/accounts.ts";
 import { credit } from "../../../kv/ledger.ts";
 import { listTopupOrders } from "../../../kv/topups.ts";
-import { fromVnd } from "../../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { createWalletPages, type WalletDeps } from "../../../routes/dashboard/wallet_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";
 import { topupSettings } from "../../support/topup_settings.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newId } from "../../../core/lib/ids.ts";
-import { fromVnd } from "../../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { claimKey } from "../../../kv/keys.ts";
 import { operatorWorld } from "../../support/operator_world.ts";

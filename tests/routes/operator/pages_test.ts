@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseCsv } from "../../../core/lib/csv.ts";
-import { fromVnd } from "../../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
 import { findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
 import { listApprovals } from "../../../kv/approvals.ts";

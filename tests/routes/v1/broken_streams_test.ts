@@ -1,7 +1,7 @@
 /** What a stream costs that breaks off: never more than the same call would have cost complete. */
 import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../core/wire/contract.ts";
-import type { Receipt } from "../../../core/receipt.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";

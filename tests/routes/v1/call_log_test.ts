@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
-import { formatVnd } from "../../../core/money/micro_vnd.ts";
-import type { Receipt } from "../../../core/receipt.ts";
+import { formatVnd } from "../../../core/billing/micro_vnd.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
 import { createCallLog } from "../../../routes/v1/call_log.ts";
 import { anyReceipt } from "../../support/receipt_arbitrary.ts";
 

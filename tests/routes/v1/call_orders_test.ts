@@ -4,7 +4,7 @@ import { answerKeptMs } from "../../../core/calls/kept_answers.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
-import { formatVnd } from "../../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { createApp } from "../../../routes/app.ts";

@@ -1,7 +1,7 @@
 /** What calls hold of a wallet: enough for many at once, and never more given out than it can pay. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Style } from "../../../core/wire/contract.ts";
-import { fromVnd } from "../../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";

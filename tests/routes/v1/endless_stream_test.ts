@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../core/wire/contract.ts";
 import { OutputLimit } from "../../../core/calls/bounds/output_limit.ts";
 import { newStreamReading } from "../../../core/wire/stream/reading.ts";
-import { noTokens } from "../../../core/money/token_usage.ts";
+import { noTokens } from "../../../core/billing/token_usage.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";

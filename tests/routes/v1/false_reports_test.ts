@@ -1,6 +1,6 @@
 /** A provider that reports what cannot be: its customer does not pay for it, it is a claim, and the route rests. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { formatVnd } from "../../../core/money/micro_vnd.ts";
+import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { newId } from "../../../core/lib/ids.ts";
-import { applyPrice } from "../../../core/money/price.ts";
+import { applyPrice } from "../../../core/billing/price.ts";
 import { readReceipt } from "../../../kv/receipts.ts";
 import { reserve } from "../../../routes/v1/admission.ts";
 import { ChatSettlement } from "../../../routes/v1/chat_settlement.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
-import { noTokens, type TokenUsage } from "../../../core/money/token_usage.ts";
+import { noTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
 import { openUsageWorld, styles } from "./usage_world.ts";
 
 const counts = (style: Style, input: number, output: number): Record<string, Json> =>

@@ -1,7 +1,7 @@
 /** Section 9.4 of the wire notes: usage in disjoint buckets, whatever way it is told. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { billedInputTokens } from "../../../../core/money/token_usage.ts";
+import { billedInputTokens } from "../../../../core/billing/token_usage.ts";
 import { readAnswer } from "../../../../core/wire/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertedAnswer } from "./converting.ts";

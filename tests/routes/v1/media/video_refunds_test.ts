@@ -1,6 +1,6 @@
 /** A video that fails costs nothing: not the wallet, not the limit of its key, not the usage that is shown. */
 import { assert, assertEquals } from "@std/assert";
-import { fromVnd } from "../../../../core/money/micro_vnd.ts";
+import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
 import { createApiKey } from "../../../../kv/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../../kv/api_keys.ts";
 import { withKeyLimits } from "../../../../kv/key_limits.ts";

@@ -1,8 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { limits } from "../../../core/limits.ts";
-import { estimateOutputTokens, roughInputTokens } from "../../../core/tokens/rough_estimate.ts";
-import { tokensOfUnseenImage, tokensOfUnseenPage } from "../../../core/tokens/media_tokens.ts";
+import { limits } from "../../../../core/limits.ts";
+import {
+  estimateOutputTokens,
+  roughInputTokens,
+} from "../../../../core/billing/tokens/rough_estimate.ts";
+import {
+  tokensOfUnseenImage,
+  tokensOfUnseenPage,
+} from "../../../../core/billing/tokens/media_tokens.ts";
 
 Deno.test("output is billed at four bytes a token, rounded up, and never beyond the bound", () => {
   assertEquals([0, 1, 4, 5, 4000].map(estimateOutputTokens), [0, 1, 1, 2, 1000]);

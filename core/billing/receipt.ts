@@ -1,5 +1,5 @@
-import type { AccountId, ApiKeyId, RequestId } from "./lib/ids.ts";
-import type { TokenUsage } from "./money/token_usage.ts";
+import type { AccountId, ApiKeyId, RequestId } from "../lib/ids.ts";
+import type { TokenUsage } from "./token_usage.ts";
 
 /** How a call ended (design: "who pays for what"). Decides the charge; see `money/outcome.ts`. */
 export type Outcome =

@@ -1,5 +1,5 @@
 /** Takes a Messages request apart into what is counted as text and what has a price of its own. */
-import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import {
   base64ImageTokens,
   base64PdfTokens,

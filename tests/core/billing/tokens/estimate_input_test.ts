@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { limits } from "../../../core/limits.ts";
-import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
-import { estimateInputTokens } from "../../../core/tokens/estimate_input.ts";
-import { tokensOfUnseenImage } from "../../../core/tokens/media_tokens.ts";
-import { promptParts } from "../../../core/tokens/prompt_parts.ts";
-import { countTexts } from "../../../core/tokens/tokenizer.ts";
+import { limits } from "../../../../core/limits.ts";
+import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
+import { estimateInputTokens } from "../../../../core/billing/tokens/estimate_input.ts";
+import { tokensOfUnseenImage } from "../../../../core/billing/tokens/media_tokens.ts";
+import { promptParts } from "../../../../core/billing/tokens/prompt_parts.ts";
+import { countTexts } from "../../../../core/billing/tokens/tokenizer.ts";
 
 const body = (messages: Json, more: JsonObject = {}): JsonObject => ({
   model: "m",

@@ -3,8 +3,8 @@
  * marked as an estimate on the receipt. The ratio is chosen so that the customer is not the one who pays for the doubt:
  * English text and code run at about four bytes per token, other scripts at two to four.
  */
-import { isJsonObject, type Json } from "../lib/json/json.ts";
-import { limits } from "../limits.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { limits } from "../../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 
 /** Bytes of UTF-8 text that are billed as one token when nobody counted. */

@@ -1,6 +1,6 @@
 /** How far a provider's report of tokens is believed: what the call itself could have used, with some slack. */
 import { limits } from "../limits.ts";
-import { bytesPerEstimatedToken } from "../tokens/rough_estimate.ts";
+import { bytesPerEstimatedToken } from "./tokens/rough_estimate.ts";
 
 /** The most tokens of a call. A report beyond them is absurd, and our own count never passes them either. */
 export interface TokenBounds {

@@ -2,7 +2,7 @@
  * Counts tokens of text with `gpt-tokenizer` (the o200k vocabulary). Its tables are 2 MB of code that take a quarter of
  * a second to load, so they are loaded with the first count and never at start-up.
  */
-import { limits } from "../limits.ts";
+import { limits } from "../../limits.ts";
 
 type CountText = (text: string) => number;
 

@@ -3,7 +3,7 @@
  * its long edge is at most 1568 pixels and it takes no more than about 1600 tokens; then width × height / 750. A page
  * of a PDF is 1,500 to 3,000 tokens of text, and it is also shown as a picture.
  */
-import { limits } from "../limits.ts";
+import { limits } from "../../limits.ts";
 
 const longEdgePixels = 1568;
 const pixelsPerToken = 750;

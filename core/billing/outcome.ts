@@ -1,6 +1,6 @@
 /** The published outcome table: who pays for what. One function, so that no path has a rule of its own. */
-import type { AppliedPrice, Outcome } from "../receipt.ts";
-import { estimateOutputTokens } from "../tokens/rough_estimate.ts";
+import type { AppliedPrice, Outcome } from "./receipt.ts";
+import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
 import { believableUsage, type EstimateCorrection } from "./believable_usage.ts";
 import {
   type Implausible,

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { applyPrice, worstCaseCost } from "../../../core/money/price.ts";
+import { applyPrice, worstCaseCost } from "../../../core/billing/price.ts";
 
 const bound = { inputTokens: 1_000, outputTokens: 10 };
 

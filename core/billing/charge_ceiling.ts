@@ -2,7 +2,7 @@
  * The ceiling of a charge. Whatever a provider reports, its customer pays no more than a small multiple of the worst case
  * that was known before the call; what is beyond it is between the provider and us.
  */
-import type { AppliedPrice } from "../receipt.ts";
+import type { AppliedPrice } from "./receipt.ts";
 import { costOfTokens } from "./price.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
 

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { chargeForChat, type ChatEnd } from "../../../core/money/outcome.ts";
-import { applyPrice } from "../../../core/money/price.ts";
-import { billedInputTokens, type TokenUsage } from "../../../core/money/token_usage.ts";
-import type { Outcome } from "../../../core/receipt.ts";
+import { chargeForChat, type ChatEnd } from "../../../core/billing/outcome.ts";
+import { applyPrice } from "../../../core/billing/price.ts";
+import { billedInputTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
+import type { Outcome } from "../../../core/billing/receipt.ts";
 
 const perToken = applyPrice({ unit: "token", vndPerMtok: 8_300 });
 const perRequest = applyPrice({ unit: "request", vnd: 230 });

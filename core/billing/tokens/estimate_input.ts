@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { promptParts } from "./prompt_parts.ts";
 import { countTexts, loadTokenizer } from "./tokenizer.ts";
 

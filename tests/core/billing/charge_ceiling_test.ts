@@ -10,10 +10,10 @@ import type { JsonObject } from "../../../core/lib/json/json.ts";
 import {
   chargeMultiple,
   chargeMultipleWithHostedTools,
-} from "../../../core/money/charge_ceiling.ts";
-import { applyPrice } from "../../../core/money/price.ts";
-import { noTokens, type TokenUsage } from "../../../core/money/token_usage.ts";
-import type { AppliedPrice, Outcome } from "../../../core/receipt.ts";
+} from "../../../core/billing/charge_ceiling.ts";
+import { applyPrice } from "../../../core/billing/price.ts";
+import { noTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
+import type { AppliedPrice, Outcome } from "../../../core/billing/receipt.ts";
 import { defaultCatalog } from "../../support/gateway_in_process.ts";
 
 const anyModel = defaultCatalog().models.find(({ kind }) => kind === "chat")!;

@@ -1,13 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { believableUsage, type UsageEvidence } from "../../../core/money/believable_usage.ts";
-import { type BoundedCall, tokenBounds } from "../../../core/money/token_bounds.ts";
+import { believableUsage, type UsageEvidence } from "../../../core/billing/believable_usage.ts";
+import { type BoundedCall, tokenBounds } from "../../../core/billing/token_bounds.ts";
 import {
   billedInputTokens,
   noTokens,
   type ReportedUsage,
   type TokenUsage,
-} from "../../../core/money/token_usage.ts";
+} from "../../../core/billing/token_usage.ts";
 
 /** "hi" with `max_tokens: 100` on a model of ordinary size. */
 const call: BoundedCall = {
