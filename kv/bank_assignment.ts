@@ -3,8 +3,8 @@
  * both credit.
  */
 import type { AccountId } from "../core/lib/ids.ts";
-import { creditOperationId } from "../core/topup/bank_event.ts";
-import type { OrderCode } from "../core/topup/order_code.ts";
+import { creditOperationId } from "../core/payments/bank_event.ts";
+import type { OrderCode } from "../core/payments/order_code.ts";
 import type { Account } from "./accounts.ts";
 import {
   type BankEventRef,

@@ -4,9 +4,9 @@
  */
 import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { type BankEvent, type BankSource, plainReference } from "../core/topup/bank_event.ts";
-import type { OrderCode } from "../core/topup/order_code.ts";
-import { plainAccountNumber } from "../core/topup/receiving_account.ts";
+import { type BankEvent, type BankSource, plainReference } from "../core/payments/bank_event.ts";
+import type { OrderCode } from "../core/payments/order_code.ts";
+import { plainAccountNumber } from "../core/payments/receiving_account.ts";
 import {
   bankEventByTimeKey,
   bankEventKey,

@@ -2,7 +2,7 @@
  * The one door for bank notices, whatever told of them: webhook, list, statement, staff. Written down first; matched
  * right after, and again by the sweep if that failed.
  */
-import type { BankEvent, BankSource } from "../core/topup/bank_event.ts";
+import type { BankEvent, BankSource } from "../core/payments/bank_event.ts";
 import { limits } from "../core/limits.ts";
 import {
   type BankEventRef,

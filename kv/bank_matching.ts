@@ -5,14 +5,14 @@
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { type BankEvent, creditOperationId } from "../core/topup/bank_event.ts";
-import type { OrderCode } from "../core/topup/order_code.ts";
-import { payerNumberOfOurs } from "../core/topup/own_transfer.ts";
+import { type BankEvent, creditOperationId } from "../core/payments/bank_event.ts";
+import type { OrderCode } from "../core/payments/order_code.ts";
+import { payerNumberOfOurs } from "../core/payments/own_transfer.ts";
 import {
   findReceivingAccount,
   plainAccountNumber,
   type ReceivingAccount,
-} from "../core/topup/receiving_account.ts";
+} from "../core/payments/receiving_account.ts";
 import { type Account } from "./accounts.ts";
 import {
   type BankEventRef,

@@ -3,17 +3,17 @@
  * guard, so two notices of one movement, handled at the same time, cannot both take it for new.
  */
 import { limits } from "../core/limits.ts";
-import type { BankEvent } from "../core/topup/bank_event.ts";
-import { foldVietnamese } from "../core/topup/fold_text.ts";
-import { codesOfTexts } from "../core/topup/memo_codes.ts";
+import type { BankEvent } from "../core/payments/bank_event.ts";
+import { foldVietnamese } from "../core/payments/fold_text.ts";
+import { codesOfTexts } from "../core/payments/memo_codes.ts";
 import {
   compareMovement,
   type KnownMovement,
   type MovementTraits,
   type MovementVerdict,
   movementWindowMs,
-} from "../core/topup/same_movement.ts";
-import { comparedReference } from "../core/topup/statement_reference.ts";
+} from "../core/payments/same_movement.ts";
+import { comparedReference } from "../core/payments/statement_reference.ts";
 import {
   bankMovementGuardKey,
   bankMovementIdOf,

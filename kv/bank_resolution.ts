@@ -2,8 +2,8 @@
  * What operators decide about notices that the machine left to them, without moving money (`bank_assignment.ts` credits
  * them). Every act writes its audit line in the same commit.
  */
-import { creditOperationId } from "../core/topup/bank_event.ts";
-import type { ReceivingAccount } from "../core/topup/receiving_account.ts";
+import { creditOperationId } from "../core/payments/bank_event.ts";
+import type { ReceivingAccount } from "../core/payments/receiving_account.ts";
 import { mayBeDuplicateOf } from "./bank_duplicates.ts";
 import {
   type BankEventRef,

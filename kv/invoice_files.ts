@@ -2,7 +2,7 @@
 import type { InvoiceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { sha256Hex } from "../core/lib/sha256.ts";
-import type { InvoiceFile } from "../core/topup/invoice.ts";
+import type { InvoiceFile } from "../core/invoices/invoice.ts";
 import { getInvoice, setInvoiceFiles } from "./invoices.ts";
 import { invoiceFileChunkKey, invoiceFilePrefix } from "./keys.ts";
 import type { Operator } from "./operator_audit.ts";

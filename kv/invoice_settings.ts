@@ -1,6 +1,6 @@
 /** Who invoices of an account usually go to, as set in the account: fills the form of a request. */
 import type { AccountId } from "../core/lib/ids.ts";
-import type { InvoiceBuyer, InvoiceSettings } from "../core/topup/invoice.ts";
+import type { InvoiceBuyer, InvoiceSettings } from "../core/invoices/invoice.ts";
 import { accountKey, invoiceProfileKey, invoiceSettingsKey } from "./keys.ts";
 import type { Account } from "./accounts.ts";
 

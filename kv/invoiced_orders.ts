@@ -4,8 +4,8 @@
  */
 import type { InvoiceId } from "../core/lib/ids.ts";
 import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
-import type { Invoice, InvoicePart } from "../core/topup/invoice.ts";
-import type { OrderCode } from "../core/topup/order_code.ts";
+import type { Invoice, InvoicePart } from "../core/invoices/invoice.ts";
+import type { OrderCode } from "../core/payments/order_code.ts";
 import { invoiceKey, invoiceOfOrderKey } from "./keys.ts";
 import { getTopupOrder, type TopupOrder } from "./topups.ts";
 

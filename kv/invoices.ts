@@ -14,9 +14,9 @@ import {
   invoiceSums,
   type IssuedInvoice,
   mayMoveInvoice,
-} from "../core/topup/invoice.ts";
-import type { OrderCode } from "../core/topup/order_code.ts";
-import type { VatRate } from "../core/topup/vat.ts";
+} from "../core/invoices/invoice.ts";
+import type { OrderCode } from "../core/payments/order_code.ts";
+import type { VatRate } from "../core/invoices/vat.ts";
 import { releaseInvoiceParts, takeInvoicePart } from "./invoiced_orders.ts";
 import {
   accountInvoiceKey,

@@ -6,9 +6,9 @@ import { invariant } from "../core/lib/assert.ts";
 import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
-import type { BankSource } from "../core/topup/bank_event.ts";
-import { newOrderCode, type OrderCode } from "../core/topup/order_code.ts";
-import { orderMemo, type ReceivingAccount } from "../core/topup/receiving_account.ts";
+import type { BankSource } from "../core/payments/bank_event.ts";
+import { newOrderCode, type OrderCode } from "../core/payments/order_code.ts";
+import { orderMemo, type ReceivingAccount } from "../core/payments/receiving_account.ts";
 import { compareAndSet } from "./cas.ts";
 import {
   accountTopupKey,

@@ -2,7 +2,7 @@
  * Notices of the bank that were genuine but could not be read, or contradict one of the same id. They may stand for
  * money, so they stay open until a person has looked and set them aside.
  */
-import type { BankSource } from "../core/topup/bank_event.ts";
+import type { BankSource } from "../core/payments/bank_event.ts";
 import { limits } from "../core/limits.ts";
 import { sha256 } from "../core/lib/sha256.ts";
 import { closedUnreadableNoticeKey, unreadableNoticeKey, unreadableNoticesPrefix } from "./keys.ts";

@@ -9,7 +9,7 @@ import { proxyProblems } from "./proxies.ts";
 import { secretProblem, secretText, withoutLineEnd } from "./secret_text.ts";
 import type { StoreLocation } from "./store_location.ts";
 import type { SupportContact } from "./support.ts";
-import { readTopupSettings, type TopupSettings } from "../topup/settings.ts";
+import { readTopupSettings, type TopupSettings } from "../payments/settings.ts";
 
 export interface Config {
   readonly port: number;

@@ -1,5 +1,5 @@
 /** Keys of what banks tell: notices, and the movements behind them. */
-import type { BankSource } from "../../core/topup/bank_event.ts";
+import type { BankSource } from "../../core/payments/bank_event.ts";
 import type { StoreKey } from "./store_key.ts";
 
 // Bank notices: the journal, what is still to be matched, what waits for staff, and what could not be read.

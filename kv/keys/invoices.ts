@@ -1,6 +1,6 @@
 /** Keys of invoices: the request, with indexes per account and per order, and the attached file. */
 import type { AccountId, InvoiceId } from "../../core/lib/ids.ts";
-import type { OrderCode } from "../../core/topup/order_code.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
 import type { StoreKey } from "./store_key.ts";
 
 export function invoicesPrefix(): StoreKey {

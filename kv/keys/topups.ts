@@ -1,6 +1,6 @@
 /** Keys of top-up orders: by code, with an index per account and one of those still open (for near misses). */
 import type { AccountId } from "../../core/lib/ids.ts";
-import type { OrderCode } from "../../core/topup/order_code.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
 import type { StoreKey } from "./store_key.ts";
 
 export function topupOrdersPrefix(): StoreKey {

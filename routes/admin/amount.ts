@@ -1,6 +1,6 @@
 /** Amounts of the admin command: read as the pages read them, said back so that a slip is seen. */
 import { formatVnd, microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
+import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
 
 /**
  * An amount as an operator types it, in whole VND: `50.000` is what it is in the operator's forms. `undefined` for

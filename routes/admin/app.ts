@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MasterKeys } from "../../core/keys/seal.ts";
-import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
+import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import type { Control } from "../../kv/control.ts";
 import { commandLine } from "../../kv/operator_audit.ts";
 import { setMaintenance } from "../../kv/switches.ts";

@@ -1,7 +1,7 @@
 /** What the command line may do with bank notices. Crediting them is left to the operator's pages, which ask twice. */
 import type { Hono } from "hono";
 import { GatewayError } from "../../core/errors.ts";
-import { bankSources, isEventId } from "../../core/topup/bank_event.ts";
+import { bankSources, isEventId } from "../../core/payments/bank_event.ts";
 import type { BankEventRef } from "../../kv/bank_events.ts";
 import { resolveBankEvent } from "../../kv/bank_resolution.ts";
 import { commandLine } from "../../kv/operator_audit.ts";

@@ -1,5 +1,5 @@
 /** The form of an invoice request, with what is wrong beside each field. */
-import type { BuyerForm, BuyerProblem, InvoiceSettings } from "../../core/topup/invoice.ts";
+import type { BuyerForm, BuyerProblem, InvoiceSettings } from "../../core/invoices/invoice.ts";
 import type { TopupOrder } from "../../kv/topups.ts";
 import {
   Card,

@@ -6,10 +6,10 @@ import {
   type BuyerProblem,
   type Invoice,
   readBuyerForm,
-} from "../../core/topup/invoice.ts";
-import { parseOrderCode } from "../../core/topup/order_code.ts";
-import type { TopupSettings } from "../../core/topup/settings.ts";
-import { vatRateAt } from "../../core/topup/vat.ts";
+} from "../../core/invoices/invoice.ts";
+import { parseOrderCode } from "../../core/payments/order_code.ts";
+import type { TopupSettings } from "../../core/payments/settings.ts";
+import { vatRateAt } from "../../core/invoices/vat.ts";
 import { openInvoicePart } from "../../kv/invoiced_orders.ts";
 import { usualBuyer } from "../../kv/invoice_settings.ts";
 import { getInvoice, listAccountInvoices, requestInvoice } from "../../kv/invoices.ts";

@@ -3,7 +3,7 @@
  * here, so the mailed token alone opens this one invoice and its files, until it expires.
  */
 import { type Context, Hono } from "hono";
-import type { Invoice } from "../../core/topup/invoice.ts";
+import type { Invoice } from "../../core/invoices/invoice.ts";
 import { getInvoice } from "../../kv/invoices.ts";
 import { readMailToken } from "../../kv/tokens.ts";
 import { countTryByAddress, rateRules } from "../auth/rate_rules.ts";

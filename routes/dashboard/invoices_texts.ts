@@ -1,5 +1,5 @@
 /** Words of the invoice pages. */
-import type { InvoiceState } from "../../core/topup/invoice.ts";
+import type { InvoiceState } from "../../core/invoices/invoice.ts";
 import { defineTexts } from "./i18n.ts";
 
 const statesEn: Readonly<Record<InvoiceState, string>> = {

@@ -1,8 +1,8 @@
 /** Parts of the invoice pages; some are also used on the operator's. */
 import type { Context } from "hono";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import type { Invoice, InvoiceState } from "../../core/topup/invoice.ts";
-import { formatVatRate } from "../../core/topup/vat.ts";
+import type { Invoice, InvoiceState } from "../../core/invoices/invoice.ts";
+import { formatVatRate } from "../../core/invoices/vat.ts";
 import { readInvoiceFile } from "../../kv/invoice_files.ts";
 import type { TopupOrder } from "../../kv/topups.ts";
 import {

@@ -1,7 +1,7 @@
 /** One top-up order: QR, account data to copy, and a state that updates by itself. */
 import { raw } from "hono/html";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import { orderVietQr } from "../../core/topup/receiving_account.ts";
+import { orderVietQr } from "../../core/payments/receiving_account.ts";
 import { orderStatus, type TopupOrder, type TopupPayment } from "../../kv/topups.ts";
 import {
   AskSupport,

@@ -2,9 +2,9 @@
 import { type Context, Hono } from "hono";
 import { limits } from "../../core/limits.ts";
 import { formatVnd, fromVnd, microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import { parseOrderCode } from "../../core/topup/order_code.ts";
-import type { TopupSettings } from "../../core/topup/settings.ts";
-import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
+import { parseOrderCode } from "../../core/payments/order_code.ts";
+import type { TopupSettings } from "../../core/payments/settings.ts";
+import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../kv/accounts.ts";
 import { countTry, type RateRule } from "../../kv/rate_limits.ts";

@@ -11,7 +11,7 @@ import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId, type RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import type { BankHook } from "../../core/topup/bank_hook.ts";
+import type { BankHook } from "../../core/payments/bank_hook.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";

@@ -1,6 +1,6 @@
 /** What operators do to an account: block it, or give and take money. */
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import { parseWrittenAmount } from "../../core/topup/statement_csv.ts";
+import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
 import { setBlocked } from "../../kv/account_blocking.ts";
 import { requestApproval } from "../../kv/approvals.ts";
 import { type Adjustment, adjustWallet } from "../../kv/wallet_adjustment.ts";

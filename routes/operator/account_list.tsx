@@ -1,7 +1,7 @@
 /** `/operator/accounts`: all customers, and the search for one. */
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
 import { parseId } from "../../core/lib/ids.ts";
-import { parseOrderCode } from "../../core/topup/order_code.ts";
+import { parseOrderCode } from "../../core/payments/order_code.ts";
 import { type Account, findAccountByEmail, getAccount, listAccounts } from "../../kv/accounts.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
 import { Card, DataTable, Notice, Pager, Time } from "../dashboard/components/mod.ts";

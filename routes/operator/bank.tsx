@@ -1,6 +1,6 @@
 /** `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups. */
 import { Hono } from "hono";
-import { bankSources } from "../../core/topup/bank_event.ts";
+import { bankSources } from "../../core/payments/bank_event.ts";
 import { type BankEventRow, type JournalMark, listBankEvents } from "../../kv/bank_events.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";

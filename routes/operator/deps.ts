@@ -1,7 +1,7 @@
 /** What the operator's pages need of the world. */
 import type { MasterKeys } from "../../core/keys/seal.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
-import type { TopupSettings } from "../../core/topup/settings.ts";
+import type { TopupSettings } from "../../core/payments/settings.ts";
 import type { BalanceOf } from "../../kv/bank_assignment.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 import type { Control } from "../../kv/control.ts";

@@ -1,5 +1,5 @@
 /** Invoice requests as operators see them. */
-import type { Invoice } from "../../core/topup/invoice.ts";
+import type { Invoice } from "../../core/invoices/invoice.ts";
 import { DataTable, Time } from "../dashboard/components/mod.ts";
 import type { Locale } from "../dashboard/i18n.ts";
 import { invoiceTexts } from "../dashboard/invoices_texts.ts";

@@ -1,8 +1,8 @@
 /** `/operator/invoices`: the queue, its export, and one request from "requested" to "sent". */
 import { Hono } from "hono";
 import { parseId } from "../../core/lib/ids.ts";
-import { type Invoice, type InvoiceState, mayMoveInvoice } from "../../core/topup/invoice.ts";
-import { invoicesAsCsv, invoicesAsJson } from "../../core/topup/invoice_export.ts";
+import { type Invoice, type InvoiceState, mayMoveInvoice } from "../../core/invoices/invoice.ts";
+import { invoicesAsCsv, invoicesAsJson } from "../../core/invoices/invoice_export.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getAccount } from "../../kv/accounts.ts";
 import { attachInvoiceFile } from "../../kv/invoice_files.ts";

@@ -1,6 +1,6 @@
 /** Notices of the bank that could not be read: a page of them, oldest first, each set aside with a note. */
 import { Hono } from "hono";
-import { bankSources } from "../../core/topup/bank_event.ts";
+import { bankSources } from "../../core/payments/bank_event.ts";
 import {
   listUnreadable,
   setAsideUnreadable,

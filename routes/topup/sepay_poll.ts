@@ -3,7 +3,7 @@
  * nothing is kept between polls; what is known is recognised by its id, or by the bank's reference.
  */
 import { limits } from "../../core/limits.ts";
-import { readSepayPage, type SepayPage } from "../../core/topup/sepay.ts";
+import { readSepayPage, type SepayPage } from "../../core/payments/sepay.ts";
 import { vietnamDateTime } from "../../core/lib/time/vietnam_time.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 

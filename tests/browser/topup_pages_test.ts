@@ -6,7 +6,7 @@ import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts"
 import { readQr } from "../support/qr_reader.ts";
 import { openTopupSite, seedTopups } from "../support/topup_site.ts";
 import { notice, receivingAccount } from "../support/topup_world.ts";
-import { orderVietQr } from "../../core/topup/receiving_account.ts";
+import { orderVietQr } from "../../core/payments/receiving_account.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 

@@ -3,7 +3,7 @@
  * all, can be repeated by whoever did not get an answer, and never counts twice.
  */
 import { assert, assertEquals } from "@std/assert";
-import type { Invoice } from "../../core/topup/invoice.ts";
+import type { Invoice } from "../../core/invoices/invoice.ts";
 import { listInvoices, requestInvoice } from "../../kv/invoices.ts";
 import { ledgerPrefix } from "../../kv/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";

@@ -1,7 +1,7 @@
 /** The money battery: floods, crashes between any two steps, and random mixtures, always checked against the sums. */
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { BankEvent } from "../../core/topup/bank_event.ts";
+import type { BankEvent } from "../../core/payments/bank_event.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../kv/account_deletion.ts";
 import { listUnmatched } from "../../kv/bank_events.ts";

@@ -1,7 +1,7 @@
 /** How the money of one order is spread over its invoices. */
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { Invoice } from "../../core/topup/invoice.ts";
+import type { Invoice } from "../../core/invoices/invoice.ts";
 import { getInvoice, listInvoices } from "../../kv/invoices.ts";
 import { invoiceOfOrderKey } from "../../kv/keys.ts";
 import { askForInvoice, issued, moved, openVnd, paidOrder } from "../support/invoice_requests.ts";

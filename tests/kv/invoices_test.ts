@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type BuyerForm, readBuyerForm } from "../../core/topup/invoice.ts";
-import { invoicesAsCsv, invoicesAsJson } from "../../core/topup/invoice_export.ts";
+import { type BuyerForm, readBuyerForm } from "../../core/invoices/invoice.ts";
+import { invoicesAsCsv, invoicesAsJson } from "../../core/invoices/invoice_export.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
-import type { OrderCode } from "../../core/topup/order_code.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
 import { attachInvoiceFile, readInvoiceFile } from "../../kv/invoice_files.ts";
 import {
   getInvoice,

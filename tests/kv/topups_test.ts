@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { parseOrderCode } from "../../core/topup/order_code.ts";
+import { parseOrderCode } from "../../core/payments/order_code.ts";
 import {
   cancelTopupOrder,
   createTopupOrder,

@@ -1,7 +1,7 @@
 /** Paid orders and invoice requests for tests, and what tests ask of them. */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { type BuyerForm, type Invoice, readBuyerForm } from "../../core/topup/invoice.ts";
-import type { OrderCode } from "../../core/topup/order_code.ts";
+import { type BuyerForm, type Invoice, readBuyerForm } from "../../core/invoices/invoice.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
 import type { Account } from "../../kv/accounts.ts";
 import { openInvoicePart } from "../../kv/invoiced_orders.ts";
 import { type InvoiceMove, moveInvoice, requestInvoice } from "../../kv/invoices.ts";

@@ -4,7 +4,7 @@ import type { Hono } from "hono";
 import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
-import { readTopupSettings } from "../../core/topup/settings.ts";
+import { readTopupSettings } from "../../core/payments/settings.ts";
 import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts.ts";
 import type { Switches } from "../../kv/control.ts";
 import { openTeller } from "../../kv/teller/mod.ts";

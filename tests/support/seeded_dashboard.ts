@@ -1,7 +1,7 @@
 /** A dashboard behind a real socket, with a customer who has used it for a while: for looking at pages. */
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { readTopupSettings, type TopupSettings } from "../../core/topup/settings.ts";
+import { readTopupSettings, type TopupSettings } from "../../core/payments/settings.ts";
 import { createApiKey, revokeApiKey } from "../../kv/api_key_changes.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";

@@ -1,5 +1,5 @@
 /** Settings of money that comes in, with an account to pay to and a rate of tax. */
-import { readTopupSettings, type TopupSettings } from "../../core/topup/settings.ts";
+import { readTopupSettings, type TopupSettings } from "../../core/payments/settings.ts";
 import { receivingAccount } from "./topup_world.ts";
 
 export function topupSettings(change: Partial<TopupSettings> = {}): TopupSettings {

@@ -2,7 +2,7 @@
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
-import { readTopupSettings } from "../../core/topup/settings.ts";
+import { readTopupSettings } from "../../core/payments/settings.ts";
 import type { Account } from "../../kv/accounts.ts";
 import { type BankIntake, createBankIntake } from "../../kv/bank_intake.ts";
 import { createAccount } from "../../kv/accounts.ts";

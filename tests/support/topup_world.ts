@@ -1,9 +1,9 @@
 /** A small world for top-up tests: a store, customers, orders, notices, and the questions tests ask of them. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { BankEvent, BankSource } from "../../core/topup/bank_event.ts";
-import { parseBankTime } from "../../core/topup/bank_time.ts";
-import type { ReceivingAccount } from "../../core/topup/receiving_account.ts";
+import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
+import { parseBankTime } from "../../core/payments/bank_time.ts";
+import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { type Account, createAccount } from "../../kv/accounts.ts";
 import { type BankEventState, getBankEvent } from "../../kv/bank_events.ts";
 import { type BankIntake, createBankIntake, type IntakeProblem } from "../../kv/bank_intake.ts";

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/billing/display.ts";
-import type { BuyerForm, BuyerProblem } from "../../../core/topup/invoice.ts";
+import type { BuyerForm, BuyerProblem } from "../../../core/invoices/invoice.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { getInvoiceSettings } from "../../../kv/invoice_settings.ts";
 import { listSessions } from "../../../kv/sessions.ts";

@@ -1,5 +1,5 @@
 /** Tax code, name, address and mail for invoices, as set in the account. */
-import type { BuyerForm, BuyerProblem } from "../../../core/topup/invoice.ts";
+import type { BuyerForm, BuyerProblem } from "../../../core/invoices/invoice.ts";
 import { Card, PostForm, SubmitButton } from "../components/mod.ts";
 import { BuyerFields } from "../invoices_form.tsx";
 import type { Visitor } from "../visitor.ts";

@@ -1,7 +1,7 @@
 /** `/account`. */
 import { type Context, Hono } from "hono";
 import { GatewayError } from "../../../core/errors.ts";
-import { readSettingsForm } from "../../../core/topup/invoice.ts";
+import { readSettingsForm } from "../../../core/invoices/invoice.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { forgetPerson } from "../../../kv/account_deletion.ts";
 import { revokeApiKey } from "../../../kv/api_key_changes.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { attachInvoiceFile } from "../../../kv/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../kv/invoices.ts";
 import type { Account } from "../../../kv/accounts.ts";
-import { readTopupSettings, type TopupSettings } from "../../../core/topup/settings.ts";
+import { readTopupSettings, type TopupSettings } from "../../../core/payments/settings.ts";
 import { createInvoicePages, type InvoiceDeps } from "../../../routes/dashboard/invoices_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";
 import {

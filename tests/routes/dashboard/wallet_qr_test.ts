@@ -1,7 +1,7 @@
 import { readQr } from "../../support/qr_reader.ts";
 import { assert, assertEquals } from "@std/assert";
-import { parseOrderCode } from "../../../core/topup/order_code.ts";
-import { orderVietQr } from "../../../core/topup/receiving_account.ts";
+import { parseOrderCode } from "../../../core/payments/order_code.ts";
+import { orderVietQr } from "../../../core/payments/receiving_account.ts";
 import { renderQr } from "../../../routes/dashboard/wallet_qr.ts";
 import { receivingAccount } from "../../support/topup_world.ts";
 

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { cassoHook, cassoSignedText } from "../../../core/topup/casso.ts";
-import { sepayHook } from "../../../core/topup/sepay.ts";
-import type { BankHook } from "../../../core/topup/bank_hook.ts";
+import { cassoHook, cassoSignedText } from "../../../core/payments/casso.ts";
+import { sepayHook } from "../../../core/payments/sepay.ts";
+import type { BankHook } from "../../../core/payments/bank_hook.ts";
 import { listUnreadable } from "../../../kv/unreadable_notices.ts";
 import { createBankHookRoutes, type HookProblem } from "../../../routes/hooks/bank.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";

@@ -1,7 +1,7 @@
 import { newId } from "../../../core/lib/ids.ts";
 import { listUnreadable } from "../../../kv/unreadable_notices.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { parseStatement } from "../../../core/topup/statement_csv.ts";
+import { parseStatement } from "../../../core/payments/statement_csv.ts";
 import { listReviews } from "../../../kv/bank_events.ts";
 import { importStatement } from "../../../routes/topup/statement_import.ts";
 import { pollSepay } from "../../../routes/topup/sepay_poll.ts";

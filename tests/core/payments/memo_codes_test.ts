@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { assertEquals } from "@std/assert";
-import { codesOfTexts, extractOrderCodes } from "../../../core/topup/memo_codes.ts";
-import { nearCodes, withinOneEdit } from "../../../core/topup/near_codes.ts";
-import { newOrderCode, parseOrderCode } from "../../../core/topup/order_code.ts";
+import { codesOfTexts, extractOrderCodes } from "../../../core/payments/memo_codes.ts";
+import { nearCodes, withinOneEdit } from "../../../core/payments/near_codes.ts";
+import { newOrderCode, parseOrderCode } from "../../../core/payments/order_code.ts";
 
 const code = "ST7K2M9QXJ";
 

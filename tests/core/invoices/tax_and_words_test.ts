@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { parseTaxCode } from "../../../core/topup/tax_code.ts";
-import { parseVatRate, parseVatSchedule, splitVat, vatRateAt } from "../../../core/topup/vat.ts";
-import { vndInWords } from "../../../core/topup/vnd_in_words.ts";
+import { parseTaxCode } from "../../../core/invoices/tax_code.ts";
+import { parseVatRate, parseVatSchedule, splitVat, vatRateAt } from "../../../core/invoices/vat.ts";
+import { vndInWords } from "../../../core/invoices/vnd_in_words.ts";
 
 Deno.test("parseTaxCode() passes the known good codes without doubt", () => {
   for (

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { cassoHook, readCassoNotice } from "../../../core/topup/casso.ts";
-import { readSepayNotice, readSepayPage, sepayHook } from "../../../core/topup/sepay.ts";
-import { amountOfJson } from "../../../core/topup/bank_event.ts";
+import { cassoHook, readCassoNotice } from "../../../core/payments/casso.ts";
+import { readSepayNotice, readSepayPage, sepayHook } from "../../../core/payments/sepay.ts";
+import { amountOfJson } from "../../../core/payments/bank_event.ts";
 
 const nowMs = 1_795_158_157_000;
 const bytes = (text: string) => new TextEncoder().encode(text);

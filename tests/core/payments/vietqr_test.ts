@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { assertEquals, assertThrows } from "@std/assert";
-import { crc16 } from "../../../core/topup/crc16.ts";
-import { parseOrderCode } from "../../../core/topup/order_code.ts";
+import { crc16 } from "../../../core/payments/crc16.ts";
+import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import {
   orderMemo,
   orderVietQr,
   type ReceivingAccount,
-} from "../../../core/topup/receiving_account.ts";
-import { buildVietQr, type VietQr } from "../../../core/topup/vietqr.ts";
+} from "../../../core/payments/receiving_account.ts";
+import { buildVietQr, type VietQr } from "../../../core/payments/vietqr.ts";
 import { parseVietQr, VietQrFormatError } from "../../support/vietqr_parse.ts";
 
 /** Published examples with a right CRC and structure, then ours. */

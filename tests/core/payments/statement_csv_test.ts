@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { parseBankTime, sameBankTime } from "../../../core/topup/bank_time.ts";
+import { parseBankTime, sameBankTime } from "../../../core/payments/bank_time.ts";
 import { csvCell, csvFile, parseCsv } from "../../../core/lib/csv.ts";
-import { parseStatement, parseWrittenAmount } from "../../../core/topup/statement_csv.ts";
+import { parseStatement, parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 
 const statement = [

@@ -1,7 +1,7 @@
 /** Requests for VAT invoices: what they hold, and how a filled-in form becomes one. */
 import { microVndPerVnd } from "../billing/micro_vnd.ts";
 import type { AccountId, InvoiceId } from "../lib/ids.ts";
-import type { OrderCode } from "./order_code.ts";
+import type { OrderCode } from "../payments/order_code.ts";
 import { parseTaxCode, type TaxCode } from "./tax_code.ts";
 import { splitVat, type VatRate, type VatSplit } from "./vat.ts";
 import { vndInWords } from "./vnd_in_words.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { readTopupSettings } from "../../../core/topup/settings.ts";
+import { readTopupSettings } from "../../../core/payments/settings.ts";
 
 const account = { bin: "970422", bankName: "MB", account: "0123456789", holder: "CONG TY A" };
 

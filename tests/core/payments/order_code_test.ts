@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { newOrderCode, orderCodeAlphabet, parseOrderCode } from "../../../core/topup/order_code.ts";
+import {
+  newOrderCode,
+  orderCodeAlphabet,
+  parseOrderCode,
+} from "../../../core/payments/order_code.ts";
 
 const cryptoRandom = (into: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(into);
 const code = fc.uint8Array({ minLength: 32, maxLength: 32 })

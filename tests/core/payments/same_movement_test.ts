@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import type { BankSource } from "../../../core/topup/bank_event.ts";
-import { parseBankTime } from "../../../core/topup/bank_time.ts";
-import { parseOrderCode } from "../../../core/topup/order_code.ts";
-import { compareMovement, type KnownMovement } from "../../../core/topup/same_movement.ts";
+import type { BankSource } from "../../../core/payments/bank_event.ts";
+import { parseBankTime } from "../../../core/payments/bank_time.ts";
+import { parseOrderCode } from "../../../core/payments/order_code.ts";
+import { compareMovement, type KnownMovement } from "../../../core/payments/same_movement.ts";
 
 function movement(
   part: Partial<KnownMovement> & { source: BankSource; id: string },

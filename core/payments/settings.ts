@@ -6,7 +6,7 @@ import { fromVnd } from "../billing/micro_vnd.ts";
 import { secretText } from "../config/secret_text.ts";
 import type { ReceivingAccount } from "./receiving_account.ts";
 import type { SepaySecrets } from "./sepay.ts";
-import { type DatedVatRate, parseVatSchedule } from "./vat.ts";
+import { type DatedVatRate, parseVatSchedule } from "../invoices/vat.ts";
 
 /** Everything about money that comes in by bank. */
 export interface TopupSettings {
