@@ -1,6 +1,6 @@
 /** What is wrong with a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
 import type { CataloguePrice } from "../billing/price.ts";
-import { videoModelProblems } from "../video/model_rules.ts";
+import { videoModelProblems } from "../media/video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./catalog.ts";
 
 /** A model whose own shape is wrong: all that is known of it are the names it claims and the providers it asks for. */

@@ -7,7 +7,7 @@ import { dearFeatures } from "../wire/billable_features/features.ts";
 import { routeFactsSchema } from "../wire/facts.ts";
 import { limits } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
-import { videoRulesSchema } from "../video/rules.ts";
+import { videoRulesSchema } from "../media/video/rules.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
   .describe("Whole VND. 0 must be written out: a model without a price is refused.");

@@ -2,11 +2,11 @@
  * Asks providers how their tasks are, and writes down what follows. Runs from the outbox: any number of pollers, in any
  * number of processes, each may die at any point.
  */
-import { advance, isFinal, pollPauseMs, type VideoSighting } from "../../core/video/task.ts";
+import { advance, isFinal, pollPauseMs, type VideoSighting } from "../../core/media/video/task.ts";
 import { addToOutbox } from "../outbox.ts";
 import { finishClaim, type OutboxClaim, postponeClaim } from "../outbox_claims.ts";
 import { type OutboxWork, type OutboxWorld, runDue } from "../outbox_worker.ts";
-import type { VideoTask } from "../../core/video/task.ts";
+import type { VideoTask } from "../../core/media/video/task.ts";
 import { limits } from "../../core/limits.ts";
 import { listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./tasks.ts";
 import { commitStep } from "./transitions.ts";

@@ -2,7 +2,7 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, VideoId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { isFinal, pollPauseMs, type VideoTask } from "../../core/video/task.ts";
+import { isFinal, pollPauseMs, type VideoTask } from "../../core/media/video/task.ts";
 import {
   openVideoKey,
   openVideosPrefix,

@@ -5,7 +5,7 @@
 import { invariant } from "../../core/lib/assert.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { isFinal, type VideoStep, type VideoTask } from "../../core/video/task.ts";
+import { isFinal, type VideoStep, type VideoTask } from "../../core/media/video/task.ts";
 import { openVideoKey } from "../keys.ts";
 import { readReceipt } from "../receipts.ts";
 import { refundCall } from "../refunds.ts";

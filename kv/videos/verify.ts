@@ -2,7 +2,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
-import { isFinal, type VideoTask } from "../../core/video/task.ts";
+import { isFinal, type VideoTask } from "../../core/media/video/task.ts";
 import {
   accountOfKey,
   allVideosPrefix,

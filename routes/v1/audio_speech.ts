@@ -2,8 +2,8 @@
 import { isLate } from "../../core/calls/early_stream.ts";
 import { readMediaBody } from "../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../core/billing/price.ts";
-import { type SpeechResult, speechWork } from "../../core/speech/attempt.ts";
-import { readSpeechRequest } from "../../core/speech/request.ts";
+import { type SpeechResult, speechWork } from "../../core/media/speech/attempt.ts";
+import { readSpeechRequest } from "../../core/media/speech/request.ts";
 import { chooseModel } from "./admission.ts";
 import { hasOrderKey, knownAnswer } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";

@@ -2,8 +2,8 @@
 import type { AttemptLoopResult } from "../../core/calls/attempt_loop.ts";
 import { arrivalOf, earlyStream } from "../../core/calls/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../core/calls/metered_stream.ts";
-import type { ImageResult } from "../../core/images/attempt.ts";
-import { chargeForImages } from "../../core/images/charge.ts";
+import type { ImageResult } from "../../core/media/images/attempt.ts";
+import { chargeForImages } from "../../core/media/images/charge.ts";
 import { mediaErrorEvent } from "../../core/media/events.ts";
 import type { MediaExchange } from "../../core/media/exchange.ts";
 import type { Outcome } from "../../core/billing/receipt.ts";

@@ -1,7 +1,7 @@
 /** `POST /v1/images/generations` and `/v1/images/edits` (spec section 4). Charged by the images that came. */
 import { isLate } from "../../core/calls/early_stream.ts";
-import { type ImageResult, imageWork } from "../../core/images/attempt.ts";
-import { type ImageEndpoint, readImageRequest } from "../../core/images/request.ts";
+import { type ImageResult, imageWork } from "../../core/media/images/attempt.ts";
+import { type ImageEndpoint, readImageRequest } from "../../core/media/images/request.ts";
 import { readMediaBody } from "../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../core/billing/price.ts";
 import { chooseModel } from "./admission.ts";

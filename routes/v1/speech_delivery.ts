@@ -10,7 +10,7 @@ import type { Outcome } from "../../core/billing/receipt.ts";
 import { idleMs } from "../../core/routing/patience.ts";
 import { keepAliveComment } from "../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../http/bytes_leave.ts";
-import type { SpeechResult } from "../../core/speech/attempt.ts";
+import type { SpeechResult } from "../../core/media/speech/attempt.ts";
 import type { MediaCall } from "./media_call.ts";
 import { relayedBody } from "./relayed_body.ts";
 import { streamOf } from "./response_headers.ts";

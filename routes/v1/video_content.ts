@@ -8,15 +8,15 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "../../core/upstream/transport.ts";
-import { readPointer } from "../../core/video/json_pointer.ts";
-import type { VideoTask } from "../../core/video/task.ts";
+import { readPointer } from "../../core/media/video/json_pointer.ts";
+import type { VideoTask } from "../../core/media/video/task.ts";
 import {
   contentRequest,
   pollRequest,
   type RangeHeaders,
   type VideoVariant,
   videoVariants,
-} from "../../core/video/upstream_requests.ts";
+} from "../../core/media/video/upstream_requests.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";
 import { relayedBody } from "./relayed_body.ts";

@@ -9,10 +9,10 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "../../core/upstream/transport.ts";
-import { videoAdapterOf } from "../../core/video/adapter.ts";
-import { readSighting } from "../../core/video/provider_answer.ts";
-import type { VideoTask } from "../../core/video/task.ts";
-import { pollRequest, type VideoUpstream } from "../../core/video/upstream_requests.ts";
+import { videoAdapterOf } from "../../core/media/video/adapter.ts";
+import { readSighting } from "../../core/media/video/provider_answer.ts";
+import type { VideoTask } from "../../core/media/video/task.ts";
+import { pollRequest, type VideoUpstream } from "../../core/media/video/upstream_requests.ts";
 import type { Json } from "../../core/lib/json/json.ts";
 import type { AskProvider, VideoAnswer } from "../../kv/videos.ts";
 import type { Gateway } from "./gateway.ts";

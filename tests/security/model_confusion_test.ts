@@ -3,9 +3,9 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../core/calls/request/json_body.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { readImageRequest } from "../../core/images/request.ts";
+import { readImageRequest } from "../../core/media/images/request.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { readSpeechRequest } from "../../core/speech/request.ts";
+import { readSpeechRequest } from "../../core/media/speech/request.ts";
 
 const parse = (text: string) => parseJsonBody(new TextEncoder().encode(text));
 

@@ -3,7 +3,7 @@ import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { readConfig } from "../../../core/config/config.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";
-import { resolveVideoRules, videoRulesSchema } from "../../../core/video/rules.ts";
+import { resolveVideoRules, videoRulesSchema } from "../../../core/media/video/rules.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { videoModelProblems } from "../../../../core/video/model_rules.ts";
+import { videoModelProblems } from "../../../../core/media/video/model_rules.ts";
 import { defaultCatalog } from "../../../support/gateway_in_process.ts";
 import {
   errorOf,

@@ -1,12 +1,12 @@
 /** One try of an image route: a whole answer, or a stream up to its first picture. */
-import { isEventStream, type StartedStream, startStream } from "../calls/attempt.ts";
-import { providerRequest } from "../calls/request/provider_request.ts";
-import { readWhole } from "../calls/read_whole.ts";
-import { readProviderError } from "../wire/errors/provider_error.ts";
-import { GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
-import type { MediaExchange, MediaWork } from "../media/exchange.ts";
-import { parseJson } from "../media/refusal.ts";
+import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
+import { providerRequest } from "../../calls/request/provider_request.ts";
+import { readWhole } from "../../calls/read_whole.ts";
+import { readProviderError } from "../../wire/errors/provider_error.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import type { MediaExchange, MediaWork } from "../exchange.ts";
+import { parseJson } from "../refusal.ts";
 import { readImageAnswer } from "./answer.ts";
 import { answerAsStream } from "./answer_as_stream.ts";
 import type { ImageRequest } from "./request.ts";

@@ -4,7 +4,7 @@
  * A model of `gateway.json` names one of the four profiles of the spec, or carries rules of its own.
  */
 import { z } from "zod";
-import { limits } from "../limits.ts";
+import { limits } from "../../limits.ts";
 
 /** The shapes a client may ask for by `aspect_ratio`. */
 export const aspectRatios = ["9:16", "16:9", "1:1", "3:4", "4:3", "21:9"] as const;

@@ -8,7 +8,7 @@
  *    └────────────┴─┴──────> cancelled   refund if the provider had not started
  * ```
  */
-import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../lib/ids.ts";
+import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids.ts";
 
 export type VideoState = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
 

@@ -1,10 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { GatewayError } from "../../../core/errors.ts";
-import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { fieldsOfForm, fieldsOfJson } from "../../../core/media/fields.ts";
-import { type NewFormPart, readForm, writeForm } from "../../../core/media/multipart.ts";
-import { readVideoRequest, type VideoRequest } from "../../../core/video/request.ts";
-import { specVideoRules } from "../../../core/video/rules.ts";
+import { GatewayError } from "../../../../core/errors.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
+import { fieldsOfForm, fieldsOfJson } from "../../../../core/media/fields.ts";
+import { type NewFormPart, readForm, writeForm } from "../../../../core/media/multipart.ts";
+import { readVideoRequest, type VideoRequest } from "../../../../core/media/video/request.ts";
+import { specVideoRules } from "../../../../core/media/video/rules.ts";
 
 type Model = keyof typeof specVideoRules;
 const models: readonly Model[] = ["A", "B", "C", "D"];

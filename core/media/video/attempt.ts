@@ -1,9 +1,9 @@
 /** One try of a video route: the task submitted and accepted, or not. */
-import { readWhole } from "../calls/read_whole.ts";
-import { GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
-import type { MediaExchange, MediaWork } from "../media/exchange.ts";
-import { parseJson } from "../media/refusal.ts";
+import { readWhole } from "../../calls/read_whole.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import type { MediaExchange, MediaWork } from "../exchange.ts";
+import { parseJson } from "../refusal.ts";
 import { videoAdapterOf } from "./adapter.ts";
 import { readSighting, readUpstreamId } from "./provider_answer.ts";
 import type { VideoRequest } from "./request.ts";

@@ -2,14 +2,14 @@
  * A whole image answer for a client that asked for a stream. Some providers ignore `stream`: the pictures are made and
  * paid for, so the client gets them as the events it waits for, one for each picture.
  */
-import { joined } from "../lib/bytes/byte_parts.ts";
-import type { StartedStream } from "../calls/attempt.ts";
-import type { StreamPipe } from "../wire/contract.ts";
-import { newStreamReading } from "../wire/stream/reading.ts";
-import type { GatewayError } from "../errors.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
-import { mediaErrorEvent } from "../media/events.ts";
-import { JsonCursor, jsonKey, JsonScanError } from "../lib/json/json_cursor.ts";
+import { joined } from "../../lib/bytes/byte_parts.ts";
+import type { StartedStream } from "../../calls/attempt.ts";
+import type { StreamPipe } from "../../wire/contract.ts";
+import { newStreamReading } from "../../wire/stream/reading.ts";
+import type { GatewayError } from "../../errors.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { mediaErrorEvent } from "../events.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import { findPictures, type PicturePlace } from "./answer.ts";
 import type { ImageRequest } from "./request.ts";
 import type { ImagePipe } from "./stream.ts";

@@ -1,6 +1,6 @@
 /** What an image call costs: the images that came, whatever was asked for (outcome table). */
-import { costOfUnits } from "../billing/price.ts";
-import type { AppliedPrice, Outcome } from "../billing/receipt.ts";
+import { costOfUnits } from "../../billing/price.ts";
+import type { AppliedPrice, Outcome } from "../../billing/receipt.ts";
 
 export interface ImageEnd {
   readonly outcome: Outcome;

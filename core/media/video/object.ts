@@ -1,5 +1,5 @@
 /** Video tasks in the shape that the SDKs' `videos.*` calls read (notes on wire formats, section 7.2). */
-import type { JsonObject } from "../lib/json/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import type { VideoTask } from "./task.ts";
 
 function unixSeconds(ms: number | undefined): number | null {

@@ -1,15 +1,15 @@
 /** Reads and checks the body of `POST /v1/videos` by the rules of its model (spec section 4). */
-import { GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
 import {
   type MediaFields,
   referenceCount,
   referenceField,
   textField,
   wholeNumberField,
-} from "../media/fields.ts";
-import type { MediaReference } from "../media/reference.ts";
-import { parseRemoteUrl } from "../media/remote_url.ts";
+} from "../fields.ts";
+import type { MediaReference } from "../reference.ts";
+import { parseRemoteUrl } from "../remote_url.ts";
 import { type AspectRatio, aspectRatios, type VideoRules } from "./rules.ts";
 
 /** A request that its model accepts. */
@@ -66,7 +66,7 @@ function either(words: readonly string[]): string {
  *
  * @example
  * ```ts
- * import { fieldsOfJson } from "../media/fields.ts";
+ * import { fieldsOfJson } from "../fields.ts";
  * import { readVideoRequest } from "./request.ts";
  * import { specVideoRules } from "./rules.ts";
  * const fields = fieldsOfJson({ prompt: "a cat", aspect_ratio: "16:9" });

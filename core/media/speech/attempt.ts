@@ -1,14 +1,14 @@
 /** One try of a speech route, up to the first bytes of audio. */
-import { isEventStream, type StartedStream, startStream } from "../calls/attempt.ts";
-import { withFields } from "../calls/request/changed_body.ts";
-import { providerRequest } from "../calls/request/provider_request.ts";
-import { readWhole } from "../calls/read_whole.ts";
-import { readProviderError } from "../wire/errors/provider_error.ts";
-import { GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
-import type { MediaExchange, MediaWork } from "../media/exchange.ts";
-import { parseJson } from "../media/refusal.ts";
-import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
+import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
+import { withFields } from "../../calls/request/changed_body.ts";
+import { providerRequest } from "../../calls/request/provider_request.ts";
+import { readWhole } from "../../calls/read_whole.ts";
+import { readProviderError } from "../../wire/errors/provider_error.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import type { MediaExchange, MediaWork } from "../exchange.ts";
+import { parseJson } from "../refusal.ts";
+import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../../upstream/transport.ts";
 import { AudioAsEvents, createSpeechPipe } from "./events.ts";
 import type { SpeechRequest } from "./request.ts";
 

@@ -1,9 +1,9 @@
 /** Reads `POST /v1/images/generations` and `/v1/images/edits`, as JSON or as a form (spec section 4). */
-import { refuseMergedFields } from "../calls/request/decisive_fields.ts";
-import { mergedField } from "../wire/billable_features/wishes.ts";
-import { GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
-import { fieldsOfBody, type MediaBody, readMediaBody } from "../media/body.ts";
+import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
+import { mergedField } from "../../wire/billable_features/wishes.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import { fieldsOfBody, type MediaBody, readMediaBody } from "../body.ts";
 import {
   booleanField,
   type MediaFields,
@@ -12,8 +12,8 @@ import {
   referenceField,
   textField,
   wholeNumberField,
-} from "../media/fields.ts";
-import type { MediaReference } from "../media/reference.ts";
+} from "../fields.ts";
+import type { MediaReference } from "../reference.ts";
 
 export type ImageEndpoint = "generations" | "edits";
 

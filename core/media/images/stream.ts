@@ -1,8 +1,8 @@
 /** Streamed images: bytes pass as they came; previews and finished images are counted on the way. */
-import { BytePipe } from "../wire/stream/byte_pipe.ts";
-import type { StreamPipe } from "../wire/contract.ts";
-import type { FrameFate } from "../wire/stream/reading.ts";
-import { mediaErrorEvent, MediaMeter } from "../media/events.ts";
+import { BytePipe } from "../../wire/stream/byte_pipe.ts";
+import type { StreamPipe } from "../../wire/contract.ts";
+import type { FrameFate } from "../../wire/stream/reading.ts";
+import { mediaErrorEvent, MediaMeter } from "../events.ts";
 
 const nothing = new Uint8Array(0);
 

@@ -1,14 +1,14 @@
 /** The body of a submit: our fields laid out as the provider's adapter says. */
-import { GatewayError } from "../errors.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
-import { type NewFormPart, writeForm } from "../media/multipart.ts";
+import { GatewayError } from "../../errors.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { type NewFormPart, writeForm } from "../multipart.ts";
 import {
   type MediaReference,
   referenceBytes,
   referenceFileName,
   referenceText,
-} from "../media/reference.ts";
-import type { UpstreamBody, UpstreamBodyTools } from "../media/upstream_body.ts";
+} from "../reference.ts";
+import type { UpstreamBody, UpstreamBodyTools } from "../upstream_body.ts";
 import type { VideoAdapter } from "./adapter.ts";
 import { writePointer } from "./json_pointer.ts";
 import type { VideoRequest } from "./request.ts";

@@ -4,18 +4,18 @@
  * A route's fact `image_edits` says what its provider takes: `form` (files; the default) or `json`
  * (`images: [{ image_url }]`, URLs allowed).
  */
-import { withFields } from "../calls/request/changed_body.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
-import { isJsonObject } from "../lib/json/json.ts";
-import { type NewFormPart, partText, replaceField, writeForm } from "../media/multipart.ts";
+import { withFields } from "../../calls/request/changed_body.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject } from "../../lib/json/json.ts";
+import { type NewFormPart, partText, replaceField, writeForm } from "../multipart.ts";
 import {
   type MediaReference,
   referenceBytes,
   referenceFileName,
   referenceText,
-} from "../media/reference.ts";
-import { imageMediaTypes } from "../media/sniff.ts";
-import type { UpstreamBody, UpstreamBodyTools } from "../media/upstream_body.ts";
+} from "../reference.ts";
+import { imageMediaTypes } from "../sniff.ts";
+import type { UpstreamBody, UpstreamBodyTools } from "../upstream_body.ts";
 import { type ImageRequest, referenceFields } from "./request.ts";
 
 /** Fields that this file writes itself. */

@@ -1,7 +1,7 @@
 /** The video side of the catalogue: which rules a model has, and what is wrong with how they are written. */
 import { z } from "zod";
-import type { Model } from "../catalog/catalog.ts";
-import { invariant } from "../lib/assert.ts";
+import type { Model } from "../../catalog/catalog.ts";
+import { invariant } from "../../lib/assert.ts";
 import { videoAdapterSchema } from "./adapter.ts";
 import {
   resolveVideoRules,

@@ -1,5 +1,5 @@
 /** What an image answer holds, told without decoding its megabytes of base64. */
-import { JsonCursor, jsonKey, JsonScanError } from "../lib/json/json_cursor.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 
 const dataKey = jsonKey("data");
 const base64Key = jsonKey("b64_json");

@@ -1,6 +1,6 @@
 /** What providers answer to submits and polls, in our terms. Nothing a provider says is believed beyond its bounds. */
-import { publicMessage } from "../wire/errors/provider_error.ts";
-import { idText, type Json } from "../lib/json/json.ts";
+import { publicMessage } from "../../wire/errors/provider_error.ts";
+import { idText, type Json } from "../../lib/json/json.ts";
 import type { VideoAdapter } from "./adapter.ts";
 import { readPointer } from "./json_pointer.ts";
 import type { VideoError, VideoSighting, VideoState } from "./task.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../core/lib/ids.ts";
-import { videoDeleted, videoList, videoObject } from "../../../core/video/object.ts";
-import { specVideoRules, videoPriceProblems } from "../../../core/video/rules.ts";
+import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../../core/lib/ids.ts";
+import { videoDeleted, videoList, videoObject } from "../../../../core/media/video/object.ts";
+import { specVideoRules, videoPriceProblems } from "../../../../core/media/video/rules.ts";
 import {
   advance,
   isFinal,
@@ -11,7 +11,7 @@ import {
   type VideoSighting,
   type VideoState,
   type VideoTask,
-} from "../../../core/video/task.ts";
+} from "../../../../core/media/video/task.ts";
 
 const states: readonly VideoState[] = [
   "queued",

@@ -1,5 +1,5 @@
 /** `a.b.0.c` into JSON that came from a provider, and into JSON that goes to one. */
-import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /**
  * The value at a pointer; `undefined` if any step of the way is missing.

@@ -1,8 +1,8 @@
 /** Requests to a provider of videos: one function per thing that can be asked. */
-import { providerRequest } from "../calls/request/provider_request.ts";
-import type { ProviderEntry } from "../catalog/schema.ts";
-import type { UpstreamRequest } from "../upstream/transport.ts";
-import type { UpstreamBody } from "../media/upstream_body.ts";
+import { providerRequest } from "../../calls/request/provider_request.ts";
+import type { ProviderEntry } from "../../catalog/schema.ts";
+import type { UpstreamRequest } from "../../upstream/transport.ts";
+import type { UpstreamBody } from "../upstream_body.ts";
 import type { VideoAdapter } from "./adapter.ts";
 
 /** Where a task lives: the provider, the credential that made it, and the shape in which it is spoken to. */

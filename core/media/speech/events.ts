@@ -1,10 +1,10 @@
 /** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the wish. */
-import { BytePipe } from "../wire/stream/byte_pipe.ts";
-import type { StreamPipe } from "../wire/contract.ts";
-import { type FrameFate, newStreamReading } from "../wire/stream/reading.ts";
-import type { GatewayError } from "../errors.ts";
-import { mediaErrorEvent, MediaMeter } from "../media/events.ts";
-import { encodeSseEvent } from "../lib/sse/writer.ts";
+import { BytePipe } from "../../wire/stream/byte_pipe.ts";
+import type { StreamPipe } from "../../wire/contract.ts";
+import { type FrameFate, newStreamReading } from "../../wire/stream/reading.ts";
+import type { GatewayError } from "../../errors.ts";
+import { mediaErrorEvent, MediaMeter } from "../events.ts";
+import { encodeSseEvent } from "../../lib/sse/writer.ts";
 
 const nothing = new Uint8Array(0);
 

@@ -1,9 +1,9 @@
 /** Reads `POST /v1/audio/speech` (spec section 4). What is not checked here goes to the provider as it is. */
-import { refuseMergedFields } from "../calls/request/decisive_fields.ts";
-import { type JsonBody, parseJsonBody } from "../calls/request/json_body.ts";
-import { GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
-import { fieldsOfJson, modelField, textField } from "../media/fields.ts";
+import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
+import { type JsonBody, parseJsonBody } from "../../calls/request/json_body.ts";
+import { GatewayError } from "../../errors.ts";
+import { limits } from "../../limits.ts";
+import { fieldsOfJson, modelField, textField } from "../fields.ts";
 
 export interface SpeechRequest {
   readonly model: string;
