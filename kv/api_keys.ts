@@ -3,7 +3,7 @@
  * owner can see it again).
  */
 import type { AccountId, ApiKeyId } from "../core/lib/ids.ts";
-import { type MasterKeys, open } from "../core/keys/seal.ts";
+import { type MasterKeys, open } from "../core/api_keys/seal.ts";
 import { limits } from "../core/limits.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./keys.ts";
 

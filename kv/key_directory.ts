@@ -1,7 +1,7 @@
 /** From the key in a request to who is calling: in memory while warm, so that a call costs no store round trip. */
 import type { Clock } from "../core/lib/time/clock.ts";
 import type { AccountId } from "../core/lib/ids.ts";
-import { hashApiKey, isWellFormedApiKey } from "../core/keys/api_key.ts";
+import { hashApiKey, isWellFormedApiKey } from "../core/api_keys/api_key.ts";
 import { limits } from "../core/limits.ts";
 import { getAccount } from "./accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";

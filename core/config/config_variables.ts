@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { normaliseEmail } from "../accounts/email_address.ts";
 import { type Environment, issueLines, wholeNumber } from "./environment.ts";
-import { masterKeysProblem } from "../keys/seal.ts";
+import { masterKeysProblem } from "../api_keys/seal.ts";
 import { localAddress } from "../lib/net/local_address.ts";
 import { type MailSettings, readMailUrl } from "../mail/mail_url.ts";
 import { secretProblem, secretText } from "./secret_text.ts";

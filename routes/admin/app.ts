@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import type { Control } from "../../kv/control.ts";
 import { commandLine } from "../../kv/operator_audit.ts";

@@ -1,7 +1,7 @@
 /** What the pages need of the world. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { SupportContact } from "../../core/config/support.ts";
 import type { Control } from "../../kv/control.ts";
 import type { Teller } from "../../kv/teller/mod.ts";

@@ -1,5 +1,5 @@
 /** What the operator's pages need of the world. */
-import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import type { TopupSettings } from "../../core/payments/settings.ts";
 import type { BalanceOf } from "../../kv/bank_assignment.ts";

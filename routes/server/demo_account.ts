@@ -1,6 +1,6 @@
 /** An account with play money, so that a fresh install answers its first call at once. Sandbox mode only. */
 import type { AccountId } from "../../core/lib/ids.ts";
-import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { type Account, findAccountByEmail, tryCreateAccount } from "../../kv/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../kv/api_key_changes.ts";

@@ -7,7 +7,7 @@ import {
   masterKeysProblem,
   newMasterKey,
   readMasterKeys,
-} from "../../core/keys/seal.ts";
+} from "../../core/api_keys/seal.ts";
 
 export type LoadedMasterKeys =
   | { readonly ok: true; readonly masterKeys: MasterKeys }

@@ -1,7 +1,7 @@
 /** The customer's side of a running gateway: pages, usage API, bank notices, mails, and what works behind them. */
 import type { Hono } from "hono";
 import { unforeseen } from "../../core/lib/error_line.ts";
-import type { MasterKeys } from "../../core/keys/seal.ts";
+import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { limits } from "../../core/limits.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
 import { cassoHook } from "../../core/payments/casso.ts";

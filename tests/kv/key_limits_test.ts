@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../core/lib/ids.ts";
-import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
 import { createApiKey } from "../../kv/api_key_changes.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { isActive, listApiKeys } from "../../kv/api_keys.ts";
 import { readWallet } from "../../kv/wallets.ts";

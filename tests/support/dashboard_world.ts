@@ -4,7 +4,7 @@ import { buildCatalog, type Catalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import type { Mail } from "../../core/mail/mail.ts";
 import { parseId, type RequestId } from "../../core/lib/ids.ts";
-import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts.ts";
 import { runDue } from "../../kv/outbox_worker.ts";
 import { openTeller, type Teller } from "../../kv/teller/mod.ts";

@@ -4,7 +4,7 @@ import { buildCatalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import { type Config, readConfig } from "../../core/config/config.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
-import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
 import { createApiKey } from "../../kv/api_key_changes.ts";

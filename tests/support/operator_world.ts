@@ -1,7 +1,7 @@
 /** The operator's pages with everything behind them, and a browser that has passed the second factor. */
 import { Secret, TOTP } from "otpauth";
 import type { Hono } from "hono";
-import { newMasterKey, readMasterKeys } from "../../core/keys/seal.ts";
+import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/payments/settings.ts";

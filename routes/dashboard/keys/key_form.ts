@@ -1,6 +1,6 @@
 /** What people type into the form of a key, checked and turned into what is stored. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
-import { isAddressRange } from "../../../core/keys/address_ranges.ts";
+import { isAddressRange } from "../../../core/api_keys/address_ranges.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../kv/api_keys.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { readConfig } from "../../../core/config/config.ts";
-import { newMasterKey } from "../../../core/keys/seal.ts";
+import { newMasterKey } from "../../../core/api_keys/seal.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 

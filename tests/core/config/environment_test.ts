@@ -1,7 +1,7 @@
 /** A wrong environment does not start, and what it says never holds what was set. */
 import { assert, assertEquals } from "@std/assert";
 import { type Config, readConfig } from "../../../core/config/config.ts";
-import { newMasterKey } from "../../../core/keys/seal.ts";
+import { newMasterKey } from "../../../core/api_keys/seal.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Hono } from "hono";
 import { newId } from "../../../core/lib/ids.ts";
-import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { creditOperationId } from "../../../core/payments/bank_event.ts";
 import { openControl } from "../../../kv/control.ts";
 import { rollupKey } from "../../../kv/keys.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { newMasterKey, readMasterKeys, seal } from "../../../core/keys/seal.ts";
+import { newMasterKey, readMasterKeys, seal } from "../../../core/api_keys/seal.ts";
 import { createAccount } from "../../../kv/accounts.ts";
 import { updateApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { newMasterKey, readMasterKeys } from "../../../core/keys/seal.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { findAccountByEmail } from "../../../kv/accounts.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { secondFactorKey } from "../../../kv/keys.ts";

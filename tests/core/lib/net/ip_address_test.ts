@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { addressBlock } from "../../../../core/lib/net/ip_address.ts";
-import { isAddressAllowed, isAddressRange } from "../../../../core/keys/address_ranges.ts";
+import { isAddressAllowed, isAddressRange } from "../../../../core/api_keys/address_ranges.ts";
 
 Deno.test("a range allows the addresses in it, however they are written, and no others", () => {
   const cases: readonly (readonly [range: string, inside: string[], outside: string[]])[] = [
