@@ -3,7 +3,7 @@ import type { AccountId } from "../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
 import { bumpKeysEpoch } from "./control.ts";
-import { accountKey } from "./keys.ts";
+import { accountKey } from "./schema/keys.ts";
 import { addAuditLine, type Operator } from "./operator_audit.ts";
 
 /**

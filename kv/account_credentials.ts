@@ -4,7 +4,12 @@ import { invariant } from "../core/lib/assert.ts";
 import type { AccountId } from "../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account, Identity } from "./accounts.ts";
-import { accountByEmailKey, accountByIdentityKey, accountKey, accountPasswordKey } from "./keys.ts";
+import {
+  accountByEmailKey,
+  accountByIdentityKey,
+  accountKey,
+  accountPasswordKey,
+} from "./schema/keys.ts";
 
 /** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
 export async function addIdentity(

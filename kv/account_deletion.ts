@@ -11,7 +11,7 @@ import {
   invoiceProfileKey,
   invoiceSettingsKey,
   lowBalanceWatchKey,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 
 /**
  * Drops the person and keeps the number: e-mail address, password, identities, preferences and the buyer of invoices

@@ -16,7 +16,7 @@ import {
   accountsAfter,
   accountsPrefix,
   lowBalanceWatchKey,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 
 /** A sign-in at an OpenID provider that is tied to an account. */
 export interface Identity {

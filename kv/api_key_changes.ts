@@ -21,7 +21,7 @@ import {
 } from "./api_keys.ts";
 import { compareAndSet } from "./cas.ts";
 import { bumpKeysEpoch } from "./control.ts";
-import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "./keys.ts";
+import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "./schema/keys.ts";
 
 /** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
 export interface MadeByForm {

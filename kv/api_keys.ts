@@ -5,7 +5,7 @@
 import type { AccountId, ApiKeyId } from "../core/lib/ids.ts";
 import { type MasterKeys, open } from "../core/api_keys/seal.ts";
 import { limits } from "../core/limits.ts";
-import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./keys.ts";
+import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./schema/keys.ts";
 
 /** What the owner may set on a key. */
 export interface ApiKeyOptions {

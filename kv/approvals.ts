@@ -16,7 +16,7 @@ import {
   approvalOfFormKey,
   approvalsPrefix,
   ledgerOperationKey,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
 import { isOwnAccount, isSamePerson } from "./operator_authority.ts";
 import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_adjustment.ts";

@@ -2,7 +2,7 @@
 import type { InstanceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { AvailabilityCounts } from "../core/routing/availability.ts";
-import { availabilityHourPrefix, availabilityKey } from "./keys.ts";
+import { availabilityHourPrefix, availabilityKey } from "./schema/keys.ts";
 
 /** Writes what an instance counted in an hour; each write replaces the former. */
 export async function writeAvailability(

@@ -15,7 +15,7 @@ import {
 } from "./bank_events.ts";
 import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
 import { compareAndSet } from "./cas.ts";
-import { accountKey } from "./keys.ts";
+import { accountKey } from "./schema/keys.ts";
 import { credit } from "./ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
 import { type Authority, authorize } from "./operator_authority.ts";

@@ -16,7 +16,7 @@ import {
   noticeOfKey,
   unmatchedBankEventKey,
   unmatchedBankEventsPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import type { Operator } from "./operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 

@@ -30,7 +30,7 @@ import {
   searchMovement,
 } from "./bank_movements.ts";
 import { compareAndSet } from "./cas.ts";
-import { accountKey } from "./keys.ts";
+import { accountKey } from "./schema/keys.ts";
 import { credit } from "./ledger.ts";
 import { type AuthorityResult, authorize } from "./operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";

@@ -20,7 +20,7 @@ import {
   bankMovementKey,
   bankMovementsBetween,
   bankReferenceKey,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 
 type Direction = BankEvent["direction"];
 

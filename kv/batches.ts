@@ -6,7 +6,7 @@
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { batchesOfPrefix, batchesPrefix, batchOf } from "./keys.ts";
+import { batchesOfPrefix, batchesPrefix, batchOf } from "./schema/keys.ts";
 
 /** What a commit took from one wallet's lease. */
 export interface BatchPart {

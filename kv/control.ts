@@ -8,7 +8,7 @@ import type { Clock } from "../core/lib/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";
-import { keysEpochKey, switchesKey } from "./keys.ts";
+import { keysEpochKey, switchesKey } from "./schema/keys.ts";
 
 export interface Switches {
   /** Set: every API call answers 503 with this message. */

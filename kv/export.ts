@@ -7,7 +7,7 @@
  */
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { decodeBatch } from "./batches.ts";
-import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./keys.ts";
+import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./schema/keys.ts";
 import { withoutSignUpSecrets } from "./mail.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
 import { wholeKind } from "./whole_kind.ts";

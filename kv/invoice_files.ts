@@ -4,7 +4,7 @@ import { limits } from "../core/limits.ts";
 import { sha256Hex } from "../core/lib/sha256.ts";
 import type { InvoiceFile } from "../core/invoices/invoice.ts";
 import { getInvoice, setInvoiceFiles } from "./invoices.ts";
-import { invoiceFileChunkKey, invoiceFilePrefix } from "./keys.ts";
+import { invoiceFileChunkKey, invoiceFilePrefix } from "./schema/keys.ts";
 import type { Operator } from "./operator_audit.ts";
 
 export type AttachResult =

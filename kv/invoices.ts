@@ -25,7 +25,7 @@ import {
   invoiceOf,
   invoiceProfileKey,
   invoicesPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
 import { getTopupOrder } from "./topups.ts";
 

@@ -4,7 +4,7 @@
  * opens nothing: there a password is looked at that would be refused unread elsewhere.
  */
 import type { AccountId } from "../core/lib/ids.ts";
-import { knownPlaceKey, knownPlacesPrefix } from "./keys.ts";
+import { knownPlaceKey, knownPlacesPrefix } from "./schema/keys.ts";
 
 /** A browser or an address as the store knows it: the hash of the cookie's token, or of the address. */
 export type PlaceHash = string;

@@ -7,7 +7,7 @@
  */
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId, InstanceId } from "../core/lib/ids.ts";
-import { leaseOf, leasesOfPrefix } from "./keys.ts";
+import { leaseOf, leasesOfPrefix } from "./schema/keys.ts";
 
 /** The stored value. */
 export interface LeaseValue {

@@ -5,7 +5,7 @@
  */
 import { mailboxOf } from "../core/accounts/mailbox.ts";
 import type { Account } from "./accounts.ts";
-import { operatorMovedKey } from "./keys.ts";
+import { operatorMovedKey } from "./schema/keys.ts";
 import type { MovedMoney, Operator } from "./operator_audit.ts";
 
 /** Under what an operator acts. */

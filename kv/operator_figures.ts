@@ -11,7 +11,7 @@ import {
   refundSumsPrefix,
   rollupsPrefix,
   walletsPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import { leaseRow } from "./leases.ts";
 import { refundSum } from "./refunds.ts";
 import { usageSum } from "./rollups.ts";

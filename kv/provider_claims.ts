@@ -7,7 +7,7 @@ import type { InstanceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/billing/receipt.ts";
 import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
-import { claimCellOf, claimDaysRange, claimKey } from "./keys.ts";
+import { claimCellOf, claimDaysRange, claimKey } from "./schema/keys.ts";
 import type { DayRange } from "./rollups.ts";
 
 /** What some calls add up to. */

@@ -2,7 +2,7 @@
 import { hashSecret } from "../core/accounts/secret_token.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./cas.ts";
-import { rateLimitKey } from "./keys.ts";
+import { rateLimitKey } from "./schema/keys.ts";
 
 /** `count` tries per window of `windowMs`. */
 export interface RateRule {

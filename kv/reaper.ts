@@ -19,7 +19,7 @@ import {
   leaseKey,
   leaseOf,
   leasesPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import { type LeaseRow, leaseRow } from "./leases.ts";
 import { readReceipts } from "./receipts.ts";
 import { chunkGroups, groupReceipts } from "./rollup_group.ts";

@@ -7,7 +7,7 @@
  */
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import { newestOnPage, receiptPageKey, receiptPagesPrefix } from "./keys.ts";
+import { newestOnPage, receiptPageKey, receiptPagesPrefix } from "./schema/keys.ts";
 
 /** `req_` and seven of the nine digits of the time: 36² ms. */
 const bucketChars = 11;

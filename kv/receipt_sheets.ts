@@ -10,7 +10,7 @@ import { invariant } from "../core/lib/assert.ts";
 import type { RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/billing/receipt.ts";
-import { newestOnSheet, receiptSheetKey } from "./keys.ts";
+import { newestOnSheet, receiptSheetKey } from "./schema/keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
 
 /** `req_` and eight of the nine digits of the time. */

@@ -7,7 +7,7 @@ import type { AccountId, ApiKeyId } from "../core/lib/ids.ts";
 import type { Receipt } from "../core/billing/receipt.ts";
 import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
 import type { Writable } from "../core/lib/writable.ts";
-import { rollupKey } from "./keys.ts";
+import { rollupKey } from "./schema/keys.ts";
 
 /** The stored value, and what readers add up. All but the money are safe integers. */
 export interface UsageSum {

@@ -4,7 +4,7 @@
  */
 import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { operatorSessionKey, secondFactorKey } from "./keys.ts";
+import { operatorSessionKey, secondFactorKey } from "./schema/keys.ts";
 import { addAuditLine, type Operator } from "./operator_audit.ts";
 
 /** The stored factor. The secret is sealed with the master keys. */

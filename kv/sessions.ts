@@ -8,7 +8,12 @@ import {
 } from "../core/accounts/session_rules.ts";
 import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
 import { limits } from "../core/limits.ts";
-import { accountSessionKey, accountSessionsPrefix, sessionIdOf, sessionKey } from "./keys.ts";
+import {
+  accountSessionKey,
+  accountSessionsPrefix,
+  sessionIdOf,
+  sessionKey,
+} from "./schema/keys.ts";
 
 /** What is known when somebody signs in. */
 export interface NewSession {

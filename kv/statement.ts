@@ -5,7 +5,7 @@
 import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
-import { ledgerPrefix } from "./keys.ts";
+import { ledgerPrefix } from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { readUsage } from "./usage.ts";
 

@@ -4,7 +4,7 @@ import type { Clock } from "../core/lib/time/clock.ts";
 import { Deadlines } from "../core/lib/time/deadlines.ts";
 import { errorLine } from "../core/lib/error_line.ts";
 import type { StoreLocation } from "../core/config/store_location.ts";
-import { writeProbeKey } from "./keys.ts";
+import { writeProbeKey } from "./schema/keys.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 
 export interface Store extends Disposable {

@@ -17,7 +17,7 @@ import {
   topupPaymentKey,
   topupPaymentsPrefix,
   unmatchedBankEventKey,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
 

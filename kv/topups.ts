@@ -19,7 +19,7 @@ import {
   topupOrderKey,
   topupPaymentKey,
   topupPaymentsPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 
 /** One order. `paid` ⇔ something has been received. */
 export interface TopupOrder {

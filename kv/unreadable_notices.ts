@@ -5,7 +5,11 @@
 import type { BankSource } from "../core/payments/bank_event.ts";
 import { limits } from "../core/limits.ts";
 import { sha256 } from "../core/lib/sha256.ts";
-import { closedUnreadableNoticeKey, unreadableNoticeKey, unreadableNoticesPrefix } from "./keys.ts";
+import {
+  closedUnreadableNoticeKey,
+  unreadableNoticeKey,
+  unreadableNoticesPrefix,
+} from "./schema/keys.ts";
 import { addAuditLine, type Operator } from "./operator_audit.ts";
 
 /** One notice as it came. */

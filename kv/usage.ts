@@ -7,7 +7,7 @@ import {
   daySumCellOf,
   rollupDayKey,
   rollupsOfPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { readReceipts, readTail } from "./receipts.ts";
 import { readRefunds } from "./refunds.ts";

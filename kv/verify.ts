@@ -19,7 +19,7 @@ import type { AccountId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { sleep } from "../core/lib/time/sleep.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./keys.ts";
+import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./schema/keys.ts";
 import { ClaimSums } from "./provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";

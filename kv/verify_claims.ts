@@ -1,7 +1,7 @@
 /** The rows of claims on providers add up to the claims on the receipts, each day and route by itself. */
 import { formatVnd } from "../core/billing/micro_vnd.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { claimCellOf, claimsPrefix } from "./keys.ts";
+import { claimCellOf, claimsPrefix } from "./schema/keys.ts";
 import { claimSum, ClaimSums } from "./provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { wholeKind } from "./whole_kind.ts";

@@ -14,7 +14,7 @@ import {
   receiptPagesPrefix,
   receiptSheetKey,
   receiptsPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import type { ClaimSums } from "./provider_claims.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet } from "./receipt_sheets.ts";

@@ -4,7 +4,7 @@
  */
 import type { AccountId, LedgerId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./keys.ts";
+import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
 /** Equal for a line and the row of its operation. */

@@ -5,7 +5,7 @@
 import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { formatVnd } from "../core/billing/micro_vnd.ts";
-import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "./keys.ts";
+import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { readReceipts } from "./receipts.ts";
 import { refundOperationId, refundSum } from "./refunds.ts";

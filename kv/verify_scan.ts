@@ -18,7 +18,7 @@ import {
   refundSumsPrefix,
   rollupsPrefix,
   walletsPrefix,
-} from "./keys.ts";
+} from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { leaseRow } from "./leases.ts";
 import type { ClaimSums } from "./provider_claims.ts";

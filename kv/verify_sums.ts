@@ -7,7 +7,12 @@ import { beforeIdsOf } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../core/lib/time/vietnam_time.ts";
-import { daySumCellOf, receiptPageKey, receiptPagesPrefix, rollupsOfPrefix } from "./keys.ts";
+import {
+  daySumCellOf,
+  receiptPageKey,
+  receiptPagesPrefix,
+  rollupsOfPrefix,
+} from "./schema/keys.ts";
 import { pageIds } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";
 import {

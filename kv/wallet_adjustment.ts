@@ -4,7 +4,7 @@ import type { AccountId } from "../core/lib/ids.ts";
 import type { Account } from "./accounts.ts";
 import type { BalanceOf } from "./bank_assignment.ts";
 import { compareAndSet } from "./cas.ts";
-import { accountKey, approvalOfFormKey, ledgerOperationKey } from "./keys.ts";
+import { accountKey, approvalOfFormKey, ledgerOperationKey } from "./schema/keys.ts";
 import { credit, debit, type MovementResult } from "./ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
 import { type Authority, authorize } from "./operator_authority.ts";

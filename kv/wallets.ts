@@ -6,7 +6,7 @@
  */
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId } from "../core/lib/ids.ts";
-import { walletKey } from "./keys.ts";
+import { walletKey } from "./schema/keys.ts";
 
 /** The stored value. */
 export interface Wallet {

@@ -7,7 +7,7 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { type InstanceId, newId } from "../../core/lib/ids.ts";
-import { indexerKey, instanceKey } from "../keys.ts";
+import { indexerKey, instanceKey } from "../schema/keys.ts";
 
 /** The stored value. */
 export type FenceValue =

@@ -8,7 +8,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type KnownSum, writeIndex } from "../index_write.ts";
-import { batchKey } from "../keys.ts";
+import { batchKey } from "../schema/keys.ts";
 import { RollupGroup, rollupGroupId, takeChunk } from "../rollup_group.ts";
 import { type RollupCell, rollupCell } from "../rollups.ts";
 

@@ -2,7 +2,7 @@
 import { invariant, InvariantError } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { leaseKey, walletKey } from "../keys.ts";
+import { leaseKey, walletKey } from "../schema/keys.ts";
 import { type LeaseValue, readLeasesOf } from "../leases.ts";
 import { changeWallet, type WalletRow, walletRow } from "../wallets.ts";
 import { debtLimitMicroVnd, type DebtRules } from "./debt.ts";

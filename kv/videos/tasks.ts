@@ -9,7 +9,7 @@ import {
   videoKey,
   videoOf,
   videosBesideSelector,
-} from "../keys.ts";
+} from "../schema/keys.ts";
 import { type BegunOrder, writeOrdered } from "../orders.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox.ts";
 import type { Attachment } from "../teller/mod.ts";

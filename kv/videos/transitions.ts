@@ -6,7 +6,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { isFinal, type VideoStep, type VideoTask } from "../../core/media/video/task.ts";
-import { openVideoKey } from "../keys.ts";
+import { openVideoKey } from "../schema/keys.ts";
 import { readReceipt } from "../receipts.ts";
 import { refundCall } from "../refunds.ts";
 import type { VideoTaskRow } from "./tasks.ts";

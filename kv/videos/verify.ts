@@ -11,7 +11,7 @@ import {
   openVideosPrefix,
   videoKey,
   videoOf,
-} from "../keys.ts";
+} from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { readReceipt } from "../receipts.ts";
 import { refundOperationId } from "../refunds.ts";

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Invoice } from "../../core/invoices/invoice.ts";
 import { listInvoices, requestInvoice } from "../../kv/invoices.ts";
-import { ledgerPrefix } from "../../kv/keys.ts";
+import { ledgerPrefix } from "../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { getTopupOrder, type TopupOrder } from "../../kv/topups.ts";

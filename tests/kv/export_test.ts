@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type AccountId, newId } from "../../core/lib/ids.ts";
 import { exportRecords } from "../../kv/export.ts";
-import * as keys from "../../kv/keys.ts";
+import * as keys from "../../kv/schema/keys.ts";
 import { mailQueue } from "../../kv/mail.ts";
 import { addToOutbox } from "../../kv/outbox.ts";
 import { bury } from "../../kv/outbox_dead_letters.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { Invoice } from "../../core/invoices/invoice.ts";
 import { getInvoice, listInvoices } from "../../kv/invoices.ts";
-import { invoiceOfOrderKey } from "../../kv/keys.ts";
+import { invoiceOfOrderKey } from "../../kv/schema/keys.ts";
 import { askForInvoice, issued, moved, openVnd, paidOrder } from "../support/invoice_requests.ts";
 import { notice, topupWorld } from "../support/topup_world.ts";
 

@@ -6,7 +6,7 @@ import {
   listDeadLetters,
   reviveDeadLetter,
 } from "../../kv/outbox_dead_letters.ts";
-import { outboxRowKey } from "../../kv/keys.ts";
+import { outboxRowKey } from "../../kv/schema/keys.ts";
 
 const letters: OutboxQueue<string> = {
   name: "letters",

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { claimsPrefix } from "../../kv/keys.ts";
+import { claimsPrefix } from "../../kv/schema/keys.ts";
 import { readClaims } from "../../kv/provider_claims.ts";
 import { readReceipt } from "../../kv/receipts.ts";
 import { openTeller } from "../../kv/teller/mod.ts";

@@ -6,7 +6,7 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { encodeBatch } from "../../kv/batches.ts";
 import { writeIndex } from "../../kv/index_write.ts";
-import { batchKey } from "../../kv/keys.ts";
+import { batchKey } from "../../kv/schema/keys.ts";
 import { boundReceipt, decodeReceipt, encodeReceipt } from "../../kv/receipt_codec.ts";
 import { listReceipts } from "../../kv/receipts.ts";
 import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";

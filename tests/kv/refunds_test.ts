@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type AccountId, newId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { ledgerKey, refundSumKey } from "../../kv/keys.ts";
+import { ledgerKey, refundSumKey } from "../../kv/schema/keys.ts";
 import { readOperatorFigures } from "../../kv/operator_figures.ts";
 import { readRefundsOf, refundCall, refundOperationId } from "../../kv/refunds.ts";
 import { readStatement } from "../../kv/statement.ts";

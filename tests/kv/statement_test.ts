@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { ledgerKey } from "../../kv/keys.ts";
+import { ledgerKey } from "../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 import { refundCall } from "../../kv/refunds.ts";
 import { openingDay, readStatement } from "../../kv/statement.ts";

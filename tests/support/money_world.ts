@@ -1,7 +1,7 @@
 /** Drafts and small stores for tests about money. */
 import { type AccountId, type ApiKeyId, newId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { ledgerOperationKey, ledgerPrefix } from "../../kv/keys.ts";
+import { ledgerOperationKey, ledgerPrefix } from "../../kv/schema/keys.ts";
 import { credit, type LedgerEntry } from "../../kv/ledger.ts";
 import { SheetLayout } from "../../kv/receipt_sheets.ts";
 import type { DayRange } from "../../kv/rollups.ts";

@@ -6,7 +6,7 @@
 import v8 from "node:v8";
 import vm from "node:vm";
 import { assert, assertEquals } from "@std/assert";
-import { type RowKind, rowKinds, rowsOfKindPrefix } from "../../kv/keys.ts";
+import { type RowKind, rowKinds, rowsOfKindPrefix } from "../../kv/schema/keys.ts";
 import { adminSocketPath } from "../../routes/admin/socket.ts";
 import { serve } from "../../routes/server/serve.ts";
 import { runCommand } from "../support/admin_command.ts";

@@ -12,7 +12,7 @@ import {
   revealApiKey,
 } from "../../../kv/api_keys.ts";
 import { openControl } from "../../../kv/control.ts";
-import { apiKeyKey } from "../../../kv/keys.ts";
+import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { openKeyDirectory } from "../../../kv/key_directory.ts";
 import { block } from "../../support/blocked_account.ts";
 

@@ -7,7 +7,7 @@ import { credit, debit } from "../../../kv/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/reaper.ts";
 import { openTeller, type Reservation, type Teller } from "../../../kv/teller/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
-import { walletKey } from "../../../kv/keys.ts";
+import { walletKey } from "../../../kv/schema/keys.ts";
 import { readWallet } from "../../../kv/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve } from "../../support/money_world.ts";

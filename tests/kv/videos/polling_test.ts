@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { VideoId } from "../../../core/lib/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/media/video/task.ts";
-import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/keys.ts";
+import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/schema/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { refundOperationId } from "../../../kv/refunds.ts";
 import { nextDueAtMs } from "../../../kv/outbox.ts";

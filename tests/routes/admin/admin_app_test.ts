@@ -4,7 +4,7 @@ import { newId } from "../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { creditOperationId } from "../../../core/payments/bank_event.ts";
 import { openControl } from "../../../kv/control.ts";
-import { rollupKey } from "../../../kv/keys.ts";
+import { rollupKey } from "../../../kv/schema/keys.ts";
 import { mailQueue } from "../../../kv/mail.ts";
 import { claimDue } from "../../../kv/outbox_claims.ts";
 import { bury } from "../../../kv/outbox_dead_letters.ts";

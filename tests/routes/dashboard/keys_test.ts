@@ -4,7 +4,7 @@ import { newMasterKey, readMasterKeys, seal } from "../../../core/api_keys/seal.
 import { createAccount } from "../../../kv/accounts.ts";
 import { updateApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
-import { apiKeyKey } from "../../../kv/keys.ts";
+import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { parseTypedVnd } from "../../../routes/dashboard/keys/key_form.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";
 import { makeKey, secretForm, secretIn, works } from "../../support/key_pages.ts";

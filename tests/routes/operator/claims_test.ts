@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newId } from "../../../core/lib/ids.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { claimKey } from "../../../kv/keys.ts";
+import { claimKey } from "../../../kv/schema/keys.ts";
 import { operatorWorld } from "../../support/operator_world.ts";
 
 const dayMs = 86_400_000;

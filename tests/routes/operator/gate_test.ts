@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { findAccountByEmail } from "../../../kv/accounts.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
-import { secondFactorKey } from "../../../kv/keys.ts";
+import { secondFactorKey } from "../../../kv/schema/keys.ts";
 import { forgetSecondFactor, type SecondFactor } from "../../../kv/second_factor.ts";
 import { createOperatorPages } from "../../../routes/operator/mod.ts";
 import { codeFor, operatorWorld, secretOn } from "../../support/operator_world.ts";

@@ -1,0 +1,19 @@
+/**
+ * Every key of the store, by subject. Only the files of `keys/` build keys and take them apart: one exported function
+ * per key shape, and what a key says is read by the file that built it.
+ *
+ * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix
+ * function ends in `Prefix` and is for `list` only.
+ */
+export * from "./access.ts";
+export * from "./accounts.ts";
+export * from "./bank.ts";
+export * from "./calls.ts";
+export * from "./control.ts";
+export * from "./invoices.ts";
+export * from "./money.ts";
+export * from "./operators.ts";
+export * from "./outbox.ts";
+export * from "./store_key.ts";
+export * from "./topups.ts";
+export * from "./videos.ts";
