@@ -19,7 +19,7 @@ import {
   revealApiKey,
   sealOwner,
 } from "./api_keys.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { bumpKeysEpoch } from "./control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "./schema/keys.ts";
 

@@ -14,7 +14,7 @@ import {
   getBankEvent,
 } from "./bank_events.ts";
 import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { accountKey } from "./schema/keys.ts";
 import { credit } from "./ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";

@@ -29,7 +29,7 @@ import {
   movementTraits,
   searchMovement,
 } from "./bank_movements.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { accountKey } from "./schema/keys.ts";
 import { credit } from "./ledger.ts";
 import { type AuthorityResult, authorize } from "./operator_authority.ts";

@@ -7,7 +7,7 @@
 import type { Clock } from "../core/lib/time/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { keysEpochKey, switchesKey } from "./schema/keys.ts";
 
 export interface Switches {

@@ -6,11 +6,11 @@
  * secret leaves: who reads the file can neither sign in, nor call, nor open what is sealed.
  */
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { decodeBatch } from "./batches.ts";
+import { decodeBatch } from "./store/batches.ts";
 import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./schema/keys.ts";
 import { withoutSignUpSecrets } from "./mail.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
-import { wholeKind } from "./whole_kind.ts";
+import { wholeKind } from "./store/whole_kind.ts";
 
 interface ExportedRecord {
   readonly key: Deno.KvKey;

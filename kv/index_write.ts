@@ -8,7 +8,7 @@
 import { invariant } from "../core/lib/assert.ts";
 import type { InstanceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { indexerKey } from "./schema/keys.ts";
 import { indexedAmong, writePages } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";

@@ -6,7 +6,7 @@
 import { invariant, InvariantError } from "../core/lib/assert.ts";
 import { type AccountId, type LedgerId, newId, type RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { ledgerKey, ledgerOperationKey } from "./schema/keys.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 

@@ -8,7 +8,7 @@
 import type { OrderKey } from "../core/calls/request/order_key.ts";
 import type { AccountId, RequestId, VideoId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { callOrderKey, videoOrderKey } from "./schema/keys.ts";
 import type { RowWriter } from "./teller/mod.ts";
 

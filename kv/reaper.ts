@@ -8,8 +8,8 @@
 import { invariant } from "../core/lib/assert.ts";
 import type { AccountId, InstanceId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
-import { type Batch, listBatches } from "./batches.ts";
-import { compareAndSet } from "./cas.ts";
+import { type Batch, listBatches } from "./store/batches.ts";
+import { compareAndSet } from "./store/cas.ts";
 import { writeIndex } from "./index_write.ts";
 import {
   indexerKey,

@@ -5,7 +5,7 @@
 import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/billing/receipt.ts";
-import { listBatches } from "./batches.ts";
+import { listBatches } from "./store/batches.ts";
 import { listIndexed } from "./receipt_index.ts";
 import { readSheets } from "./receipt_sheets.ts";
 

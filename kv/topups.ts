@@ -9,7 +9,7 @@ import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
 import type { BankSource } from "../core/payments/bank_event.ts";
 import { newOrderCode, type OrderCode } from "../core/payments/order_code.ts";
 import { orderMemo, type ReceivingAccount } from "../core/payments/receiving_account.ts";
-import { compareAndSet } from "./cas.ts";
+import { compareAndSet } from "./store/cas.ts";
 import {
   accountTopupKey,
   accountTopupsPrefix,

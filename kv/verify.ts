@@ -28,7 +28,7 @@ import { hash, recentIdsStart } from "./verify_index.ts";
 import { Scan } from "./verify_scan.ts";
 import { checkUntilRest } from "./verify_suspects.ts";
 import { verifyVideos } from "./videos/verify.ts";
-import { wholeKind } from "./whole_kind.ts";
+import { wholeKind } from "./store/whole_kind.ts";
 
 export type { Problem } from "./verify_account.ts";
 

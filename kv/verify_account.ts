@@ -2,7 +2,7 @@
 import type { AccountId, InstanceId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { listBatches } from "./batches.ts";
+import { listBatches } from "./store/batches.ts";
 import { ledgerPrefix } from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { type LeaseRow, readLeasesOf } from "./leases.ts";

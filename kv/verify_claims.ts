@@ -4,7 +4,7 @@ import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { claimCellOf, claimsPrefix } from "./schema/keys.ts";
 import { claimSum, ClaimSums } from "./provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
-import { wholeKind } from "./whole_kind.ts";
+import { wholeKind } from "./store/whole_kind.ts";
 
 /** All rows of claims at one time. */
 export interface ClaimRows {

@@ -7,7 +7,7 @@ import { InvariantError } from "../core/lib/assert.ts";
 import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { listBatches } from "./batches.ts";
+import { listBatches } from "./store/batches.ts";
 import {
   newestOnSheet,
   receiptPageKey,
@@ -18,7 +18,7 @@ import {
 import type { ClaimSums } from "./provider_claims.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
-import { wholeKind } from "./whole_kind.ts";
+import { wholeKind } from "./store/whole_kind.ts";
 
 /** A quick hash of a text; 32 bits. FNV-1a. */
 export function hash(text: string): number {

@@ -5,7 +5,7 @@
 import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import type { Receipt } from "../core/billing/receipt.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { decodeBatch } from "./batches.ts";
+import { decodeBatch } from "./store/batches.ts";
 import {
   accountOfKey,
   allReceiptPagesPrefix,
@@ -40,7 +40,7 @@ import { hash, IndexPrints, isIndexed, type ScanOptions } from "./verify_index.t
 import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { type ProvedSums, sumId } from "./verify_sums.ts";
 import { walletRow } from "./wallets.ts";
-import { wholeKind } from "./whole_kind.ts";
+import { wholeKind } from "./store/whole_kind.ts";
 
 /** What a scan adds up for one account. */
 export interface Tally {

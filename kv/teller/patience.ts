@@ -1,7 +1,7 @@
 /** How long the teller waits for the store: every call has a deadline, every repetition a growing pause. */
 import { limits } from "../../core/limits.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
-import { StoreTimeoutError } from "../store_deadlines.ts";
+import { StoreTimeoutError } from "../store/store_deadlines.ts";
 import { StoppedError } from "./fence.ts";
 
 export class Patience {

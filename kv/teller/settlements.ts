@@ -4,7 +4,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { type BatchPart, encodeBatch } from "../batches.ts";
+import { type BatchPart, encodeBatch } from "../store/batches.ts";
 import { batchKey } from "../schema/keys.ts";
 import { writeClaims } from "../provider_claims.ts";
 import { boundReceipt } from "../receipt_codec.ts";

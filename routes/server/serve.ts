@@ -5,7 +5,7 @@ import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { limits } from "../../core/limits.ts";
 import { localAddress } from "../../core/lib/net/local_address.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
-import { openStore } from "../../kv/store.ts";
+import { openStore } from "../../kv/store/store.ts";
 import { createAdminApp } from "../admin/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../admin/socket.ts";
 import { storeReadings } from "../admin/store_readings.ts";

@@ -4,7 +4,7 @@ import { InvariantError } from "../../core/lib/assert.ts";
 import { newId, type RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { encodeBatch } from "../../kv/batches.ts";
+import { encodeBatch } from "../../kv/store/batches.ts";
 import { writeIndex } from "../../kv/index_write.ts";
 import { batchKey } from "../../kv/schema/keys.ts";
 import { boundReceipt, decodeReceipt, encodeReceipt } from "../../kv/receipt_codec.ts";

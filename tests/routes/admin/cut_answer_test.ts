@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../../core/lib/time/clock.ts";
-import { openStore } from "../../../kv/store.ts";
+import { openStore } from "../../../kv/store/store.ts";
 import { adminSocketPath, serveAdminSocket } from "../../../routes/admin/socket.ts";
 import { runCommand } from "../../support/admin_command.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";

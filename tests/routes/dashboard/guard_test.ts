@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { StoreTimeoutError } from "../../../kv/store_deadlines.ts";
+import { StoreTimeoutError } from "../../../kv/store/store_deadlines.ts";
 import { createDashboard } from "../../../routes/dashboard/mod.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";
 import { formsOf } from "../../support/test_browser.ts";

@@ -1,6 +1,6 @@
 /** Compare-and-set in a bounded loop. Losing every try is an expected outcome, so it is a value. */
-import { limits } from "../core/limits.ts";
-import { sleep } from "../core/lib/time/sleep.ts";
+import { limits } from "../../core/limits.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 
 /** One try: `"again"` when a check failed and the rows must be read anew, or the final answer. */
 export type CasStep<Result> = { readonly done: Result } | "again";

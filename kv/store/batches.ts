@@ -3,10 +3,10 @@
  * and everything that is derived from it (lease rows, the index per account, day sums). Once all of that is
  * written the row is deleted.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId, InstanceId, RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { batchesOfPrefix, batchesPrefix, batchOf } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { batchesOfPrefix, batchesPrefix, batchOf } from "../schema/keys.ts";
 
 /** What a commit took from one wallet's lease. */
 export interface BatchPart {

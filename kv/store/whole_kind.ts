@@ -1,6 +1,6 @@
 /** Reading every row of a kind, for audits and exports. */
-import { limits } from "../core/limits.ts";
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
+import { limits } from "../../core/limits.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 
 /**
  * The rows of a selector in key order, a bounded number in memory at a time. With `slices` the reader, who works on

@@ -1,10 +1,10 @@
 /** Opens the store. A local file has exactly one process: two starve each other until the database is "locked". */
 import { dirname } from "node:path";
-import type { Clock } from "../core/lib/time/clock.ts";
-import { Deadlines } from "../core/lib/time/deadlines.ts";
-import { errorLine } from "../core/lib/error_line.ts";
-import type { StoreLocation } from "../core/config/store_location.ts";
-import { writeProbeKey } from "./schema/keys.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { errorLine } from "../../core/lib/error_line.ts";
+import type { StoreLocation } from "../../core/config/store_location.ts";
+import { writeProbeKey } from "../schema/keys.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 
 export interface Store extends Disposable {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { compareAndSet } from "../../kv/cas.ts";
+import { compareAndSet } from "../../../kv/store/cas.ts";
 
 Deno.test("compareAndSet() returns the first answer and stops", async () => {
   const tries: number[] = [];

@@ -2,9 +2,9 @@
  * An end to every call of the store. Over a network the runtime repeats a call that is not answered without end, a disk
  * may hang, and behind either somebody waits: a client, a job that must not overlap itself, the end of the process.
  */
-import type { Deadlines } from "../core/lib/time/deadlines.ts";
-import { GatewayError } from "../core/errors.ts";
-import { limits } from "../core/limits.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
 
 /** A call of the store that did not answer in time. It may still take effect. */
 export class StoreTimeoutError extends GatewayError {
@@ -35,8 +35,8 @@ function endOf(deadlines: Deadlines): <Result>(call: Promise<Result>) => Promise
  *
  * @example
  * ```ts
- * import { systemClock } from "../core/lib/time/clock.ts";
- * import { Deadlines } from "../core/lib/time/deadlines.ts";
+ * import { systemClock } from "../../core/lib/time/clock.ts";
+ * import { Deadlines } from "../../core/lib/time/deadlines.ts";
  * import { withDeadlines } from "./store_deadlines.ts";
  * const deadlines = new Deadlines({ clock: systemClock });
  * using kv = withDeadlines(await Deno.openKv(":memory:"), deadlines);

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { Deadlines } from "../../core/lib/time/deadlines.ts";
-import { limits } from "../../core/limits.ts";
-import { sleep } from "../../core/lib/time/sleep.ts";
-import { StoreTimeoutError, withDeadlines } from "../../kv/store_deadlines.ts";
-import { ManualTime } from "../support/manual_time.ts";
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import { limits } from "../../../core/limits.ts";
+import { sleep } from "../../../core/lib/time/sleep.ts";
+import { StoreTimeoutError, withDeadlines } from "../../../kv/store/store_deadlines.ts";
+import { ManualTime } from "../../support/manual_time.ts";
 
 const untilNextTurn = () => sleep(0);
 const silence = () => new Promise<never>(() => {});
