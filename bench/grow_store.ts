@@ -9,7 +9,7 @@ import { fromVnd } from "../core/billing/micro_vnd.ts";
 import { createAccount } from "../kv/accounts.ts";
 import { createApiKey } from "../kv/api_key_changes.ts";
 import { credit } from "../kv/ledger.ts";
-import { openTeller, type Teller } from "../kv/teller/mod.ts";
+import { openTeller, type Teller } from "../kv/wallet/mod.ts";
 import { print } from "./print.ts";
 import { receiptDraft } from "./receipt_draft.ts";
 

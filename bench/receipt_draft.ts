@@ -1,6 +1,6 @@
 /** The receipt of a usual call. */
 import { type ApiKeyId, newId } from "../core/lib/ids.ts";
-import type { ReceiptDraft } from "../kv/teller/mod.ts";
+import type { ReceiptDraft } from "../kv/wallet/mod.ts";
 
 export function receiptDraft(keyId: ApiKeyId): ReceiptDraft {
   const nowMs = Date.now();

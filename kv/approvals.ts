@@ -19,7 +19,11 @@ import {
 } from "./schema/keys.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
 import { isOwnAccount, isSamePerson } from "./operator_authority.ts";
-import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_adjustment.ts";
+import {
+  type Adjustment,
+  adjustmentOperationId,
+  adjustWallet,
+} from "./wallet/wallet_adjustment.ts";
 
 /** What waits. */
 export type PendingAct =

@@ -13,7 +13,7 @@ import { limits } from "../core/limits.ts";
 import type { Receipt } from "../core/billing/receipt.ts";
 import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
-import type { Extension, Reservation, ReserveResult, Teller } from "./teller/mod.ts";
+import type { Extension, Reservation, ReserveResult, Teller } from "./wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "./usage.ts";
 
 /** A call that the key's own limit does not allow. */

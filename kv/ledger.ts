@@ -8,7 +8,7 @@ import { type AccountId, type LedgerId, newId, type RequestId } from "../core/li
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./store/cas.ts";
 import { ledgerKey, ledgerOperationKey } from "./schema/keys.ts";
-import { changeWallet, readWallet } from "./wallets.ts";
+import { changeWallet, readWallet } from "./wallet/wallets.ts";
 
 /** Why money moved. */
 export type LedgerKind =

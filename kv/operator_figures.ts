@@ -12,10 +12,10 @@ import {
   rollupsPrefix,
   walletsPrefix,
 } from "./schema/keys.ts";
-import { leaseRow } from "./leases.ts";
+import { leaseRow } from "./wallet/leases.ts";
 import { refundSum } from "./refunds.ts";
 import { usageSum } from "./rollups.ts";
-import { walletRow } from "./wallets.ts";
+import { walletRow } from "./wallet/wallets.ts";
 
 /** Sums of money of the whole service. */
 export interface OperatorFigures {

@@ -10,7 +10,7 @@ import type { AccountId, RequestId, VideoId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { compareAndSet } from "./store/cas.ts";
 import { callOrderKey, videoOrderKey } from "./schema/keys.ts";
-import type { RowWriter } from "./teller/mod.ts";
+import type { RowWriter } from "./wallet/mod.ts";
 
 interface OrderRow {
   readonly fingerprint: string;

@@ -5,7 +5,7 @@ import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { listBatches } from "./store/batches.ts";
 import { ledgerPrefix } from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import { type LeaseRow, readLeasesOf } from "./leases.ts";
+import { type LeaseRow, readLeasesOf } from "./wallet/leases.ts";
 import { indexedAmong } from "./receipt_index.ts";
 import { ledgerDisagreements } from "./verify_ledger.ts";
 import { refundDisagreements } from "./verify_refunds.ts";
@@ -16,7 +16,7 @@ import {
   sumReceipts,
   versionOf,
 } from "./verify_sums.ts";
-import { readWallet } from "./wallets.ts";
+import { readWallet } from "./wallet/wallets.ts";
 
 /** Something that must not be. */
 export interface Problem {

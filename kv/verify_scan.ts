@@ -20,7 +20,7 @@ import {
   walletsPrefix,
 } from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import { leaseRow } from "./leases.ts";
+import { leaseRow } from "./wallet/leases.ts";
 import type { ClaimSums } from "./provider_claims.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet, sheetBucketOf } from "./receipt_sheets.ts";
@@ -39,7 +39,7 @@ import { ledgerFingerprint } from "./verify_ledger.ts";
 import { hash, IndexPrints, isIndexed, type ScanOptions } from "./verify_index.ts";
 import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { type ProvedSums, sumId } from "./verify_sums.ts";
-import { walletRow } from "./wallets.ts";
+import { walletRow } from "./wallet/wallets.ts";
 import { wholeKind } from "./store/whole_kind.ts";
 
 /** What a scan adds up for one account. */

@@ -12,7 +12,7 @@ import {
 } from "../schema/keys.ts";
 import { type BegunOrder, writeOrdered } from "../orders.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox.ts";
-import type { Attachment } from "../teller/mod.ts";
+import type { Attachment } from "../wallet/mod.ts";
 
 /** A poll that is due: which task, and whose. */
 export interface VideoPoll {

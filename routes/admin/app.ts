@@ -11,7 +11,7 @@ import type { ReceivingAccount } from "../../core/payments/receiving_account.ts"
 import type { Control } from "../../kv/control.ts";
 import { commandLine } from "../../kv/operator_audit.ts";
 import { setMaintenance } from "../../kv/switches.ts";
-import type { Teller } from "../../kv/teller/mod.ts";
+import type { Teller } from "../../kv/wallet/mod.ts";
 import { maintenanceBody } from "../http/maintenance_body.ts";
 import { addAccountRoutes, addCreditRoute } from "./accounts.ts";
 import { addBookRoutes } from "./books.ts";

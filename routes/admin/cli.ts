@@ -2,9 +2,9 @@
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { openControl } from "../../kv/control.ts";
-import { reapExpiredInstances } from "../../kv/reaper.ts";
+import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import { openStore } from "../../kv/store/store.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { openTeller } from "../../kv/wallet/mod.ts";
 import { loadMasterKeys } from "../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
 import { readAdminCommand } from "./command.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { SupportContact } from "../../core/config/support.ts";
 import type { Control } from "../../kv/control.ts";
-import type { Teller } from "../../kv/teller/mod.ts";
+import type { Teller } from "../../kv/wallet/mod.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
 
 /** Enough to know who is looking. Every sub-app of the dashboard gets at least this. */

@@ -9,7 +9,7 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../kv/accounts.ts";
 import { countTry, type RateRule } from "../../kv/rate_limits.ts";
 import { lastLines, readStatement, type Statement } from "../../kv/statement.ts";
-import type { Teller } from "../../kv/teller/mod.ts";
+import type { Teller } from "../../kv/wallet/mod.ts";
 import {
   cancelTopupOrder,
   createTopupOrder,

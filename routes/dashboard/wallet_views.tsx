@@ -1,7 +1,7 @@
 /** Parts of the wallet page: figures, the choice of an amount, the list of orders. */
 import { limits } from "../../core/limits.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { Balance } from "../../kv/teller/mod.ts";
+import type { Balance } from "../../kv/wallet/mod.ts";
 import { orderStatus, type TopupOrder } from "../../kv/topups.ts";
 import {
   AskSupport,

@@ -6,7 +6,7 @@ import type { BalanceOf } from "../../kv/bank_assignment.ts";
 import type { BankIntake } from "../../kv/bank_intake.ts";
 import type { Control } from "../../kv/control.ts";
 import type { Authority } from "../../kv/operator_authority.ts";
-import type { Teller } from "../../kv/teller/mod.ts";
+import type { Teller } from "../../kv/wallet/mod.ts";
 import type { PageDeps } from "../dashboard/deps.ts";
 import type { SepayPollResult } from "../topup/sepay_poll.ts";
 

@@ -6,7 +6,7 @@ import { unforeseen } from "../../core/lib/error_line.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { writeAvailability } from "../../kv/availability.ts";
-import { reapExpiredInstances } from "../../kv/reaper.ts";
+import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import type { Gateway } from "../v1/gateway.ts";
 
 /** Something that is done now and then, never twice at the same time. */

@@ -7,7 +7,7 @@ import type { Mailer } from "../../core/mail/mail.ts";
 import { cassoHook } from "../../core/payments/casso.ts";
 import { sepayHook } from "../../core/payments/sepay.ts";
 import { type BankIntake, createBankIntake } from "../../kv/bank_intake.ts";
-import { warnOfLowBalances } from "../../kv/low_balance.ts";
+import { warnOfLowBalances } from "../../kv/wallet/low_balance.ts";
 import { mailQueue } from "../../kv/mail.ts";
 import { startOutboxWorker } from "../../kv/outbox_worker.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";

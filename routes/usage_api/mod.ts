@@ -14,7 +14,7 @@ import { getApiKey } from "../../kv/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
 import { readReceipt } from "../../kv/receipts.ts";
 import { readRefundsOf } from "../../kv/refunds.ts";
-import type { Teller } from "../../kv/teller/mod.ts";
+import type { Teller } from "../../kv/wallet/mod.ts";
 import { readUsage, type Usage, type UsageRow } from "../../kv/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import { authenticate } from "../http/authenticate.ts";

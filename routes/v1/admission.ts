@@ -7,7 +7,7 @@ import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/key_directory.ts";
 import type { KeyedTeller, LimitRefusal } from "../../kv/key_limits.ts";
-import type { Refusal, Reservation } from "../../kv/teller/mod.ts";
+import type { Refusal, Reservation } from "../../kv/wallet/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
   chat: "/v1/messages or /v1/chat/completions",

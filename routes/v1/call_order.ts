@@ -26,7 +26,7 @@ import {
   writeUnordered,
 } from "../../kv/orders.ts";
 import { readReceipt } from "../../kv/receipts.ts";
-import type { Attachment, ReceiptDraft } from "../../kv/teller/mod.ts";
+import type { Attachment, ReceiptDraft } from "../../kv/wallet/mod.ts";
 import { pathOf } from "../http/path_of.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";

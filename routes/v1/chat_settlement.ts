@@ -19,7 +19,7 @@ import type { Charge } from "../../core/billing/outcome.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import type { Principal } from "../../kv/key_directory.ts";
-import type { ReceiptDraft, Reservation } from "../../kv/teller/mod.ts";
+import type { ReceiptDraft, Reservation } from "../../kv/wallet/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";
 import type { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";

@@ -6,7 +6,7 @@ import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { mayBeFree } from "../../core/billing/price.ts";
 import type { Principal } from "../../kv/key_directory.ts";
-import type { ReserveResult } from "../../kv/teller/mod.ts";
+import type { ReserveResult } from "../../kv/wallet/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { type BodyAdmission, readRequestBody } from "../http/request_body.ts";
 import { type ChosenModel, unpaidError } from "./admission.ts";

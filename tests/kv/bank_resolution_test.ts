@@ -8,7 +8,7 @@ import { listReviews } from "../../kv/bank_events.ts";
 import { resolveBankEvent } from "../../kv/bank_resolution.ts";
 import { credit } from "../../kv/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
-import { adjustWallet } from "../../kv/wallet_adjustment.ts";
+import { adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { getTopupOrder } from "../../kv/topups.ts";
 import { block } from "../support/blocked_account.ts";

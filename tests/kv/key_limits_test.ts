@@ -7,7 +7,7 @@ import { createApiKey } from "../../kv/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../kv/api_keys.ts";
 import { type KeyedTeller, withKeyLimits } from "../../kv/key_limits.ts";
 import { credit } from "../../kv/ledger.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { openTeller } from "../../kv/wallet/mod.ts";
 
 class TestClock {
   ms = Date.UTC(2026, 10, 20, 5);

@@ -4,7 +4,7 @@ import { createAccount } from "../../kv/accounts.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
 import { assignBankEvent } from "../../kv/bank_assignment.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
-import { adjustWallet } from "../../kv/wallet_adjustment.ts";
+import { adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
 import { notice, operator, reviewedNotice } from "../support/topup_world.ts";
 
 const hourMs = 3_600_000;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { claimsPrefix } from "../../kv/schema/keys.ts";
 import { readClaims } from "../../kv/provider_claims.ts";
 import { readReceipt } from "../../kv/receipts.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { openTeller } from "../../kv/wallet/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { ManualTime } from "../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";

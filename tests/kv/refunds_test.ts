@@ -6,7 +6,7 @@ import { ledgerKey, refundSumKey } from "../../kv/schema/keys.ts";
 import { readOperatorFigures } from "../../kv/operator_figures.ts";
 import { readRefundsOf, refundCall, refundOperationId } from "../../kv/refunds.ts";
 import { readStatement } from "../../kv/statement.ts";
-import { openTeller, type Teller } from "../../kv/teller/mod.ts";
+import { openTeller, type Teller } from "../../kv/wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../../kv/usage.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { faultyKv } from "../support/faulty_kv.ts";

@@ -5,9 +5,9 @@ import { ledgerKey } from "../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
 import { refundCall } from "../../kv/refunds.ts";
 import { openingDay, readStatement } from "../../kv/statement.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { openTeller } from "../../kv/wallet/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
-import { readWallet } from "../../kv/wallets.ts";
+import { readWallet } from "../../kv/wallet/wallets.ts";
 import { draftOf, mustReserve, newAccount, readUsageTotal, topUp } from "../support/money_world.ts";
 
 const everyMs = 30 * 60_000;

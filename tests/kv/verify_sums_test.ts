@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { beforeIdsOf, newId, type RequestId } from "../../core/lib/ids.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { openTeller } from "../../kv/wallet/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import {
   checkIndexedCalls,

@@ -4,9 +4,9 @@ import { limits } from "../../core/limits.ts";
 import { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../kv/export.ts";
 import type { LedgerEntry } from "../../kv/ledger.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { openTeller } from "../../kv/wallet/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
-import { readWallet } from "../../kv/wallets.ts";
+import { readWallet } from "../../kv/wallet/wallets.ts";
 import { ManualTime } from "../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
 

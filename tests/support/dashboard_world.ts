@@ -7,7 +7,7 @@ import { parseId, type RequestId } from "../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts.ts";
 import { runDue } from "../../kv/outbox_worker.ts";
-import { openTeller, type Teller } from "../../kv/teller/mod.ts";
+import { openTeller, type Teller } from "../../kv/wallet/mod.ts";
 import type { OpenIdClient } from "../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../routes/auth/password_hash.ts";
 import {

@@ -5,7 +5,7 @@ import { ledgerOperationKey, ledgerPrefix } from "../../kv/schema/keys.ts";
 import { credit, type LedgerEntry } from "../../kv/ledger.ts";
 import { SheetLayout } from "../../kv/receipt_sheets.ts";
 import type { DayRange } from "../../kv/rollups.ts";
-import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/teller/mod.ts";
+import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/wallet/mod.ts";
 import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/usage.ts";
 
 const startMs = Date.UTC(2026, 10, 20);

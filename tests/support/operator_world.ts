@@ -7,7 +7,7 @@ import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/payments/settings.ts";
 import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts.ts";
 import type { Switches } from "../../kv/control.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
+import { openTeller } from "../../kv/wallet/mod.ts";
 import type { DashboardEnv } from "../../routes/dashboard/visitor.ts";
 import { createOperatorPages, type OperatorDeps } from "../../routes/operator/mod.ts";
 import { pageApp, type PageVisitor, visit } from "./page_visitor.ts";

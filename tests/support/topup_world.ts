@@ -12,7 +12,7 @@ import type { Operator } from "../../kv/operator_audit.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
 import { verifyStore } from "../../kv/verify.ts";
-import { readWallet } from "../../kv/wallets.ts";
+import { readWallet } from "../../kv/wallet/wallets.ts";
 
 export const receivingAccount: ReceivingAccount = {
   bin: "970422",

@@ -6,7 +6,7 @@ import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.t
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
 import { readRefundsOf } from "../../../kv/refunds.ts";
-import type { Balance } from "../../../kv/teller/mod.ts";
+import type { Balance } from "../../../kv/wallet/mod.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../../kv/usage.ts";
 import { Card, chartAssets, DayChart, Icon, Money, Stat, Stats } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";

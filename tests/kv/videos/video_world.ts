@@ -4,7 +4,7 @@ import { newId } from "../../../core/lib/ids.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
 import type { VideoTask } from "../../../core/media/video/task.ts";
 import { credit } from "../../../kv/ledger.ts";
-import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
+import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos.ts";
 
 const startMs = 1_700_000_000_000;

@@ -10,7 +10,7 @@ import { claimDue } from "../../../kv/outbox_claims.ts";
 import { bury } from "../../../kv/outbox_dead_letters.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { refundOperationId } from "../../../kv/refunds.ts";
-import { openTeller } from "../../../kv/teller/mod.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
 import { noUsage } from "../../../kv/rollups.ts";
 import { createAdminApp } from "../../../routes/admin/app.ts";
 import { readAdminCommand } from "../../../routes/admin/command.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { parseCsv } from "../../../core/lib/csv.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
-import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
+import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { type Account, getAccount } from "../../../kv/accounts.ts";
 import { credit } from "../../../kv/ledger.ts";
 import { listTopupOrders } from "../../../kv/topups.ts";

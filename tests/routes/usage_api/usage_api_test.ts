@@ -5,7 +5,7 @@ import { createAccount } from "../../../kv/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_key_changes.ts";
 import { openControl } from "../../../kv/control.ts";
 import { openKeyDirectory } from "../../../kv/key_directory.ts";
-import { openTeller, type Teller } from "../../../kv/teller/mod.ts";
+import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";
 import { requestIdAt } from "../../support/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";

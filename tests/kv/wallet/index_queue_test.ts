@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { newId } from "../../../core/lib/ids.ts";
 import { encodeBatch } from "../../../kv/store/batches.ts";
 import { batchesOfPrefix, batchKey, batchOf, indexerKey } from "../../../kv/schema/keys.ts";
-import { IndexQueue } from "../../../kv/teller/index_queue.ts";
+import { IndexQueue } from "../../../kv/wallet/index_queue.ts";
 import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../../support/money_world.ts";
 
 const account = newAccount();

@@ -3,7 +3,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { leaseKey } from "../schema/keys.ts";
-import type { LeaseValue } from "../leases.ts";
+import type { LeaseValue } from "./leases.ts";
 import type { CommitOutcome, Fence } from "./fence.ts";
 import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";

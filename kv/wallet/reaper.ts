@@ -5,12 +5,12 @@
  * then on nothing of that instance can be written, even if it only slept. So a wrong clock costs a live instance its
  * leases (it notices and begins anew), never money.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId, InstanceId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { type Batch, listBatches } from "./store/batches.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { writeIndex } from "./index_write.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { type Batch, listBatches } from "../store/batches.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { writeIndex } from "../index_write.ts";
 import {
   indexerKey,
   instanceKey,
@@ -19,11 +19,11 @@ import {
   leaseKey,
   leaseOf,
   leasesPrefix,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 import { type LeaseRow, leaseRow } from "./leases.ts";
-import { readReceipts } from "./receipts.ts";
-import { chunkGroups, groupReceipts } from "./rollup_group.ts";
-import type { FenceValue } from "./teller/fence.ts";
+import { readReceipts } from "../receipts.ts";
+import { chunkGroups, groupReceipts } from "../rollup_group.ts";
+import type { FenceValue } from "./fence.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 
 export interface ReapOptions {

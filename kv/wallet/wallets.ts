@@ -4,15 +4,15 @@
  *
  * A missing row is an empty wallet: creating an account writes nothing here.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId } from "../core/lib/ids.ts";
-import { walletKey } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { walletKey } from "../schema/keys.ts";
 
 /** The stored value. */
 export interface Wallet {
   /**
    * Negative while the account owes: its calls hold or have cost more than it had, within the debt that it is allowed
-   * (`kv/teller/debt.ts`). Whatever comes in, from a lease or from outside, pays that first.
+   * (`kv/wallet/debt.ts`). Whatever comes in, from a lease or from outside, pays that first.
    */
   readonly availableMicroVnd: bigint;
   /** The customer has paid in at some time. Absent in rows of earlier versions. */

@@ -1,12 +1,18 @@
 import { assertEquals } from "@std/assert";
-import { limits } from "../../core/limits.ts";
-import { reapExpiredInstances } from "../../kv/reaper.ts";
-import { readReceipt } from "../../kv/receipts.ts";
-import { openTeller } from "../../kv/teller/mod.ts";
-import { verifyStore } from "../../kv/verify.ts";
-import { readWallet } from "../../kv/wallets.ts";
-import { ManualTime } from "../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, readUsageTotal, topUp } from "../support/money_world.ts";
+import { limits } from "../../../core/limits.ts";
+import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
+import { readReceipt } from "../../../kv/receipts.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
+import { verifyStore } from "../../../kv/verify.ts";
+import { readWallet } from "../../../kv/wallet/wallets.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import {
+  draftOf,
+  mustReserve,
+  newAccount,
+  readUsageTotal,
+  topUp,
+} from "../../support/money_world.ts";
 
 /** A store after an instance died with a lease, an open call and settled calls that no index has. */
 async function afterCrash() {

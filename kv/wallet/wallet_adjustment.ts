@@ -1,13 +1,13 @@
 /** An operator's correction of a wallet. There is no "set balance": only movements with a reason. */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId } from "../core/lib/ids.ts";
-import type { Account } from "./accounts.ts";
-import type { BalanceOf } from "./bank_assignment.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { accountKey, approvalOfFormKey, ledgerOperationKey } from "./schema/keys.ts";
-import { credit, debit, type MovementResult } from "./ledger.ts";
-import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
-import { type Authority, authorize } from "./operator_authority.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import type { Account } from "../accounts.ts";
+import type { BalanceOf } from "../bank_assignment.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../schema/keys.ts";
+import { credit, debit, type MovementResult } from "../ledger.ts";
+import { addAuditLine, type MovedMoney, type Operator } from "../operator_audit.ts";
+import { type Authority, authorize } from "../operator_authority.ts";
 
 /** A correction of a wallet: positive is given, negative taken. */
 export interface Adjustment {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { InvariantError } from "../../../core/lib/assert.ts";
-import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/teller/lease_book.ts";
-import { planTransfer, type TransferWish } from "../../../kv/teller/transfer_plan.ts";
+import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/wallet/lease_book.ts";
+import { planTransfer, type TransferWish } from "../../../kv/wallet/transfer_plan.ts";
 import { newAccount } from "../../support/money_world.ts";
 
 function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, heldMicroVnd = 0n): Lease {

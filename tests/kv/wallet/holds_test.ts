@@ -1,8 +1,8 @@
 /** Holds that grow while a call runs, and calls that wait for the holds of others. */
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
-import { openTeller, type Reservation, type ReserveResult } from "../../../kv/teller/mod.ts";
-import { reapExpiredInstances } from "../../../kv/reaper.ts";
+import { openTeller, type Reservation, type ReserveResult } from "../../../kv/wallet/mod.ts";
+import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";

@@ -5,16 +5,16 @@
 import type { AccountId, RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { credit } from "../../../kv/ledger.ts";
-import { reapExpiredInstances } from "../../../kv/reaper.ts";
+import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts.ts";
 import {
   type Extension,
   openTeller,
   type Reservation,
   type Teller,
-} from "../../../kv/teller/mod.ts";
+} from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
-import { readWallet } from "../../../kv/wallets.ts";
+import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
 import { ManualTime } from "../../support/manual_time.ts";

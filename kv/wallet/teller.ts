@@ -5,7 +5,7 @@ import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { retireInstance } from "../reaper.ts";
+import { retireInstance } from "./reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
 import type { DebtRules } from "./debt.ts";

@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { forgetPerson } from "../../kv/account_deletion.ts";
-import { createAccount, updateAccount } from "../../kv/accounts.ts";
-import { warnOfLowBalances } from "../../kv/low_balance.ts";
-import { mailQueue } from "../../kv/mail.ts";
-import { claimDue } from "../../kv/outbox_claims.ts";
+import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { createAccount, updateAccount } from "../../../kv/accounts.ts";
+import { warnOfLowBalances } from "../../../kv/wallet/low_balance.ts";
+import { mailQueue } from "../../../kv/mail.ts";
+import { claimDue } from "../../../kv/outbox_claims.ts";
 
 async function openWorld(markMicroVnd: bigint | undefined) {
   const kv = await Deno.openKv(":memory:");

@@ -5,9 +5,9 @@
  * took from each, and the row says up to which commit that is already subtracted. So what is left of a lease is
  * `remaining − Σ charges of later batches`. Rows are brought up to date behind the calls, many charges at a time.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId, InstanceId } from "../core/lib/ids.ts";
-import { leaseOf, leasesOfPrefix } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
+import { leaseOf, leasesOfPrefix } from "../schema/keys.ts";
 
 /** The stored value. */
 export interface LeaseValue {

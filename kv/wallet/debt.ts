@@ -4,7 +4,7 @@
  * lease, held, charged, given back; so all instances together never lend more, and a wallet at rest owes what its calls
  * have cost beyond what it had, no more. What comes in pays it first.
  */
-import type { Wallet } from "../wallets.ts";
+import type { Wallet } from "./wallets.ts";
 
 export interface DebtRules {
   /** Accounts that have paid in at some time. */

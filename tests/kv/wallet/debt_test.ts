@@ -4,11 +4,11 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { credit, debit } from "../../../kv/ledger.ts";
-import { reapExpiredInstances } from "../../../kv/reaper.ts";
-import { openTeller, type Reservation, type Teller } from "../../../kv/teller/mod.ts";
+import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
+import { openTeller, type Reservation, type Teller } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { walletKey } from "../../../kv/schema/keys.ts";
-import { readWallet } from "../../../kv/wallets.ts";
+import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve } from "../../support/money_world.ts";
 
