@@ -8,7 +8,7 @@ import { newMasterKey, readMasterKeys } from "../core/api_keys/seal.ts";
 import { fromVnd } from "../core/billing/micro_vnd.ts";
 import { createAccount } from "../kv/accounts.ts";
 import { createApiKey } from "../kv/api_key_changes.ts";
-import { credit } from "../kv/ledger.ts";
+import { credit } from "../kv/ledger/ledger.ts";
 import { openTeller, type Teller } from "../kv/wallet/mod.ts";
 import { print } from "./print.ts";
 import { receiptDraft } from "./receipt_draft.ts";

@@ -8,7 +8,7 @@ import { newMasterKey, readMasterKeys } from "../core/api_keys/seal.ts";
 import { fromVnd } from "../core/billing/micro_vnd.ts";
 import { createAccount } from "../kv/accounts.ts";
 import { createApiKey } from "../kv/api_key_changes.ts";
-import { credit } from "../kv/ledger.ts";
+import { credit } from "../kv/ledger/ledger.ts";
 import { createApp } from "../routes/app.ts";
 import { assemble } from "../routes/server/assemble.ts";
 import { configuration } from "./gateway.ts";

@@ -6,7 +6,7 @@
  */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { type AccountId, type ApiKeyId, newId } from "../core/lib/ids.ts";
-import { credit } from "../kv/ledger.ts";
+import { credit } from "../kv/ledger/ledger.ts";
 import { openTeller, type ReceiptDraft, type Teller } from "../kv/wallet/mod.ts";
 import { print } from "./print.ts";
 import { median } from "./statistics.ts";

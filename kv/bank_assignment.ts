@@ -16,7 +16,7 @@ import {
 import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
 import { compareAndSet } from "./store/cas.ts";
 import { accountKey } from "./schema/keys.ts";
-import { credit } from "./ledger.ts";
+import { credit } from "./ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
 import { type Authority, authorize } from "./operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";

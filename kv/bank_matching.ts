@@ -31,7 +31,7 @@ import {
 } from "./bank_movements.ts";
 import { compareAndSet } from "./store/cas.ts";
 import { accountKey } from "./schema/keys.ts";
-import { credit } from "./ledger.ts";
+import { credit } from "./ledger/ledger.ts";
 import { type AuthorityResult, authorize } from "./operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";
 

@@ -13,7 +13,7 @@ import {
   walletsPrefix,
 } from "./schema/keys.ts";
 import { leaseRow } from "./wallet/leases.ts";
-import { refundSum } from "./refunds.ts";
+import { refundSum } from "./ledger/refunds.ts";
 import { usageSum } from "./rollups.ts";
 import { walletRow } from "./wallet/wallets.ts";
 

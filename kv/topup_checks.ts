@@ -18,7 +18,7 @@ import {
   topupPaymentsPrefix,
   unmatchedBankEventKey,
 } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
 
 /** Money that came in by bank, by what became of it. Notices of one movement count once. */

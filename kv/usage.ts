@@ -10,7 +10,7 @@ import {
 } from "./schema/keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { readReceipts, readTail } from "./receipts.ts";
-import { readRefunds } from "./refunds.ts";
+import { readRefunds } from "./ledger/refunds.ts";
 import {
   addReceipts,
   addUsage,

@@ -20,7 +20,7 @@ import { limits } from "../core/limits.ts";
 import { sleep } from "../core/lib/time/sleep.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./schema/keys.ts";
-import { ClaimSums } from "./provider_claims.ts";
+import { ClaimSums } from "./ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
 import { isRefund } from "./verify_refunds.ts";

@@ -4,7 +4,7 @@ import { limits } from "../core/limits.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { listBatches } from "./store/batches.ts";
 import { ledgerPrefix } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger/ledger.ts";
 import { type LeaseRow, readLeasesOf } from "./wallet/leases.ts";
 import { indexedAmong } from "./receipt_index.ts";
 import { ledgerDisagreements } from "./verify_ledger.ts";

@@ -2,7 +2,7 @@
 import { formatVnd } from "../core/billing/micro_vnd.ts";
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { claimCellOf, claimsPrefix } from "./schema/keys.ts";
-import { claimSum, ClaimSums } from "./provider_claims.ts";
+import { claimSum, ClaimSums } from "./ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { wholeKind } from "./store/whole_kind.ts";
 

@@ -15,7 +15,7 @@ import {
   receiptSheetKey,
   receiptsPrefix,
 } from "./schema/keys.ts";
-import type { ClaimSums } from "./provider_claims.ts";
+import type { ClaimSums } from "./ledger/provider_claims.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet } from "./receipt_sheets.ts";
 import { wholeKind } from "./store/whole_kind.ts";

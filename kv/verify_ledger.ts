@@ -5,7 +5,7 @@
 import type { AccountId, LedgerId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger/ledger.ts";
 
 /** Equal for a line and the row of its operation. */
 export function ledgerFingerprint(entry: LedgerEntry): string {

@@ -6,9 +6,9 @@ import type { AccountId, RequestId } from "../core/lib/ids.ts";
 import { limits } from "../core/limits.ts";
 import { formatVnd } from "../core/billing/micro_vnd.ts";
 import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger/ledger.ts";
 import { readReceipts } from "./receipts.ts";
-import { refundOperationId, refundSum } from "./refunds.ts";
+import { refundOperationId, refundSum } from "./ledger/refunds.ts";
 import { rollupCell } from "./rollups.ts";
 import { sumId } from "./verify_sums.ts";
 

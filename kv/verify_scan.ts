@@ -19,12 +19,12 @@ import {
   rollupsPrefix,
   walletsPrefix,
 } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger/ledger.ts";
 import { leaseRow } from "./wallet/leases.ts";
-import type { ClaimSums } from "./provider_claims.ts";
+import type { ClaimSums } from "./ledger/provider_claims.ts";
 import { pageIds } from "./receipt_index.ts";
 import { decodeSheet, sheetBucketOf } from "./receipt_sheets.ts";
-import { refundSum } from "./refunds.ts";
+import { refundSum } from "./ledger/refunds.ts";
 import {
   addReceipts,
   noUsage,

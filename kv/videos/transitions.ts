@@ -8,7 +8,7 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { isFinal, type VideoStep, type VideoTask } from "../../core/media/video/task.ts";
 import { openVideoKey } from "../schema/keys.ts";
 import { readReceipt } from "../receipts.ts";
-import { refundCall } from "../refunds.ts";
+import { refundCall } from "../ledger/refunds.ts";
 import type { VideoTaskRow } from "./tasks.ts";
 
 /** Rows and checks of the caller for the same atomic, e.g. the end of its claim. At most five checks. */

@@ -12,9 +12,9 @@ import {
   videoKey,
   videoOf,
 } from "../schema/keys.ts";
-import type { LedgerEntry } from "../ledger.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
 import { readReceipt } from "../receipts.ts";
-import { refundOperationId } from "../refunds.ts";
+import { refundOperationId } from "../ledger/refunds.ts";
 import { isVideoTask, type OpenVideo } from "./tasks.ts";
 
 /** Something that is not as it must be. */

@@ -6,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { type BatchPart, encodeBatch } from "../store/batches.ts";
 import { batchKey } from "../schema/keys.ts";
-import { writeClaims } from "../provider_claims.ts";
+import { writeClaims } from "../ledger/provider_claims.ts";
 import { boundReceipt } from "../receipt_codec.ts";
 import { SheetLayout } from "../receipt_sheets.ts";
 import type { Fence } from "./fence.ts";

@@ -5,7 +5,7 @@ import type { Account } from "../accounts.ts";
 import type { BalanceOf } from "../bank_assignment.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../schema/keys.ts";
-import { credit, debit, type MovementResult } from "../ledger.ts";
+import { credit, debit, type MovementResult } from "../ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../operator_audit.ts";
 import { type Authority, authorize } from "../operator_authority.ts";
 

@@ -7,7 +7,7 @@ import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { inVnd } from "../../core/billing/vnd_json.ts";
 import { createAccount, getAccount, listAccounts } from "../../kv/accounts.ts";
 import { isActive, listApiKeys } from "../../kv/api_keys.ts";
-import { credit, debit, isOwnOperationId } from "../../kv/ledger.ts";
+import { credit, debit, isOwnOperationId } from "../../kv/ledger/ledger.ts";
 import { addAuditLine, commandLine } from "../../kv/operator_audit.ts";
 import { forgetSecondFactor } from "../../kv/second_factor.ts";
 import { requireAccount } from "./account_operand.ts";

@@ -8,7 +8,7 @@ import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../kv/accounts.ts";
 import { countTry, type RateRule } from "../../kv/rate_limits.ts";
-import { lastLines, readStatement, type Statement } from "../../kv/statement.ts";
+import { lastLines, readStatement, type Statement } from "../../kv/ledger/statement.ts";
 import type { Teller } from "../../kv/wallet/mod.ts";
 import {
   cancelTopupOrder,

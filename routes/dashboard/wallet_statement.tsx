@@ -1,5 +1,10 @@
 /** The statement of a wallet, as a table. */
-import { changeOf, openingDay, type Statement, type StatementLine } from "../../kv/statement.ts";
+import {
+  changeOf,
+  openingDay,
+  type Statement,
+  type StatementLine,
+} from "../../kv/ledger/statement.ts";
 import { Empty, Money, Notice, TableFrame, Time } from "./components/mod.ts";
 import { formatCount } from "./format.ts";
 import type { Locale } from "./i18n.ts";

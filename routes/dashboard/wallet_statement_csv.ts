@@ -2,7 +2,12 @@
 import { csvFile } from "../../core/lib/csv.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
-import { changeOf, openingDay, type Statement, type StatementLine } from "../../kv/statement.ts";
+import {
+  changeOf,
+  openingDay,
+  type Statement,
+  type StatementLine,
+} from "../../kv/ledger/statement.ts";
 
 const header = [
   "day",

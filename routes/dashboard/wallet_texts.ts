@@ -1,5 +1,5 @@
 /** Words of the wallet pages. */
-import type { LedgerKind } from "../../kv/ledger.ts";
+import type { LedgerKind } from "../../kv/ledger/ledger.ts";
 import { englishCount } from "./format.ts";
 import { defineTexts } from "./i18n.ts";
 

@@ -3,7 +3,7 @@ import { parseId } from "../../core/lib/ids.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type Account, getAccount } from "../../kv/accounts.ts";
 import { listAccountInvoices } from "../../kv/invoices.ts";
-import { readStatement } from "../../kv/statement.ts";
+import { readStatement } from "../../kv/ledger/statement.ts";
 import { listTopupOrders } from "../../kv/topups.ts";
 import {
   Badge,

@@ -1,7 +1,7 @@
 /** `/operator/claims`: what providers reported beyond what their customers paid, per day, provider and route. */
 import { Hono } from "hono";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { type DayClaims, providerOfRoute, readClaims } from "../../kv/provider_claims.ts";
+import { type DayClaims, providerOfRoute, readClaims } from "../../kv/ledger/provider_claims.ts";
 import type { DayRange } from "../../kv/rollups.ts";
 import {
   Card,

@@ -9,7 +9,7 @@ import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
-import { providerOfRoute, readClaims } from "../../kv/provider_claims.ts";
+import { providerOfRoute, readClaims } from "../../kv/ledger/provider_claims.ts";
 import { operatorProgram } from "../../kv/operator_audit.ts";
 import { routeActions, setMaintenance, switchRoute } from "../../kv/switches.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";

@@ -5,7 +5,7 @@ import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { type Account, findAccountByEmail, tryCreateAccount } from "../../kv/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../kv/api_key_changes.ts";
 import { isActive, listApiKeys, revealApiKey } from "../../kv/api_keys.ts";
-import { credit } from "../../kv/ledger.ts";
+import { credit } from "../../kv/ledger/ledger.ts";
 
 const demoEmail = "demo@sandbox.invalid";
 const demoVnd = 100_000;

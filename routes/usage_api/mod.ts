@@ -13,7 +13,7 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
 import { readReceipt } from "../../kv/receipts.ts";
-import { readRefundsOf } from "../../kv/refunds.ts";
+import { readRefundsOf } from "../../kv/ledger/refunds.ts";
 import type { Teller } from "../../kv/wallet/mod.ts";
 import { readUsage, type Usage, type UsageRow } from "../../kv/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";

@@ -4,7 +4,7 @@ import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { AppliedPrice, Receipt } from "../../core/billing/receipt.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
-import type { LedgerEntry } from "../../kv/ledger.ts";
+import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 
 function priceJson(price: AppliedPrice): JsonObject {
   if (price.unit !== "token") return { unit: price.unit, vnd: formatVnd(price.perUnitMicroVnd) };

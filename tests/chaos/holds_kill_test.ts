@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { credit } from "../../kv/ledger.ts";
+import { credit } from "../../kv/ledger/ledger.ts";
 import { listReceipts } from "../../kv/receipts.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";
 import {

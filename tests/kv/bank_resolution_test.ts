@@ -6,7 +6,7 @@ import { decideApproval, listApprovals, requestApproval } from "../../kv/approva
 import { assignBankEvent, type AssignTarget } from "../../kv/bank_assignment.ts";
 import { listReviews } from "../../kv/bank_events.ts";
 import { resolveBankEvent } from "../../kv/bank_resolution.ts";
-import { credit } from "../../kv/ledger.ts";
+import { credit } from "../../kv/ledger/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
 import { checkTopups } from "../../kv/topup_checks.ts";

@@ -6,7 +6,7 @@ import { createAccount } from "../../kv/accounts.ts";
 import { createApiKey } from "../../kv/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../kv/api_keys.ts";
 import { type KeyedTeller, withKeyLimits } from "../../kv/key_limits.ts";
-import { credit } from "../../kv/ledger.ts";
+import { credit } from "../../kv/ledger/ledger.ts";
 import { openTeller } from "../../kv/wallet/mod.ts";
 
 class TestClock {

@@ -3,7 +3,7 @@ import { type AccountId, newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../kv/export.ts";
-import type { LedgerEntry } from "../../kv/ledger.ts";
+import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 import { openTeller } from "../../kv/wallet/mod.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";

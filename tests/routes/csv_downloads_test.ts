@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
-import { credit } from "../../kv/ledger.ts";
+import { credit } from "../../kv/ledger/ledger.ts";
 import { requestInvoice } from "../../kv/invoices.ts";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";

@@ -9,7 +9,7 @@ import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
 import { createApiKey } from "../../kv/api_key_changes.ts";
 import type { ApiKeyOptions } from "../../kv/api_keys.ts";
-import { credit } from "../../kv/ledger.ts";
+import { credit } from "../../kv/ledger/ledger.ts";
 import { createApp } from "../../routes/app.ts";
 import { assemble, type Assembled } from "../../routes/server/assemble.ts";
 

@@ -2,7 +2,7 @@
 import { type AccountId, type ApiKeyId, newId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { ledgerOperationKey, ledgerPrefix } from "../../kv/schema/keys.ts";
-import { credit, type LedgerEntry } from "../../kv/ledger.ts";
+import { credit, type LedgerEntry } from "../../kv/ledger/ledger.ts";
 import { SheetLayout } from "../../kv/receipt_sheets.ts";
 import type { DayRange } from "../../kv/rollups.ts";
 import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/wallet/mod.ts";

@@ -5,7 +5,7 @@ import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts.ts";
-import { readRefundsOf } from "../../../kv/refunds.ts";
+import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import type { Balance } from "../../../kv/wallet/mod.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../../kv/usage.ts";
 import { Card, chartAssets, DayChart, Icon, Money, Stat, Stats } from "../components/mod.ts";

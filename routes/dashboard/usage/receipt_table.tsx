@@ -2,7 +2,7 @@
 import { billedInputTokens } from "../../../core/billing/token_usage.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import type { Outcome, Receipt } from "../../../core/billing/receipt.ts";
-import type { LedgerEntry } from "../../../kv/ledger.ts";
+import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { Badge, type BadgeTone, DataTable, Money, Time } from "../components/mod.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import type { Locale } from "../i18n.ts";

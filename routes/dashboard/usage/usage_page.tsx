@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { limits } from "../../../core/limits.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
-import { readRefundsOf } from "../../../kv/refunds.ts";
+import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/usage.ts";
 import { rangeMs } from "../../usage_api/range.ts";
 import { takeReceipts } from "../../usage_api/receipt_scan.ts";

@@ -3,7 +3,7 @@ import type { VideoId } from "../../../core/lib/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/media/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/schema/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";
-import { refundOperationId } from "../../../kv/refunds.ts";
+import { refundOperationId } from "../../../kv/ledger/refunds.ts";
 import { nextDueAtMs } from "../../../kv/outbox.ts";
 import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
 import {

@@ -3,7 +3,7 @@ import { assert } from "@std/assert";
 import { newId } from "../../../core/lib/ids.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
 import type { VideoTask } from "../../../core/media/video/task.ts";
-import { credit } from "../../../kv/ledger.ts";
+import { credit } from "../../../kv/ledger/ledger.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos.ts";
 

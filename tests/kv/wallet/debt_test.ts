@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { AccountId } from "../../../core/lib/ids.ts";
-import { credit, debit } from "../../../kv/ledger.ts";
+import { credit, debit } from "../../../kv/ledger/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { openTeller, type Reservation, type Teller } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";

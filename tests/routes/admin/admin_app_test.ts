@@ -9,7 +9,7 @@ import { mailQueue } from "../../../kv/mail.ts";
 import { claimDue } from "../../../kv/outbox_claims.ts";
 import { bury } from "../../../kv/outbox_dead_letters.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
-import { refundOperationId } from "../../../kv/refunds.ts";
+import { refundOperationId } from "../../../kv/ledger/refunds.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
 import { noUsage } from "../../../kv/rollups.ts";
 import { createAdminApp } from "../../../routes/admin/app.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { getAccount } from "../../../kv/accounts.ts";
 import { createApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
-import { credit } from "../../../kv/ledger.ts";
+import { credit } from "../../../kv/ledger/ledger.ts";
 import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
 import { ledgerLines } from "../../support/money_world.ts";

@@ -4,7 +4,7 @@ import type { TopupSettings } from "../../../core/payments/settings.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { type Account, getAccount } from "../../../kv/accounts.ts";
-import { credit } from "../../../kv/ledger.ts";
+import { credit } from "../../../kv/ledger/ledger.ts";
 import { listTopupOrders } from "../../../kv/topups.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { createWalletPages, type WalletDeps } from "../../../routes/dashboard/wallet_pages.tsx";

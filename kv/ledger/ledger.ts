@@ -3,12 +3,12 @@
  * atomic with the wallet and with the operation id that caused it, so each cause moves money once, however often it is
  * reported. Lines never change.
  */
-import { invariant, InvariantError } from "../core/lib/assert.ts";
-import { type AccountId, type LedgerId, newId, type RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { ledgerKey, ledgerOperationKey } from "./schema/keys.ts";
-import { changeWallet, readWallet } from "./wallet/wallets.ts";
+import { invariant, InvariantError } from "../../core/lib/assert.ts";
+import { type AccountId, type LedgerId, newId, type RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
+import { changeWallet, readWallet } from "../wallet/wallets.ts";
 
 /** Why money moved. */
 export type LedgerKind =
@@ -87,7 +87,7 @@ export function isOwnOperationId(operationId: string): boolean {
  *
  * @example
  * ```ts
- * import { newId } from "../core/lib/ids.ts";
+ * import { newId } from "../../core/lib/ids.ts";
  * import { credit } from "./ledger.ts";
  * using kv = await Deno.openKv(":memory:");
  * const topup = {

@@ -2,12 +2,12 @@
  * The statement of a wallet: every line of the ledger, and what calls cost per day, so that the lines add up to the
  * balance. Days are Vietnam's.
  */
-import type { AccountId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
-import { ledgerPrefix } from "./schema/keys.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import { readUsage } from "./usage.ts";
+import { readUsage } from "../usage.ts";
 
 /** One line. `balanceMicroVnd` is the sum of everything up to and including it. */
 export type StatementLine =

@@ -5,13 +5,13 @@
  *
  * A refund counts on the day of its call, whenever it came.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
+import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "../schema/keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
-import { type DayRange, endOfDays, type RollupCell, rollupCell } from "./rollups.ts";
+import { type DayRange, endOfDays, type RollupCell, rollupCell } from "../rollups.ts";
 
 /** The stored sum. */
 interface RefundSum {

@@ -1,16 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
-import { type AccountId, newId } from "../../core/lib/ids.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
-import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { ledgerKey, refundSumKey } from "../../kv/schema/keys.ts";
-import { readOperatorFigures } from "../../kv/operator_figures.ts";
-import { readRefundsOf, refundCall, refundOperationId } from "../../kv/refunds.ts";
-import { readStatement } from "../../kv/statement.ts";
-import { openTeller, type Teller } from "../../kv/wallet/mod.ts";
-import { netCostMicroVnd, readUsage } from "../../kv/usage.ts";
-import { verifyStore } from "../../kv/verify.ts";
-import { faultyKv } from "../support/faulty_kv.ts";
-import { ManualTime } from "../support/manual_time.ts";
+import { type AccountId, newId } from "../../../core/lib/ids.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { ledgerKey, refundSumKey } from "../../../kv/schema/keys.ts";
+import { readOperatorFigures } from "../../../kv/operator_figures.ts";
+import { readRefundsOf, refundCall, refundOperationId } from "../../../kv/ledger/refunds.ts";
+import { readStatement } from "../../../kv/ledger/statement.ts";
+import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
+import { netCostMicroVnd, readUsage } from "../../../kv/usage.ts";
+import { verifyStore } from "../../../kv/verify.ts";
+import { faultyKv } from "../../support/faulty_kv.ts";
+import { ManualTime } from "../../support/manual_time.ts";
 import {
   draftOf,
   findMovement,
@@ -19,7 +19,7 @@ import {
   readUsageTotal,
   testKeyId,
   topUp,
-} from "../support/money_world.ts";
+} from "../../support/money_world.ts";
 
 /** 23:30 in Hà Nội, on the last day of a month. */
 const lateMs = Date.parse("2026-11-30T23:30:00+07:00");

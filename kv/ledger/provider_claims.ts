@@ -2,13 +2,13 @@
  * Claims on providers: what they reported beyond what their customers paid, per day and route. A row for each commit that
  * settled such calls, written in that commit, so that the rows always add up to the receipts.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { InstanceId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
-import { claimCellOf, claimDaysRange, claimKey } from "./schema/keys.ts";
-import type { DayRange } from "./rollups.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { InstanceId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { claimCellOf, claimDaysRange, claimKey } from "../schema/keys.ts";
+import type { DayRange } from "../rollups.ts";
 
 /** What some calls add up to. */
 export interface ClaimSum {

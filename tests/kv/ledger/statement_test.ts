@@ -1,14 +1,20 @@
 import { assertEquals } from "@std/assert";
-import { newId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
-import { ledgerKey } from "../../kv/schema/keys.ts";
-import type { LedgerEntry } from "../../kv/ledger.ts";
-import { refundCall } from "../../kv/refunds.ts";
-import { openingDay, readStatement } from "../../kv/statement.ts";
-import { openTeller } from "../../kv/wallet/mod.ts";
-import { verifyStore } from "../../kv/verify.ts";
-import { readWallet } from "../../kv/wallet/wallets.ts";
-import { draftOf, mustReserve, newAccount, readUsageTotal, topUp } from "../support/money_world.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { limits } from "../../../core/limits.ts";
+import { ledgerKey } from "../../../kv/schema/keys.ts";
+import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
+import { refundCall } from "../../../kv/ledger/refunds.ts";
+import { openingDay, readStatement } from "../../../kv/ledger/statement.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
+import { verifyStore } from "../../../kv/verify.ts";
+import { readWallet } from "../../../kv/wallet/wallets.ts";
+import {
+  draftOf,
+  mustReserve,
+  newAccount,
+  readUsageTotal,
+  topUp,
+} from "../../support/money_world.ts";
 
 const everyMs = 30 * 60_000;
 

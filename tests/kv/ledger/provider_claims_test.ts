@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { claimsPrefix } from "../../kv/schema/keys.ts";
-import { readClaims } from "../../kv/provider_claims.ts";
-import { readReceipt } from "../../kv/receipts.ts";
-import { openTeller } from "../../kv/wallet/mod.ts";
-import { verifyStore } from "../../kv/verify.ts";
-import { ManualTime } from "../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
+import { claimsPrefix } from "../../../kv/schema/keys.ts";
+import { readClaims } from "../../../kv/ledger/provider_claims.ts";
+import { readReceipt } from "../../../kv/receipts.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
+import { verifyStore } from "../../../kv/verify.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
 
 const everyDay = { fromDay: "2000-01-01", toDay: "2100-01-01" };
 const dayMs = 86_400_000;
