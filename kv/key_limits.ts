@@ -14,7 +14,7 @@ import type { Receipt } from "../core/billing/receipt.ts";
 import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
 import type { Extension, Reservation, ReserveResult, Teller } from "./wallet/mod.ts";
-import { netCostMicroVnd, readUsage } from "./usage.ts";
+import { netCostMicroVnd, readUsage } from "./receipts/usage.ts";
 
 /** A call that the key's own limit does not allow. */
 export interface LimitRefusal {

@@ -14,7 +14,7 @@ import {
 } from "./schema/keys.ts";
 import { leaseRow } from "./wallet/leases.ts";
 import { refundSum } from "./ledger/refunds.ts";
-import { usageSum } from "./rollups.ts";
+import { usageSum } from "./receipts/rollups.ts";
 import { walletRow } from "./wallet/wallets.ts";
 
 /** Sums of money of the whole service. */

@@ -6,7 +6,7 @@ import { listBatches } from "./store/batches.ts";
 import { ledgerPrefix } from "./schema/keys.ts";
 import type { LedgerEntry } from "./ledger/ledger.ts";
 import { type LeaseRow, readLeasesOf } from "./wallet/leases.ts";
-import { indexedAmong } from "./receipt_index.ts";
+import { indexedAmong } from "./receipts/receipt_index.ts";
 import { ledgerDisagreements } from "./verify_ledger.ts";
 import { refundDisagreements } from "./verify_refunds.ts";
 import {

@@ -16,8 +16,8 @@ import {
   receiptsPrefix,
 } from "./schema/keys.ts";
 import type { ClaimSums } from "./ledger/provider_claims.ts";
-import { pageIds } from "./receipt_index.ts";
-import { decodeSheet } from "./receipt_sheets.ts";
+import { pageIds } from "./receipts/receipt_index.ts";
+import { decodeSheet } from "./receipts/receipt_sheets.ts";
 import { wholeKind } from "./store/whole_kind.ts";
 
 /** A quick hash of a text; 32 bits. FNV-1a. */

@@ -22,8 +22,8 @@ import {
 import type { LedgerEntry } from "./ledger/ledger.ts";
 import { leaseRow } from "./wallet/leases.ts";
 import type { ClaimSums } from "./ledger/provider_claims.ts";
-import { pageIds } from "./receipt_index.ts";
-import { decodeSheet, sheetBucketOf } from "./receipt_sheets.ts";
+import { pageIds } from "./receipts/receipt_index.ts";
+import { decodeSheet, sheetBucketOf } from "./receipts/receipt_sheets.ts";
 import { refundSum } from "./ledger/refunds.ts";
 import {
   addReceipts,
@@ -33,7 +33,7 @@ import {
   sameUsage,
   type UsageSum,
   usageSum,
-} from "./rollups.ts";
+} from "./receipts/rollups.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
 import { hash, IndexPrints, isIndexed, type ScanOptions } from "./verify_index.ts";

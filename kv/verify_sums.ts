@@ -13,8 +13,8 @@ import {
   receiptPagesPrefix,
   rollupsOfPrefix,
 } from "./schema/keys.ts";
-import { pageIds } from "./receipt_index.ts";
-import { readReceipts } from "./receipts.ts";
+import { pageIds } from "./receipts/receipt_index.ts";
+import { readReceipts } from "./receipts/receipts.ts";
 import {
   addReceipts,
   noUsage,
@@ -24,7 +24,7 @@ import {
   sameUsage,
   type UsageSum,
   usageSum,
-} from "./rollups.ts";
+} from "./receipts/rollups.ts";
 
 /** Names a day sum: its key as a text. */
 export function sumId(cell: RollupCell): string {

@@ -8,7 +8,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { claimCellOf, claimDaysRange, claimKey } from "../schema/keys.ts";
-import type { DayRange } from "../rollups.ts";
+import type { DayRange } from "../receipts/rollups.ts";
 
 /** What some calls add up to. */
 export interface ClaimSum {

@@ -11,7 +11,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "../schema/keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
-import { type DayRange, endOfDays, type RollupCell, rollupCell } from "../rollups.ts";
+import { type DayRange, endOfDays, type RollupCell, rollupCell } from "../receipts/rollups.ts";
 
 /** The stored sum. */
 interface RefundSum {

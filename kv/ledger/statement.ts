@@ -7,7 +7,7 @@ import { limits } from "../../core/limits.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import { readUsage } from "../usage.ts";
+import { readUsage } from "../receipts/usage.ts";
 
 /** One line. `balanceMicroVnd` is the sum of everything up to and including it. */
 export type StatementLine =

@@ -7,7 +7,7 @@ import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { isFinal, type VideoStep, type VideoTask } from "../../core/media/video/task.ts";
 import { openVideoKey } from "../schema/keys.ts";
-import { readReceipt } from "../receipts.ts";
+import { readReceipt } from "../receipts/receipts.ts";
 import { refundCall } from "../ledger/refunds.ts";
 import type { VideoTaskRow } from "./tasks.ts";
 

@@ -13,7 +13,7 @@ import {
   videoOf,
 } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
-import { readReceipt } from "../receipts.ts";
+import { readReceipt } from "../receipts/receipts.ts";
 import { refundOperationId } from "../ledger/refunds.ts";
 import { isVideoTask, type OpenVideo } from "./tasks.ts";
 

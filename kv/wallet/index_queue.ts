@@ -7,10 +7,10 @@ import type { InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { type KnownSum, writeIndex } from "../index_write.ts";
+import { type KnownSum, writeIndex } from "../receipts/index_write.ts";
 import { batchKey } from "../schema/keys.ts";
-import { RollupGroup, rollupGroupId, takeChunk } from "../rollup_group.ts";
-import { type RollupCell, rollupCell } from "../rollups.ts";
+import { RollupGroup, rollupGroupId, takeChunk } from "../receipts/rollup_group.ts";
+import { type RollupCell, rollupCell } from "../receipts/rollups.ts";
 
 interface QueuedBatch {
   readonly commit: number;

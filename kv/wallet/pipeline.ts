@@ -5,7 +5,7 @@
 import { InvariantError } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { readReceipt } from "../receipts.ts";
+import { readReceipt } from "../receipts/receipts.ts";
 import type { DebtRules } from "./debt.ts";
 import { type CommitOutcome, Fence, type FenceDeps } from "./fence.ts";
 import { IndexQueue } from "./index_queue.ts";

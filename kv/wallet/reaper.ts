@@ -10,7 +10,7 @@ import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { type Batch, listBatches } from "../store/batches.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { writeIndex } from "../index_write.ts";
+import { writeIndex } from "../receipts/index_write.ts";
 import {
   indexerKey,
   instanceKey,
@@ -21,8 +21,8 @@ import {
   leasesPrefix,
 } from "../schema/keys.ts";
 import { type LeaseRow, leaseRow } from "./leases.ts";
-import { readReceipts } from "../receipts.ts";
-import { chunkGroups, groupReceipts } from "../rollup_group.ts";
+import { readReceipts } from "../receipts/receipts.ts";
+import { chunkGroups, groupReceipts } from "../receipts/rollup_group.ts";
 import type { FenceValue } from "./fence.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 

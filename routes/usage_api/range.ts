@@ -1,7 +1,7 @@
 /** Ranges of days in queries. */
 import { limits } from "../../core/limits.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import type { DayRange } from "../../kv/rollups.ts";
+import type { DayRange } from "../../kv/receipts/rollups.ts";
 import { wrongParameter } from "../http/query.ts";
 import { parseDay, shiftDay } from "./days.ts";
 

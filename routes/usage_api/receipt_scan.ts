@@ -4,7 +4,7 @@ import { parseId } from "../../core/lib/ids.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { listReceipts } from "../../kv/receipts.ts";
+import { listReceipts } from "../../kv/receipts/receipts.ts";
 
 export interface ReceiptFilter {
   readonly accountId: AccountId;

@@ -1,6 +1,12 @@
 /** Usage rows (day × key × model) folded for pages: totals, per day, per key, per model. */
-import type { DayRange } from "../../kv/rollups.ts";
-import { addUp, netCostMicroVnd, nothingUsed, type Usage, type UsageRow } from "../../kv/usage.ts";
+import type { DayRange } from "../../kv/receipts/rollups.ts";
+import {
+  addUp,
+  netCostMicroVnd,
+  nothingUsed,
+  type Usage,
+  type UsageRow,
+} from "../../kv/receipts/usage.ts";
 import { daysBetween } from "./days.ts";
 
 /** The sum of rows. */

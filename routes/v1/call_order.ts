@@ -25,7 +25,7 @@ import {
   writeOver,
   writeUnordered,
 } from "../../kv/orders.ts";
-import { readReceipt } from "../../kv/receipts.ts";
+import { readReceipt } from "../../kv/receipts/receipts.ts";
 import type { Attachment, ReceiptDraft } from "../../kv/wallet/mod.ts";
 import { pathOf } from "../http/path_of.ts";
 import type { Gateway } from "./gateway.ts";

@@ -2,7 +2,7 @@
 import { hourOf, uptime } from "../../core/routing/availability.ts";
 import type { AvailabilityCounts } from "../../core/routing/availability.ts";
 import { limits } from "../../core/limits.ts";
-import { readAvailability } from "../../kv/availability.ts";
+import { readAvailability } from "../../kv/receipts/availability.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Reads the day from the store at most once per `limits.statusCacheMs`, whatever strangers ask for. */

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
-import { listReceipts } from "../../kv/receipts.ts";
+import { listReceipts } from "../../kv/receipts/receipts.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";
 import {
   assertSoundBooks,

@@ -3,10 +3,10 @@ import { type AccountId, type ApiKeyId, newId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { ledgerOperationKey, ledgerPrefix } from "../../kv/schema/keys.ts";
 import { credit, type LedgerEntry } from "../../kv/ledger/ledger.ts";
-import { SheetLayout } from "../../kv/receipt_sheets.ts";
-import type { DayRange } from "../../kv/rollups.ts";
+import { SheetLayout } from "../../kv/receipts/receipt_sheets.ts";
+import type { DayRange } from "../../kv/receipts/rollups.ts";
 import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/wallet/mod.ts";
-import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/usage.ts";
+import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/receipts/usage.ts";
 
 const startMs = Date.UTC(2026, 10, 20);
 

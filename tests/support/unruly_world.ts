@@ -8,7 +8,7 @@ import type { Style } from "../../core/wire/contract.ts";
 import { parseVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { listReceipts } from "../../kv/receipts.ts";
+import { listReceipts } from "../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { createApp } from "../../routes/app.ts";
 import { type Conversation, RawPeer } from "../core/upstream/raw_peer.ts";

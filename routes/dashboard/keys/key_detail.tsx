@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive } from "../../../kv/api_keys.ts";
-import { netCostMicroVnd, readUsage } from "../../../kv/usage.ts";
+import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
 import {
   Card,
   chartAssets,

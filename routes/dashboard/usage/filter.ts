@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { parseId, type RequestId } from "../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { type DayRange } from "../../../kv/rollups.ts";
-import type { UsageRow } from "../../../kv/usage.ts";
+import { type DayRange } from "../../../kv/receipts/rollups.ts";
+import type { UsageRow } from "../../../kv/receipts/usage.ts";
 import { boundedRange, dayRange } from "../../usage_api/range.ts";
 import type { DashboardEnv } from "../visitor.ts";
 

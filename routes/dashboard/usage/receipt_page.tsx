@@ -4,7 +4,7 @@ import { parseId } from "../../../core/lib/ids.ts";
 import type { AppliedPrice, Receipt } from "../../../core/billing/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
-import { readReceipt } from "../../../kv/receipts.ts";
+import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { Card, CopyButton, DataTable, Fact, Money, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { limits } from "../../../core/limits.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
-import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/usage.ts";
+import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/receipts/usage.ts";
 import { rangeMs } from "../../usage_api/range.ts";
 import { takeReceipts } from "../../usage_api/receipt_scan.ts";
 import { billedTokens, dayBars, totalUsage, usageBy } from "../../usage_api/summary.ts";

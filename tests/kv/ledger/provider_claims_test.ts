@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { claimsPrefix } from "../../../kv/schema/keys.ts";
 import { readClaims } from "../../../kv/ledger/provider_claims.ts";
-import { readReceipt } from "../../../kv/receipts.ts";
+import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";

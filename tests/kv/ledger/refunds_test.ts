@@ -7,7 +7,7 @@ import { readOperatorFigures } from "../../../kv/operator_figures.ts";
 import { readRefundsOf, refundCall, refundOperationId } from "../../../kv/ledger/refunds.ts";
 import { readStatement } from "../../../kv/ledger/statement.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
-import { netCostMicroVnd, readUsage } from "../../../kv/usage.ts";
+import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
-import { readReceipt } from "../../../kv/receipts.ts";
+import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { type Attachment, openTeller } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";

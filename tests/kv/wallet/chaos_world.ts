@@ -6,7 +6,7 @@ import type { AccountId, RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
-import { readReceipt } from "../../../kv/receipts.ts";
+import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import {
   type Extension,
   openTeller,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
-import { readReceipt } from "../../../kv/receipts.ts";
+import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";

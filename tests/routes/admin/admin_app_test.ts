@@ -11,7 +11,7 @@ import { bury } from "../../../kv/outbox_dead_letters.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { refundOperationId } from "../../../kv/ledger/refunds.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
-import { noUsage } from "../../../kv/rollups.ts";
+import { noUsage } from "../../../kv/receipts/rollups.ts";
 import { createAdminApp } from "../../../routes/admin/app.ts";
 import { readAdminCommand } from "../../../routes/admin/command.ts";
 import { testKeyId } from "../../support/money_world.ts";

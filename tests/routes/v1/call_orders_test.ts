@@ -5,7 +5,7 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
-import { listReceipts, readReceipt } from "../../../kv/receipts.ts";
+import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { createApp } from "../../../routes/app.ts";
 import { CallOrders } from "../../../routes/v1/call_order.ts";

@@ -1,7 +1,7 @@
 /** Calls that would cost the operator more than tokens: refused for nothing, or served where a route allows them. */
 import { assert, assertEquals } from "@std/assert";
 import type { AccountId } from "../../../core/lib/ids.ts";
-import { listReceipts } from "../../../kv/receipts.ts";
+import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
 

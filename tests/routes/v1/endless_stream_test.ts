@@ -4,7 +4,7 @@ import type { Style } from "../../../core/wire/contract.ts";
 import { OutputLimit } from "../../../core/calls/bounds/output_limit.ts";
 import { newStreamReading } from "../../../core/wire/stream/reading.ts";
 import { noTokens } from "../../../core/billing/token_usage.ts";
-import { listReceipts } from "../../../kv/receipts.ts";
+import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";

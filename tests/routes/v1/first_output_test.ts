@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import { readReceipt } from "../../../kv/receipts.ts";
+import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { reserve } from "../../../routes/v1/admission.ts";
 import { ChatSettlement } from "../../../routes/v1/chat_settlement.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";

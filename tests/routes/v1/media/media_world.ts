@@ -5,7 +5,7 @@ import { BodyRoom } from "../../../../core/lib/bytes/body_room.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../../../core/lib/ids.ts";
 import { createGuardedConnect } from "../../../../core/media/guarded_connect.ts";
-import { readReceipt } from "../../../../kv/receipts.ts";
+import { readReceipt } from "../../../../kv/receipts/receipts.ts";
 import { pollDueTasks } from "../../../../kv/videos.ts";
 import { createApp } from "../../../../routes/app.ts";
 import type { Gateway } from "../../../../routes/v1/gateway.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { listReceipts } from "../../../../kv/receipts.ts";
+import { listReceipts } from "../../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/verify.ts";
 import { errorOf, type MediaWorld, openMediaWorld } from "./media_world.ts";
 

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { InvariantError } from "../../core/lib/assert.ts";
-import { newId, type RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
-import { encodeReceipt } from "../../kv/receipt_codec.ts";
-import { decodeSheet, readSheets } from "../../kv/receipt_sheets.ts";
-import { readReceipt, readReceipts } from "../../kv/receipts.ts";
-import { verifyStore } from "../../kv/verify.ts";
-import { newAccount, receiptOf, storeReceipts } from "../support/money_world.ts";
+import { InvariantError } from "../../../core/lib/assert.ts";
+import { newId, type RequestId } from "../../../core/lib/ids.ts";
+import { limits } from "../../../core/limits.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
+import { encodeReceipt } from "../../../kv/receipts/receipt_codec.ts";
+import { decodeSheet, readSheets } from "../../../kv/receipts/receipt_sheets.ts";
+import { readReceipt, readReceipts } from "../../../kv/receipts/receipts.ts";
+import { verifyStore } from "../../../kv/verify.ts";
+import { newAccount, receiptOf, storeReceipts } from "../../support/money_world.ts";
 
 const account = newAccount();
 

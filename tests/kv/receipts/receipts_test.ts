@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { assertEquals, assertThrows } from "@std/assert";
-import { InvariantError } from "../../core/lib/assert.ts";
-import { newId, type RequestId } from "../../core/lib/ids.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
-import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { encodeBatch } from "../../kv/store/batches.ts";
-import { writeIndex } from "../../kv/index_write.ts";
-import { batchKey } from "../../kv/schema/keys.ts";
-import { boundReceipt, decodeReceipt, encodeReceipt } from "../../kv/receipt_codec.ts";
-import { listReceipts } from "../../kv/receipts.ts";
-import { chunkGroups, groupReceipts } from "../../kv/rollup_group.ts";
-import { addReceipts, noUsage } from "../../kv/rollups.ts";
-import { readUsage, rebuildRollups } from "../../kv/usage.ts";
-import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../support/money_world.ts";
-import { anyReceipt } from "../support/receipt_arbitrary.ts";
+import { InvariantError } from "../../../core/lib/assert.ts";
+import { newId, type RequestId } from "../../../core/lib/ids.ts";
+import type { Receipt } from "../../../core/billing/receipt.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { encodeBatch } from "../../../kv/store/batches.ts";
+import { writeIndex } from "../../../kv/receipts/index_write.ts";
+import { batchKey } from "../../../kv/schema/keys.ts";
+import { boundReceipt, decodeReceipt, encodeReceipt } from "../../../kv/receipts/receipt_codec.ts";
+import { listReceipts } from "../../../kv/receipts/receipts.ts";
+import { chunkGroups, groupReceipts } from "../../../kv/receipts/rollup_group.ts";
+import { addReceipts, noUsage } from "../../../kv/receipts/rollups.ts";
+import { readUsage, rebuildRollups } from "../../../kv/receipts/usage.ts";
+import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../../support/money_world.ts";
+import { anyReceipt } from "../../support/receipt_arbitrary.ts";
 
 Deno.test("a receipt comes out of the store as it went in", () => {
   fc.assert(fc.property(anyReceipt, (receipt) => {

@@ -5,11 +5,11 @@
  * add a receipt reads the day sum first and the index after it: either it finds the receipt there and leaves it
  * out, or the page comes later and then the check fails. No lock is needed, and any number may try at once.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { InstanceId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { indexerKey } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { InstanceId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { indexerKey } from "../schema/keys.ts";
 import { indexedAmong, writePages } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";
 import { groupReceipts, type RollupGroup } from "./rollup_group.ts";

@@ -2,10 +2,10 @@
  * Reading receipts. A receipt is there, by its id, from the moment its call was settled; in the list of its account it
  * is found through the index, or, for a second or so, through the batch row of its commit. Readers see both.
  */
-import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import { listBatches } from "./store/batches.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
+import { listBatches } from "../store/batches.ts";
 import { listIndexed } from "./receipt_index.ts";
 import { readSheets } from "./receipt_sheets.ts";
 
@@ -47,7 +47,7 @@ export interface ReceiptPage {
  *
  * @example
  * ```ts
- * import { newId } from "../core/lib/ids.ts";
+ * import { newId } from "../../core/lib/ids.ts";
  * import { listReceipts } from "./receipts.ts";
  * using kv = await Deno.openKv(":memory:");
  * const page = await listReceipts(kv, newId("account", Date.now()), { limit: 20 });

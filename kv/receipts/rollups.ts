@@ -2,12 +2,12 @@
  * Day sums: what an account used per day, key and model. Derived from receipts by the indexer, never the source of
  * money; they can be thrown away and built again.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId, ApiKeyId } from "../core/lib/ids.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
-import type { Writable } from "../core/lib/writable.ts";
-import { rollupKey } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import type { Writable } from "../../core/lib/writable.ts";
+import { rollupKey } from "../schema/keys.ts";
 
 /** The stored value, and what readers add up. All but the money are safe integers. */
 export interface UsageSum {

@@ -1,10 +1,15 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { newId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
-import { chunkGroups, groupReceipts, RollupGroup, takeChunk } from "../../kv/rollup_group.ts";
-import { addReceipts, addUsage, noUsage, rollupCell } from "../../kv/rollups.ts";
-import { newAccount, receiptOf } from "../support/money_world.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { limits } from "../../../core/limits.ts";
+import {
+  chunkGroups,
+  groupReceipts,
+  RollupGroup,
+  takeChunk,
+} from "../../../kv/receipts/rollup_group.ts";
+import { addReceipts, addUsage, noUsage, rollupCell } from "../../../kv/receipts/rollups.ts";
+import { newAccount, receiptOf } from "../../support/money_world.ts";
 
 const accounts = [newAccount(), newAccount(), newAccount()] as const;
 

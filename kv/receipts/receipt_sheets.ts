@@ -6,11 +6,11 @@
  * its newest id: sheets ascend in time and append, and a receipt is found by its id alone, among the sheets from that
  * id to the end of its bucket. Calls that lasted differently long have sheets of their own and are read by their key.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import { newestOnSheet, receiptSheetKey } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
+import { newestOnSheet, receiptSheetKey } from "../schema/keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
 
 /** `req_` and eight of the nine digits of the time. */

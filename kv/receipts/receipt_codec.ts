@@ -3,11 +3,11 @@
  * saves a tenth of the time of a settlement; ten million of them fit in 4 GB. Where the texts lie is the business of
  * `receipt_sheets.ts`.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId, ApiKeyId, RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { TokenUsage } from "../core/billing/token_usage.ts";
-import type { AppliedPrice, Attempt, Outcome, Receipt } from "../core/billing/receipt.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { TokenUsage } from "../../core/billing/token_usage.ts";
+import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 
 /** First element of the tuple. A new shape gets a new number; old ones stay readable for ever. */
 const version = 1;

@@ -5,9 +5,9 @@
  * that share a bucket, the first digits of their time (1.3 seconds). Its key ends in its newest id, so the pages of a
  * bucket lie together and listing by id sorts one bucket at a time, however late some of its calls ended.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import { newestOnPage, receiptPageKey, receiptPagesPrefix } from "./schema/keys.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { newestOnPage, receiptPageKey, receiptPagesPrefix } from "../schema/keys.ts";
 
 /** `req_` and seven of the nine digits of the time: 36² ms. */
 const bucketChars = 11;

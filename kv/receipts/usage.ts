@@ -1,16 +1,16 @@
 /** Reading and rebuilding what accounts used per day, key and model. */
-import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
 import {
   accountOfKey,
   accountsPrefix,
   daySumCellOf,
   rollupDayKey,
   rollupsOfPrefix,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { readReceipts, readTail } from "./receipts.ts";
-import { readRefunds } from "./ledger/refunds.ts";
+import { readRefunds } from "../ledger/refunds.ts";
 import {
   addReceipts,
   addUsage,
