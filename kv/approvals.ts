@@ -9,7 +9,7 @@ import {
   type BalanceOf,
   findTarget,
   moneyOf,
-} from "./bank_assignment.ts";
+} from "./payments/bank_assignment.ts";
 import {
   accountKey,
   approvalKey,

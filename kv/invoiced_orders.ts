@@ -7,7 +7,7 @@ import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
 import type { Invoice, InvoicePart } from "../core/invoices/invoice.ts";
 import type { OrderCode } from "../core/payments/order_code.ts";
 import { invoiceKey, invoiceOfOrderKey } from "./schema/keys.ts";
-import { getTopupOrder, type TopupOrder } from "./topups.ts";
+import { getTopupOrder, type TopupOrder } from "./payments/topups.ts";
 
 /** The row of an order. Its version is what keeps two requests from taking the same money. */
 interface InvoicedOrder {

@@ -27,7 +27,7 @@ import {
   invoicesPrefix,
 } from "./schema/keys.ts";
 import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
-import { getTopupOrder } from "./topups.ts";
+import { getTopupOrder } from "./payments/topups.ts";
 
 /** What a new request holds. */
 export interface NewInvoice {

@@ -2,7 +2,7 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { Account } from "../accounts.ts";
-import type { BalanceOf } from "../bank_assignment.ts";
+import type { BalanceOf } from "../payments/bank_assignment.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../schema/keys.ts";
 import { credit, debit, type MovementResult } from "../ledger/ledger.ts";

@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { inVnd } from "../../core/billing/vnd_json.ts";
 import { exportRecords } from "../../kv/export.ts";
-import { checkTopups } from "../../kv/topup_checks.ts";
+import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { rebuildAllRollups, rebuildRollups } from "../../kv/receipts/usage.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { requireAccount } from "./account_operand.ts";

@@ -2,8 +2,8 @@
 import type { Hono } from "hono";
 import { GatewayError } from "../../core/errors.ts";
 import { bankSources, isEventId } from "../../core/payments/bank_event.ts";
-import type { BankEventRef } from "../../kv/bank_events.ts";
-import { resolveBankEvent } from "../../kv/bank_resolution.ts";
+import type { BankEventRef } from "../../kv/payments/bank_events.ts";
+import { resolveBankEvent } from "../../kv/payments/bank_resolution.ts";
 import { commandLine } from "../../kv/operator_audit.ts";
 import type { AdminDeps } from "./app.ts";
 

@@ -1,6 +1,6 @@
 /** The form of an invoice request, with what is wrong beside each field. */
 import type { BuyerForm, BuyerProblem, InvoiceSettings } from "../../core/invoices/invoice.ts";
-import type { TopupOrder } from "../../kv/topups.ts";
+import type { TopupOrder } from "../../kv/payments/topups.ts";
 import {
   Card,
   CheckboxField,

@@ -13,7 +13,7 @@ import { vatRateAt } from "../../core/invoices/vat.ts";
 import { openInvoicePart } from "../../kv/invoiced_orders.ts";
 import { usualBuyer } from "../../kv/invoice_settings.ts";
 import { getInvoice, listAccountInvoices, requestInvoice } from "../../kv/invoices.ts";
-import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../kv/topups.ts";
+import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../kv/payments/topups.ts";
 import { AskSupport, Card, Notice } from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";
 import { notFoundPage } from "./error_pages.tsx";

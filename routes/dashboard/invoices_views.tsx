@@ -4,7 +4,7 @@ import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import type { Invoice, InvoiceState } from "../../core/invoices/invoice.ts";
 import { formatVatRate } from "../../core/invoices/vat.ts";
 import { readInvoiceFile } from "../../kv/invoice_files.ts";
-import type { TopupOrder } from "../../kv/topups.ts";
+import type { TopupOrder } from "../../kv/payments/topups.ts";
 import {
   Badge,
   type BadgeTone,

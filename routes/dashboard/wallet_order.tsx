@@ -2,7 +2,7 @@
 import { raw } from "hono/html";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import { orderVietQr } from "../../core/payments/receiving_account.ts";
-import { orderStatus, type TopupOrder, type TopupPayment } from "../../kv/topups.ts";
+import { orderStatus, type TopupOrder, type TopupPayment } from "../../kv/payments/topups.ts";
 import {
   AskSupport,
   Card,

@@ -17,7 +17,7 @@ import {
   listTopupOrders,
   listTopupPayments,
   type TopupOrder,
-} from "../../kv/topups.ts";
+} from "../../kv/payments/topups.ts";
 import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";
 import { notFoundPage } from "./error_pages.tsx";

@@ -2,7 +2,7 @@
 import { limits } from "../../core/limits.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { Balance } from "../../kv/wallet/mod.ts";
-import { orderStatus, type TopupOrder } from "../../kv/topups.ts";
+import { orderStatus, type TopupOrder } from "../../kv/payments/topups.ts";
 import {
   AskSupport,
   Badge,

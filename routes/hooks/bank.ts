@@ -12,7 +12,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId, type RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { BankHook } from "../../core/payments/bank_hook.ts";
-import type { BankIntake } from "../../kv/bank_intake.ts";
+import type { BankIntake } from "../../kv/payments/bank_intake.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";
 

@@ -4,7 +4,7 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type Account, getAccount } from "../../kv/accounts.ts";
 import { listAccountInvoices } from "../../kv/invoices.ts";
 import { readStatement } from "../../kv/ledger/statement.ts";
-import { listTopupOrders } from "../../kv/topups.ts";
+import { listTopupOrders } from "../../kv/payments/topups.ts";
 import {
   Badge,
   Card,

@@ -9,7 +9,7 @@ import {
 } from "../../kv/approvals.ts";
 import type { Operator } from "../../kv/operator_audit.ts";
 import { isSamePerson } from "../../kv/operator_authority.ts";
-import { mailCredited } from "../../kv/topup_mails.ts";
+import { mailCredited } from "../../kv/payments/topup_mails.ts";
 import {
   Badge,
   Card,

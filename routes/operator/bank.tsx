@@ -1,10 +1,14 @@
 /** `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups. */
 import { Hono } from "hono";
 import { bankSources } from "../../core/payments/bank_event.ts";
-import { type BankEventRow, type JournalMark, listBankEvents } from "../../kv/bank_events.ts";
+import {
+  type BankEventRow,
+  type JournalMark,
+  listBankEvents,
+} from "../../kv/payments/bank_events.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
-import { checkTopups } from "../../kv/topup_checks.ts";
-import { listUnreadable } from "../../kv/unreadable_notices.ts";
+import { checkTopups } from "../../kv/payments/topup_checks.ts";
+import { listUnreadable } from "../../kv/payments/unreadable_notices.ts";
 import { Card, Pager } from "../dashboard/components/mod.ts";
 import { readForm } from "../dashboard/form_data.ts";
 import type { DashboardEnv } from "../dashboard/visitor.ts";

@@ -7,7 +7,7 @@ import {
   type JournalMark,
   journalMark,
   listBankEvents,
-} from "../../kv/bank_events.ts";
+} from "../../kv/payments/bank_events.ts";
 import { csvDownloadHeaders } from "../http/csv_download.ts";
 import { parseDay } from "../usage_api/days.ts";
 import type { OperatorDeps } from "./deps.ts";

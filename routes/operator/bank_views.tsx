@@ -1,6 +1,6 @@
 /** Parts of the bank page: what may be done there, and what the last act found. */
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import type { TopupCheck } from "../../kv/topup_checks.ts";
+import type { TopupCheck } from "../../kv/payments/topup_checks.ts";
 import {
   Card,
   FileField,

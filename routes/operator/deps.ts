@@ -2,8 +2,8 @@
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import type { TopupSettings } from "../../core/payments/settings.ts";
-import type { BalanceOf } from "../../kv/bank_assignment.ts";
-import type { BankIntake } from "../../kv/bank_intake.ts";
+import type { BalanceOf } from "../../kv/payments/bank_assignment.ts";
+import type { BankIntake } from "../../kv/payments/bank_intake.ts";
 import type { Control } from "../../kv/control.ts";
 import type { Authority } from "../../kv/operator_authority.ts";
 import type { Teller } from "../../kv/wallet/mod.ts";

@@ -7,7 +7,7 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getAccount } from "../../kv/accounts.ts";
 import { attachInvoiceFile } from "../../kv/invoice_files.ts";
 import { getInvoice, type InvoiceMove, listInvoices, moveInvoice } from "../../kv/invoices.ts";
-import { mailInvoiceRejected, mailInvoiceSent } from "../../kv/topup_mails.ts";
+import { mailInvoiceRejected, mailInvoiceSent } from "../../kv/payments/topup_mails.ts";
 import {
   Card,
   FileField,

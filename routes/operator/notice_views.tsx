@@ -1,6 +1,6 @@
 /** Bank notices as tables and facts. */
 import type { Child } from "hono/jsx";
-import type { BankEventRef, BankEventRow, BankEventState } from "../../kv/bank_events.ts";
+import type { BankEventRef, BankEventRow, BankEventState } from "../../kv/payments/bank_events.ts";
 import {
   Badge,
   type BadgeTone,

@@ -2,11 +2,11 @@
 import { Hono } from "hono";
 import { limits } from "../../core/limits.ts";
 import { listApprovals } from "../../kv/approvals.ts";
-import { listReviews, listUnmatched } from "../../kv/bank_events.ts";
+import { listReviews, listUnmatched } from "../../kv/payments/bank_events.ts";
 import { listInvoices } from "../../kv/invoices.ts";
 import { type OperatorFigures, readOperatorFigures } from "../../kv/operator_figures.ts";
-import { checkTopups } from "../../kv/topup_checks.ts";
-import { listUnreadable } from "../../kv/unreadable_notices.ts";
+import { checkTopups } from "../../kv/payments/topup_checks.ts";
+import { listUnreadable } from "../../kv/payments/unreadable_notices.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import {
   Card,

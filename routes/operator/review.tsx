@@ -8,16 +8,16 @@ import { foldVietnamese } from "../../core/payments/fold_text.ts";
 import { parseOrderCode } from "../../core/payments/order_code.ts";
 import { findAccountByEmail } from "../../kv/accounts.ts";
 import { requestApproval } from "../../kv/approvals.ts";
-import { assignBankEvent, type AssignTarget } from "../../kv/bank_assignment.ts";
+import { assignBankEvent, type AssignTarget } from "../../kv/payments/bank_assignment.ts";
 import {
   type BankEventRef,
   type BankEventRow,
   getBankEvent,
   listReviews,
-} from "../../kv/bank_events.ts";
-import { resolveBankEvent, type Verdict } from "../../kv/bank_resolution.ts";
-import { mailCredited } from "../../kv/topup_mails.ts";
-import { listUnreadable } from "../../kv/unreadable_notices.ts";
+} from "../../kv/payments/bank_events.ts";
+import { resolveBankEvent, type Verdict } from "../../kv/payments/bank_resolution.ts";
+import { mailCredited } from "../../kv/payments/topup_mails.ts";
+import { listUnreadable } from "../../kv/payments/unreadable_notices.ts";
 import { Card, Notice } from "../dashboard/components/mod.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";
 import { type PostedForm, readForm } from "../dashboard/form_data.ts";

@@ -1,7 +1,7 @@
 /** The forms of a notice: one click on a likely order, any order or account, and the decisions that move no money. */
 import type { Child } from "hono/jsx";
-import type { BankEventRow } from "../../kv/bank_events.ts";
-import { mayReturn } from "../../kv/bank_resolution.ts";
+import type { BankEventRow } from "../../kv/payments/bank_events.ts";
+import { mayReturn } from "../../kv/payments/bank_resolution.ts";
 import {
   Card,
   DataTable,

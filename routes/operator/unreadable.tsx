@@ -5,7 +5,7 @@ import {
   listUnreadable,
   setAsideUnreadable,
   type UnreadableNotice,
-} from "../../kv/unreadable_notices.ts";
+} from "../../kv/payments/unreadable_notices.ts";
 import {
   Card,
   Empty,

@@ -5,7 +5,7 @@
 import { limits } from "../../core/limits.ts";
 import { readSepayPage, type SepayPage } from "../../core/payments/sepay.ts";
 import { vietnamDateTime } from "../../core/lib/time/vietnam_time.ts";
-import type { BankIntake } from "../../kv/bank_intake.ts";
+import type { BankIntake } from "../../kv/payments/bank_intake.ts";
 
 /** What a poll needs. */
 export interface SepayPollDeps {

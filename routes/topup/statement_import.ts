@@ -1,7 +1,7 @@
 /** Feeds a bank's statement export into the intake, row by row: the same door as the webhook. */
 import { plainAccountNumber } from "../../core/payments/receiving_account.ts";
 import { parseStatement } from "../../core/payments/statement_csv.ts";
-import type { BankIntake } from "../../kv/bank_intake.ts";
+import type { BankIntake } from "../../kv/payments/bank_intake.ts";
 import type { Operator } from "../../kv/operator_audit.ts";
 
 /** What an import did. */

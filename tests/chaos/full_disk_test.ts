@@ -1,7 +1,7 @@
 /** The store takes no writes exactly when calls end and money arrives. */
 import { assert, assertEquals } from "@std/assert";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { getTopupOrder } from "../../kv/topups.ts";
+import { getTopupOrder } from "../../kv/payments/topups.ts";
 import {
   askAdmin,
   assertSoundBooks,

@@ -8,7 +8,7 @@ import { listInvoices, requestInvoice } from "../../kv/invoices.ts";
 import { ledgerPrefix } from "../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
-import { getTopupOrder, type TopupOrder } from "../../kv/topups.ts";
+import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { buyer } from "../support/invoice_requests.ts";
 import {
   askAdmin,

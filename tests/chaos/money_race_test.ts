@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { ApiKeyRecord } from "../../kv/api_keys.ts";
-import { getBankEvent } from "../../kv/bank_events.ts";
+import { getBankEvent } from "../../kv/payments/bank_events.ts";
 import { apiKeyKey } from "../../kv/schema/keys.ts";
-import { getTopupOrder } from "../../kv/topups.ts";
+import { getTopupOrder } from "../../kv/payments/topups.ts";
 import {
   askAdmin,
   assertSoundBooks,

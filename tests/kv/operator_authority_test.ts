@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../kv/accounts.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
-import { assignBankEvent } from "../../kv/bank_assignment.ts";
+import { assignBankEvent } from "../../kv/payments/bank_assignment.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";
 import { adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
 import { notice, operator, reviewedNotice } from "../support/topup_world.ts";

@@ -5,7 +5,7 @@ import type { OrderCode } from "../../core/payments/order_code.ts";
 import type { Account } from "../../kv/accounts.ts";
 import { openInvoicePart } from "../../kv/invoiced_orders.ts";
 import { type InvoiceMove, moveInvoice, requestInvoice } from "../../kv/invoices.ts";
-import { getTopupOrder, type TopupOrder } from "../../kv/topups.ts";
+import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { notice, type TopupWorld } from "./topup_world.ts";
 
 /** A form that is right. */

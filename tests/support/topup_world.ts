@@ -5,12 +5,16 @@ import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
 import { parseBankTime } from "../../core/payments/bank_time.ts";
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { type Account, createAccount } from "../../kv/accounts.ts";
-import { type BankEventState, getBankEvent } from "../../kv/bank_events.ts";
-import { type BankIntake, createBankIntake, type IntakeProblem } from "../../kv/bank_intake.ts";
-import type { MatchingSettings } from "../../kv/bank_matching.ts";
+import { type BankEventState, getBankEvent } from "../../kv/payments/bank_events.ts";
+import {
+  type BankIntake,
+  createBankIntake,
+  type IntakeProblem,
+} from "../../kv/payments/bank_intake.ts";
+import type { MatchingSettings } from "../../kv/payments/bank_matching.ts";
 import type { Operator } from "../../kv/operator_audit.ts";
-import { checkTopups } from "../../kv/topup_checks.ts";
-import { createTopupOrder, type TopupOrder } from "../../kv/topups.ts";
+import { checkTopups } from "../../kv/payments/topup_checks.ts";
+import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { verifyStore } from "../../kv/verify.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { attachInvoiceFile } from "../../../kv/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../kv/invoices.ts";
-import { mailInvoiceSent } from "../../../kv/topup_mails.ts";
+import { mailInvoiceSent } from "../../../kv/payments/topup_mails.ts";
 import { tokenOf } from "../../support/dashboard_world.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../../support/topup_site.ts";
 import type { TestBrowser } from "../../support/test_browser.ts";

@@ -5,7 +5,7 @@ import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { type Account, getAccount } from "../../../kv/accounts.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
-import { listTopupOrders } from "../../../kv/topups.ts";
+import { listTopupOrders } from "../../../kv/payments/topups.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { createWalletPages, type WalletDeps } from "../../../routes/dashboard/wallet_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";

@@ -4,7 +4,7 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { cassoHook, cassoSignedText } from "../../../core/payments/casso.ts";
 import { sepayHook } from "../../../core/payments/sepay.ts";
 import type { BankHook } from "../../../core/payments/bank_hook.ts";
-import { listUnreadable } from "../../../kv/unreadable_notices.ts";
+import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { createBankHookRoutes, type HookProblem } from "../../../routes/hooks/bank.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "../../support/topup_world.ts";

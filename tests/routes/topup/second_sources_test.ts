@@ -1,8 +1,8 @@
 import { newId } from "../../../core/lib/ids.ts";
-import { listUnreadable } from "../../../kv/unreadable_notices.ts";
+import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parseStatement } from "../../../core/payments/statement_csv.ts";
-import { listReviews } from "../../../kv/bank_events.ts";
+import { listReviews } from "../../../kv/payments/bank_events.ts";
 import { importStatement } from "../../../routes/topup/statement_import.ts";
 import { pollSepay } from "../../../routes/topup/sepay_poll.ts";
 import {

@@ -2,15 +2,15 @@
  * Notices of the bank that were genuine but could not be read, or contradict one of the same id. They may stand for
  * money, so they stay open until a person has looked and set them aside.
  */
-import type { BankSource } from "../core/payments/bank_event.ts";
-import { limits } from "../core/limits.ts";
-import { sha256 } from "../core/lib/sha256.ts";
+import type { BankSource } from "../../core/payments/bank_event.ts";
+import { limits } from "../../core/limits.ts";
+import { sha256 } from "../../core/lib/sha256.ts";
 import {
   closedUnreadableNoticeKey,
   unreadableNoticeKey,
   unreadableNoticesPrefix,
-} from "./schema/keys.ts";
-import { addAuditLine, type Operator } from "./operator_audit.ts";
+} from "../schema/keys.ts";
+import { addAuditLine, type Operator } from "../operator_audit.ts";
 
 /** One notice as it came. */
 export interface UnreadableNotice {

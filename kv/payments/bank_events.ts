@@ -2,11 +2,11 @@
  * The journal of bank notices. A notice is written down before anything is done about it; matching comes after and can
  * be started again at any time, since the state of a notice and the money it moves change in one commit.
  */
-import type { AccountId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { type BankEvent, type BankSource, plainReference } from "../core/payments/bank_event.ts";
-import type { OrderCode } from "../core/payments/order_code.ts";
-import { plainAccountNumber } from "../core/payments/receiving_account.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { type BankEvent, type BankSource, plainReference } from "../../core/payments/bank_event.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
+import { plainAccountNumber } from "../../core/payments/receiving_account.ts";
 import {
   bankEventByTimeKey,
   bankEventKey,
@@ -16,8 +16,8 @@ import {
   noticeOfKey,
   unmatchedBankEventKey,
   unmatchedBankEventsPrefix,
-} from "./schema/keys.ts";
-import type { Operator } from "./operator_audit.ts";
+} from "../schema/keys.ts";
+import type { Operator } from "../operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** Names a notice. */

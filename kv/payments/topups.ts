@@ -2,14 +2,14 @@
  * Top-up orders: a promise to credit whatever arrives under a code. Paid orders stay payable, expiry only ends the QR
  * page, so a code is matchable without limit of time and never used again.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
-import type { BankSource } from "../core/payments/bank_event.ts";
-import { newOrderCode, type OrderCode } from "../core/payments/order_code.ts";
-import { orderMemo, type ReceivingAccount } from "../core/payments/receiving_account.ts";
-import { compareAndSet } from "./store/cas.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
+import type { BankSource } from "../../core/payments/bank_event.ts";
+import { newOrderCode, type OrderCode } from "../../core/payments/order_code.ts";
+import { orderMemo, type ReceivingAccount } from "../../core/payments/receiving_account.ts";
+import { compareAndSet } from "../store/cas.ts";
 import {
   accountTopupKey,
   accountTopupsPrefix,
@@ -19,7 +19,7 @@ import {
   topupOrderKey,
   topupPaymentKey,
   topupPaymentsPrefix,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 
 /** One order. `paid` ⇔ something has been received. */
 export interface TopupOrder {

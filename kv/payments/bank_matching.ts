@@ -2,18 +2,18 @@
  * From a notice in the journal to money in a wallet: credited, or put before a person, or set aside; always in one
  * commit with the new state of the notice, so a crash at any point leaves it either untouched or done.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { type BankEvent, creditOperationId } from "../core/payments/bank_event.ts";
-import type { OrderCode } from "../core/payments/order_code.ts";
-import { payerNumberOfOurs } from "../core/payments/own_transfer.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { type BankEvent, creditOperationId } from "../../core/payments/bank_event.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
+import { payerNumberOfOurs } from "../../core/payments/own_transfer.ts";
 import {
   findReceivingAccount,
   plainAccountNumber,
   type ReceivingAccount,
-} from "../core/payments/receiving_account.ts";
-import { type Account } from "./accounts.ts";
+} from "../../core/payments/receiving_account.ts";
+import { type Account } from "../accounts.ts";
 import {
   type BankEventRef,
   type BankEventRow,
@@ -29,10 +29,10 @@ import {
   movementTraits,
   searchMovement,
 } from "./bank_movements.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { accountKey } from "./schema/keys.ts";
-import { credit } from "./ledger/ledger.ts";
-import { type AuthorityResult, authorize } from "./operator_authority.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { accountKey } from "../schema/keys.ts";
+import { credit } from "../ledger/ledger.ts";
+import { type AuthorityResult, authorize } from "../operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";
 
 /** What matching depends on. */

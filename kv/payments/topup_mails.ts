@@ -1,8 +1,8 @@
 /** Mails about top-ups and invoices, added to the commit that they tell about. */
-import type { Invoice } from "../core/invoices/invoice.ts";
-import type { Account } from "./accounts.ts";
+import type { Invoice } from "../../core/invoices/invoice.ts";
+import type { Account } from "../accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
-import { addMail } from "./mail.ts";
+import { addMail } from "../mail.ts";
 
 /** "Your money has arrived." The id is that of the transfer: one mail each, however often the commit is tried. */
 export function mailCredited(

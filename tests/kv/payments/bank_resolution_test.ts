@@ -1,18 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
-import type { AccountId } from "../../core/lib/ids.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { forgetPerson } from "../../kv/account_deletion.ts";
-import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
-import { assignBankEvent, type AssignTarget } from "../../kv/bank_assignment.ts";
-import { listReviews } from "../../kv/bank_events.ts";
-import { resolveBankEvent } from "../../kv/bank_resolution.ts";
-import { credit } from "../../kv/ledger/ledger.ts";
-import { listAuditLines } from "../../kv/operator_audit.ts";
-import { adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
-import { checkTopups } from "../../kv/topup_checks.ts";
-import { getTopupOrder } from "../../kv/topups.ts";
-import { block } from "../support/blocked_account.ts";
-import { notice, operator, reviewedNotice } from "../support/topup_world.ts";
+import type { AccountId } from "../../../core/lib/ids.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { decideApproval, listApprovals, requestApproval } from "../../../kv/approvals.ts";
+import { assignBankEvent, type AssignTarget } from "../../../kv/payments/bank_assignment.ts";
+import { listReviews } from "../../../kv/payments/bank_events.ts";
+import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
+import { credit } from "../../../kv/ledger/ledger.ts";
+import { listAuditLines } from "../../../kv/operator_audit.ts";
+import { adjustWallet } from "../../../kv/wallet/wallet_adjustment.ts";
+import { checkTopups } from "../../../kv/payments/topup_checks.ts";
+import { getTopupOrder } from "../../../kv/payments/topups.ts";
+import { block } from "../../support/blocked_account.ts";
+import { notice, operator, reviewedNotice } from "../../support/topup_world.ts";
 
 Deno.test("assigning credits once, pays the order, and leaves an audit line", async () => {
   using kv = await Deno.openKv(":memory:");

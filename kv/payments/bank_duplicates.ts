@@ -2,7 +2,7 @@
  * Notices that only repeat another one. Their money is counted where the chain of duplicates ends, so a chain without
  * an end, or one that ends at another sum, would make received money vanish from the books.
  */
-import type { ReceivingAccount } from "../core/payments/receiving_account.ts";
+import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { type BankEventRow, getBankEvent } from "./bank_events.ts";
 import { movementAccount } from "./bank_matching.ts";
 

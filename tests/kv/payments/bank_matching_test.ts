@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { limits } from "../../core/limits.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { forgetPerson } from "../../kv/account_deletion.ts";
-import { getBankEvent, listReviews } from "../../kv/bank_events.ts";
-import { listUnreadable } from "../../kv/unreadable_notices.ts";
-import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../kv/topups.ts";
-import { notice, topupWorld, withoutReference } from "../support/topup_world.ts";
-import { block } from "../support/blocked_account.ts";
-import { findMovement } from "../support/money_world.ts";
+import { limits } from "../../../core/limits.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { getBankEvent, listReviews } from "../../../kv/payments/bank_events.ts";
+import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
+import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../../kv/payments/topups.ts";
+import { notice, topupWorld, withoutReference } from "../../support/topup_world.ts";
+import { block } from "../../support/blocked_account.ts";
+import { findMovement } from "../../support/money_world.ts";
 
 Deno.test("the exact sum in time is credited, the order paid", async () => {
   using kv = await Deno.openKv(":memory:");
@@ -257,7 +257,7 @@ Deno.test("the sweep matches what a crash left behind, and only once", async () 
   const ann = await world.customer("ann");
   const { code } = await world.order(ann);
   const event = notice(code);
-  const { journalBankEvent } = await import("../../kv/bank_events.ts");
+  const { journalBankEvent } = await import("../../../kv/payments/bank_events.ts");
   await journalBankEvent(kv, event, "{}", world.nowMs);
   world.nowMs += 6 * 60_000;
   assertEquals(await world.findings(), [`in:sepay:${event.id}: not matched in time`]);

@@ -1,14 +1,14 @@
 /** The money battery: floods, crashes between any two steps, and random mixtures, always checked against the sums. */
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { BankEvent } from "../../core/payments/bank_event.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { forgetPerson } from "../../kv/account_deletion.ts";
-import { listUnmatched } from "../../kv/bank_events.ts";
-import { checkTopups } from "../../kv/topup_checks.ts";
-import { getTopupOrder } from "../../kv/topups.ts";
-import { type Fault, faultyKv, StoreFault } from "../support/faulty_kv.ts";
-import { notice, topupWorld } from "../support/topup_world.ts";
+import type { BankEvent } from "../../../core/payments/bank_event.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { listUnmatched } from "../../../kv/payments/bank_events.ts";
+import { checkTopups } from "../../../kv/payments/topup_checks.ts";
+import { getTopupOrder } from "../../../kv/payments/topups.ts";
+import { type Fault, faultyKv, StoreFault } from "../../support/faulty_kv.ts";
+import { notice, topupWorld } from "../../support/topup_world.ts";
 
 Deno.test("fifty deliveries of one notice at once credit once", async () => {
   using kv = await Deno.openKv(":memory:");

@@ -2,8 +2,8 @@
  * What operators decide about notices that the machine left to them, without moving money (`bank_assignment.ts` credits
  * them). Every act writes its audit line in the same commit.
  */
-import { creditOperationId } from "../core/payments/bank_event.ts";
-import type { ReceivingAccount } from "../core/payments/receiving_account.ts";
+import { creditOperationId } from "../../core/payments/bank_event.ts";
+import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { mayBeDuplicateOf } from "./bank_duplicates.ts";
 import {
   type BankEventRef,
@@ -14,7 +14,7 @@ import {
 } from "./bank_events.ts";
 import { movementAccount } from "./bank_matching.ts";
 import { separateMovement } from "./bank_movements.ts";
-import { type Actor, addAuditLine, type OperatorAct } from "./operator_audit.ts";
+import { type Actor, addAuditLine, type OperatorAct } from "../operator_audit.ts";
 
 /** Decisions that move no money. */
 export type Verdict =

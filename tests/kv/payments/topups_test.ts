@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { parseOrderCode } from "../../core/payments/order_code.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import {
   cancelTopupOrder,
   createTopupOrder,
@@ -8,8 +8,8 @@ import {
   listOpenCodes,
   listTopupOrders,
   orderStatus,
-} from "../../kv/topups.ts";
-import { notice, receivingAccount, topupWorld } from "../support/topup_world.ts";
+} from "../../../kv/payments/topups.ts";
+import { notice, receivingAccount, topupWorld } from "../../support/topup_world.ts";
 
 const cryptoRandom = (into: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(into);
 

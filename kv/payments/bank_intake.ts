@@ -2,8 +2,8 @@
  * The one door for bank notices, whatever told of them: webhook, list, statement, staff. Written down first; matched
  * right after, and again by the sweep if that failed.
  */
-import type { BankEvent, BankSource } from "../core/payments/bank_event.ts";
-import { limits } from "../core/limits.ts";
+import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
+import { limits } from "../../core/limits.ts";
 import {
   type BankEventRef,
   type BankEventState,
@@ -13,7 +13,7 @@ import {
   listUnmatched,
 } from "./bank_events.ts";
 import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
-import type { Operator } from "./operator_audit.ts";
+import type { Operator } from "../operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** What a sweep did. */

@@ -2,10 +2,10 @@
  * Credits a notice to whom an operator names, under the same operation id as the machine would, so the two can never
  * both credit.
  */
-import type { AccountId } from "../core/lib/ids.ts";
-import { creditOperationId } from "../core/payments/bank_event.ts";
-import type { OrderCode } from "../core/payments/order_code.ts";
-import type { Account } from "./accounts.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { creditOperationId } from "../../core/payments/bank_event.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
+import type { Account } from "../accounts.ts";
 import {
   type BankEventRef,
   type BankEventRow,
@@ -14,11 +14,11 @@ import {
   getBankEvent,
 } from "./bank_events.ts";
 import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { accountKey } from "./schema/keys.ts";
-import { credit } from "./ledger/ledger.ts";
-import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
-import { type Authority, authorize } from "./operator_authority.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { accountKey } from "../schema/keys.ts";
+import { credit } from "../ledger/ledger.ts";
+import { addAuditLine, type MovedMoney, type Operator } from "../operator_audit.ts";
+import { type Authority, authorize } from "../operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 
 /** Whose money it is: an order (which is marked paid), or an account without one. */

@@ -3,8 +3,8 @@
  *
  * On a store that is in use a row may change between two reads; a problem that shows up twice in a row is real.
  */
-import { limits } from "../core/limits.ts";
-import { creditOperationId } from "../core/payments/bank_event.ts";
+import { limits } from "../../core/limits.ts";
+import { creditOperationId } from "../../core/payments/bank_event.ts";
 import { duplicateFault } from "./bank_duplicates.ts";
 import type { BankEventRow } from "./bank_events.ts";
 import {
@@ -17,8 +17,8 @@ import {
   topupPaymentKey,
   topupPaymentsPrefix,
   unmatchedBankEventKey,
-} from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger/ledger.ts";
+} from "../schema/keys.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
 
 /** Money that came in by bank, by what became of it. Notices of one movement count once. */

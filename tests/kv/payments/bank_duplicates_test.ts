@@ -1,23 +1,23 @@
 /** What is set aside or taken for a repetition, by the machine or by people, and how that is undone. */
 import { assert, assertEquals } from "@std/assert";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { BankEvent } from "../../core/payments/bank_event.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import type { BankEvent } from "../../../core/payments/bank_event.ts";
 import {
   type BankEventRef,
   changeBankEvent,
   getBankEvent,
   journalBankEvent,
-} from "../../kv/bank_events.ts";
-import { assignBankEvent } from "../../kv/bank_assignment.ts";
-import { resolveBankEvent } from "../../kv/bank_resolution.ts";
-import { checkTopups } from "../../kv/topup_checks.ts";
+} from "../../../kv/payments/bank_events.ts";
+import { assignBankEvent } from "../../../kv/payments/bank_assignment.ts";
+import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
+import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import {
   notice,
   receivingAccount,
   reviewedNotice,
   topupWorld,
   withoutReference,
-} from "../support/topup_world.ts";
+} from "../../support/topup_world.ts";
 
 Deno.test("a payer with our number at another bank, or with an order's code, is not set aside", async () => {
   using kv = await Deno.openKv(":memory:");
