@@ -10,9 +10,9 @@ import {
 import { parseOrderCode } from "../../core/payments/order_code.ts";
 import type { TopupSettings } from "../../core/payments/settings.ts";
 import { vatRateAt } from "../../core/invoices/vat.ts";
-import { openInvoicePart } from "../../kv/invoiced_orders.ts";
-import { usualBuyer } from "../../kv/invoice_settings.ts";
-import { getInvoice, listAccountInvoices, requestInvoice } from "../../kv/invoices.ts";
+import { openInvoicePart } from "../../kv/invoices/invoiced_orders.ts";
+import { usualBuyer } from "../../kv/invoices/invoice_settings.ts";
+import { getInvoice, listAccountInvoices, requestInvoice } from "../../kv/invoices/invoices.ts";
 import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../kv/payments/topups.ts";
 import { AskSupport, Card, Notice } from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";

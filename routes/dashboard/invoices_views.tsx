@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import type { Invoice, InvoiceState } from "../../core/invoices/invoice.ts";
 import { formatVatRate } from "../../core/invoices/vat.ts";
-import { readInvoiceFile } from "../../kv/invoice_files.ts";
+import { readInvoiceFile } from "../../kv/invoices/invoice_files.ts";
 import type { TopupOrder } from "../../kv/payments/topups.ts";
 import {
   Badge,

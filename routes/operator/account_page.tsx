@@ -2,7 +2,7 @@
 import { parseId } from "../../core/lib/ids.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type Account, getAccount } from "../../kv/accounts.ts";
-import { listAccountInvoices } from "../../kv/invoices.ts";
+import { listAccountInvoices } from "../../kv/invoices/invoices.ts";
 import { readStatement } from "../../kv/ledger/statement.ts";
 import { listTopupOrders } from "../../kv/payments/topups.ts";
 import {

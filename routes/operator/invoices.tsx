@@ -5,8 +5,13 @@ import { type Invoice, type InvoiceState, mayMoveInvoice } from "../../core/invo
 import { invoicesAsCsv, invoicesAsJson } from "../../core/invoices/invoice_export.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getAccount } from "../../kv/accounts.ts";
-import { attachInvoiceFile } from "../../kv/invoice_files.ts";
-import { getInvoice, type InvoiceMove, listInvoices, moveInvoice } from "../../kv/invoices.ts";
+import { attachInvoiceFile } from "../../kv/invoices/invoice_files.ts";
+import {
+  getInvoice,
+  type InvoiceMove,
+  listInvoices,
+  moveInvoice,
+} from "../../kv/invoices/invoices.ts";
 import { mailInvoiceRejected, mailInvoiceSent } from "../../kv/payments/topup_mails.ts";
 import {
   Card,

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { limits } from "../../core/limits.ts";
 import { listApprovals } from "../../kv/approvals.ts";
 import { listReviews, listUnmatched } from "../../kv/payments/bank_events.ts";
-import { listInvoices } from "../../kv/invoices.ts";
+import { listInvoices } from "../../kv/invoices/invoices.ts";
 import { type OperatorFigures, readOperatorFigures } from "../../kv/operator_figures.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../kv/payments/unreadable_notices.ts";

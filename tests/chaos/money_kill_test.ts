@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { Invoice } from "../../core/invoices/invoice.ts";
-import { listInvoices, requestInvoice } from "../../kv/invoices.ts";
+import { listInvoices, requestInvoice } from "../../kv/invoices/invoices.ts";
 import { ledgerPrefix } from "../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
-import { requestInvoice } from "../../kv/invoices.ts";
+import { requestInvoice } from "../../kv/invoices/invoices.ts";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
 import { openDashboardWorld, requestIdAt } from "../support/dashboard_world.ts";

@@ -8,7 +8,7 @@ import { type BankIntake, createBankIntake } from "../../kv/payments/bank_intake
 import { createAccount } from "../../kv/accounts.ts";
 import { requestApproval } from "../../kv/approvals.ts";
 import type { Control, Switches } from "../../kv/control.ts";
-import { requestInvoice } from "../../kv/invoices.ts";
+import { requestInvoice } from "../../kv/invoices/invoices.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";

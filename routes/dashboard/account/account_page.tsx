@@ -4,7 +4,7 @@ import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/billing/display.ts";
 import type { BuyerForm, BuyerProblem } from "../../../core/invoices/invoice.ts";
 import { getPasswordHash } from "../../../kv/account_credentials.ts";
-import { getInvoiceSettings } from "../../../kv/invoice_settings.ts";
+import { getInvoiceSettings } from "../../../kv/invoices/invoice_settings.ts";
 import { listSessions } from "../../../kv/sessions.ts";
 import {
   AskSupport,

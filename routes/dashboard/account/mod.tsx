@@ -6,7 +6,7 @@ import { getPasswordHash } from "../../../kv/account_credentials.ts";
 import { forgetPerson } from "../../../kv/account_deletion.ts";
 import { revokeApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
-import { setInvoiceSettings } from "../../../kv/invoice_settings.ts";
+import { setInvoiceSettings } from "../../../kv/invoices/invoice_settings.ts";
 import { forgetPlaces } from "../../../kv/known_places.ts";
 import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
 import { Card } from "../components/mod.ts";

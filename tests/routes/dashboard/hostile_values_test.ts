@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createApiKey } from "../../../kv/api_key_changes.ts";
 import { listApprovals } from "../../../kv/approvals.ts";
-import { listAccountInvoices } from "../../../kv/invoices.ts";
+import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";
 import { listReviews } from "../../../kv/payments/bank_events.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../../support/topup_site.ts";
 import { formsOf, TestBrowser } from "../../support/test_browser.ts";

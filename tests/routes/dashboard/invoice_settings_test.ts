@@ -1,8 +1,8 @@
 /** Tax code and invoice mail are set in the account and fill the form of every request. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { forgetPerson } from "../../../kv/account_deletion.ts";
-import { getInvoiceSettings, setInvoiceSettings } from "../../../kv/invoice_settings.ts";
-import { listAccountInvoices } from "../../../kv/invoices.ts";
+import { getInvoiceSettings, setInvoiceSettings } from "../../../kv/invoices/invoice_settings.ts";
+import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import { formsOf, TestBrowser } from "../../support/test_browser.ts";
 import { openTopupSite, type TopupSite } from "../../support/topup_site.ts";

@@ -1,7 +1,7 @@
 /** The mail of an issued invoice goes to an accountant without an account: its link alone shows the files. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { attachInvoiceFile } from "../../../kv/invoice_files.ts";
-import { listAccountInvoices, moveInvoice } from "../../../kv/invoices.ts";
+import { attachInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
+import { listAccountInvoices, moveInvoice } from "../../../kv/invoices/invoices.ts";
 import { mailInvoiceSent } from "../../../kv/payments/topup_mails.ts";
 import { tokenOf } from "../../support/dashboard_world.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../../support/topup_site.ts";

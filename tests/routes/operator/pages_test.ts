@@ -4,7 +4,7 @@ import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
 import { findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
 import { listApprovals } from "../../../kv/approvals.ts";
-import { requestInvoice } from "../../../kv/invoices.ts";
+import { requestInvoice } from "../../../kv/invoices/invoices.ts";
 import { mailQueue } from "../../../kv/mail.ts";
 import { listAuditLines } from "../../../kv/operator_audit.ts";
 import { claimDue } from "../../../kv/outbox_claims.ts";

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type BuyerForm, readBuyerForm } from "../../core/invoices/invoice.ts";
-import { invoicesAsCsv, invoicesAsJson } from "../../core/invoices/invoice_export.ts";
-import { parseCsv } from "../../core/lib/csv.ts";
-import type { OrderCode } from "../../core/payments/order_code.ts";
-import { attachInvoiceFile, readInvoiceFile } from "../../kv/invoice_files.ts";
+import { type BuyerForm, readBuyerForm } from "../../../core/invoices/invoice.ts";
+import { invoicesAsCsv, invoicesAsJson } from "../../../core/invoices/invoice_export.ts";
+import { parseCsv } from "../../../core/lib/csv.ts";
+import type { OrderCode } from "../../../core/payments/order_code.ts";
+import { attachInvoiceFile, readInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
 import {
   getInvoice,
   getInvoiceProfile,
@@ -11,7 +11,7 @@ import {
   listInvoices,
   moveInvoice,
   requestInvoice,
-} from "../../kv/invoices.ts";
+} from "../../../kv/invoices/invoices.ts";
 import {
   askForInvoice,
   buyer,
@@ -19,8 +19,8 @@ import {
   issued,
   openVnd,
   paidOrder,
-} from "../support/invoice_requests.ts";
-import { notice, operator, topupWorld } from "../support/topup_world.ts";
+} from "../../support/invoice_requests.ts";
+import { notice, operator, topupWorld } from "../../support/topup_world.ts";
 
 Deno.test("readBuyerForm() wants name and address, and warns of a tax code once", () => {
   const problems = (change: Partial<BuyerForm>) => {

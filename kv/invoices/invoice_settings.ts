@@ -1,8 +1,8 @@
 /** Who invoices of an account usually go to, as set in the account: fills the form of a request. */
-import type { AccountId } from "../core/lib/ids.ts";
-import type { InvoiceBuyer, InvoiceSettings } from "../core/invoices/invoice.ts";
-import { accountKey, invoiceProfileKey, invoiceSettingsKey } from "./schema/keys.ts";
-import type { Account } from "./accounts.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import type { InvoiceBuyer, InvoiceSettings } from "../../core/invoices/invoice.ts";
+import { accountKey, invoiceProfileKey, invoiceSettingsKey } from "../schema/keys.ts";
+import type { Account } from "../accounts.ts";
 
 export async function getInvoiceSettings(
   kv: Deno.Kv,

@@ -2,10 +2,10 @@
  * Invoice requests. What was received under an order is on one invoice that counts, held by check-and-set; what arrives
  * later is on a further one. An issued invoice is replaced, never edited.
  */
-import { invariant } from "../core/lib/assert.ts";
-import { type AccountId, type InvoiceId, newId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import { type AccountId, type InvoiceId, newId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import {
   type Invoice,
   type InvoiceBuyer,
@@ -14,9 +14,9 @@ import {
   invoiceSums,
   type IssuedInvoice,
   mayMoveInvoice,
-} from "../core/invoices/invoice.ts";
-import type { OrderCode } from "../core/payments/order_code.ts";
-import type { VatRate } from "../core/invoices/vat.ts";
+} from "../../core/invoices/invoice.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
+import type { VatRate } from "../../core/invoices/vat.ts";
 import { releaseInvoiceParts, takeInvoicePart } from "./invoiced_orders.ts";
 import {
   accountInvoiceKey,
@@ -25,9 +25,9 @@ import {
   invoiceOf,
   invoiceProfileKey,
   invoicesPrefix,
-} from "./schema/keys.ts";
-import { addAuditLine, type Operator, type OperatorAct } from "./operator_audit.ts";
-import { getTopupOrder } from "./payments/topups.ts";
+} from "../schema/keys.ts";
+import { addAuditLine, type Operator, type OperatorAct } from "../operator_audit.ts";
+import { getTopupOrder } from "../payments/topups.ts";
 
 /** What a new request holds. */
 export interface NewInvoice {

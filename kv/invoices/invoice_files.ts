@@ -1,11 +1,11 @@
 /** Files of an invoice, cut into parts that fit the store. The bytes come first, the row that names them last. */
-import type { InvoiceId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { sha256Hex } from "../core/lib/sha256.ts";
-import type { InvoiceFile } from "../core/invoices/invoice.ts";
+import type { InvoiceId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { sha256Hex } from "../../core/lib/sha256.ts";
+import type { InvoiceFile } from "../../core/invoices/invoice.ts";
 import { getInvoice, setInvoiceFiles } from "./invoices.ts";
-import { invoiceFileChunkKey, invoiceFilePrefix } from "./schema/keys.ts";
-import type { Operator } from "./operator_audit.ts";
+import { invoiceFileChunkKey, invoiceFilePrefix } from "../schema/keys.ts";
+import type { Operator } from "../operator_audit.ts";
 
 export type AttachResult =
   | { readonly ok: true; readonly file: InvoiceFile }

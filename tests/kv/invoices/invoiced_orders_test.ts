@@ -1,11 +1,17 @@
 /** How the money of one order is spread over its invoices. */
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { Invoice } from "../../core/invoices/invoice.ts";
-import { getInvoice, listInvoices } from "../../kv/invoices.ts";
-import { invoiceOfOrderKey } from "../../kv/schema/keys.ts";
-import { askForInvoice, issued, moved, openVnd, paidOrder } from "../support/invoice_requests.ts";
-import { notice, topupWorld } from "../support/topup_world.ts";
+import type { Invoice } from "../../../core/invoices/invoice.ts";
+import { getInvoice, listInvoices } from "../../../kv/invoices/invoices.ts";
+import { invoiceOfOrderKey } from "../../../kv/schema/keys.ts";
+import {
+  askForInvoice,
+  issued,
+  moved,
+  openVnd,
+  paidOrder,
+} from "../../support/invoice_requests.ts";
+import { notice, topupWorld } from "../../support/topup_world.ts";
 
 Deno.test("what is paid after the invoice was asked for gets an invoice of its own", async () => {
   using kv = await Deno.openKv(":memory:");

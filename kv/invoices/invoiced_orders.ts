@@ -2,12 +2,12 @@
  * How much of an order's money its invoices hold. An order can be paid again after its invoice was asked for: the rest
  * is a sale of its own and gets an invoice of its own, and no đồng is ever on two that count.
  */
-import type { InvoiceId } from "../core/lib/ids.ts";
-import { microVndPerVnd } from "../core/billing/micro_vnd.ts";
-import type { Invoice, InvoicePart } from "../core/invoices/invoice.ts";
-import type { OrderCode } from "../core/payments/order_code.ts";
-import { invoiceKey, invoiceOfOrderKey } from "./schema/keys.ts";
-import { getTopupOrder, type TopupOrder } from "./payments/topups.ts";
+import type { InvoiceId } from "../../core/lib/ids.ts";
+import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
+import type { Invoice, InvoicePart } from "../../core/invoices/invoice.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
+import { invoiceKey, invoiceOfOrderKey } from "../schema/keys.ts";
+import { getTopupOrder, type TopupOrder } from "../payments/topups.ts";
 
 /** The row of an order. Its version is what keeps two requests from taking the same money. */
 interface InvoicedOrder {
