@@ -1,7 +1,7 @@
 /** Acts above a limit wait for a second operator. The act and the approval are decided in one commit. */
 import { invariant } from "../core/lib/assert.ts";
 import { type ApprovalId, newId } from "../core/lib/ids.ts";
-import type { Account } from "./accounts.ts";
+import type { Account } from "./accounts/accounts.ts";
 import {
   assignBankEvent,
   type Assignment,

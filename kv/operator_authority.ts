@@ -4,7 +4,7 @@
  * money, so two acts at the same moment cannot both pass under a limit that allows one of them.
  */
 import { mailboxOf } from "../core/accounts/mailbox.ts";
-import type { Account } from "./accounts.ts";
+import type { Account } from "./accounts/accounts.ts";
 import { operatorMovedKey } from "./schema/keys.ts";
 import type { MovedMoney, Operator } from "./operator_audit.ts";
 

@@ -1,4 +1,4 @@
-/** When a signed-in browser stops being one. Pure; the store is `kv/sessions.ts`. */
+/** When a signed-in browser stops being one. Pure; the store is `kv/accounts/sessions.ts`. */
 import type { AccountId } from "../lib/ids.ts";
 
 /** Signed out after this long without a click. */

@@ -2,7 +2,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { InvoiceBuyer, InvoiceSettings } from "../../core/invoices/invoice.ts";
 import { accountKey, invoiceProfileKey, invoiceSettingsKey } from "../schema/keys.ts";
-import type { Account } from "../accounts.ts";
+import type { Account } from "../accounts/accounts.ts";
 
 export async function getInvoiceSettings(
   kv: Deno.Kv,

@@ -5,7 +5,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { creditOperationId } from "../../core/payments/bank_event.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
-import type { Account } from "../accounts.ts";
+import type { Account } from "../accounts/accounts.ts";
 import {
   type BankEventRef,
   type BankEventRow,

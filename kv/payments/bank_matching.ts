@@ -13,7 +13,7 @@ import {
   plainAccountNumber,
   type ReceivingAccount,
 } from "../../core/payments/receiving_account.ts";
-import { type Account } from "../accounts.ts";
+import { type Account } from "../accounts/accounts.ts";
 import {
   type BankEventRef,
   type BankEventRow,

@@ -1,6 +1,6 @@
 /** Mails about top-ups and invoices, added to the commit that they tell about. */
 import type { Invoice } from "../../core/invoices/invoice.ts";
-import type { Account } from "../accounts.ts";
+import type { Account } from "../accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
 import { addMail } from "../mail.ts";
 

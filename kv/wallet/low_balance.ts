@@ -1,6 +1,6 @@
 /** One mail when a balance falls below the mark that the owner set; the next one only after it was above again. */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { type Account, updateAccount } from "../accounts.ts";
+import { type Account, updateAccount } from "../accounts/accounts.ts";
 import { accountKey, accountOfKey, lowBalanceWatchPrefix } from "../schema/keys.ts";
 import { addMail } from "../mail.ts";
 

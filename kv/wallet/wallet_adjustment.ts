@@ -1,7 +1,7 @@
 /** An operator's correction of a wallet. There is no "set balance": only movements with a reason. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
-import type { Account } from "../accounts.ts";
+import type { Account } from "../accounts/accounts.ts";
 import type { BalanceOf } from "../payments/bank_assignment.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../schema/keys.ts";

@@ -1,7 +1,7 @@
 /** The account that a command names: by id or by e-mail address. */
 import { GatewayError } from "../../core/errors.ts";
 import { type AccountId, parseId } from "../../core/lib/ids.ts";
-import { findAccountByEmail, getAccount } from "../../kv/accounts.ts";
+import { findAccountByEmail, getAccount } from "../../kv/accounts/accounts.ts";
 
 function accountIdOf(text: string): AccountId {
   const id = parseId("account", text);

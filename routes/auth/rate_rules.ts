@@ -4,7 +4,7 @@
  */
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { limits } from "../../core/limits.ts";
-import { countTry, type RateRule, type RateVerdict } from "../../kv/rate_limits.ts";
+import { countTry, type RateRule, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -6,9 +6,9 @@
 import { hashSecret } from "../../core/accounts/secret_token.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { type AccountId, parseId } from "../../core/lib/ids.ts";
-import { findAccountByEmail } from "../../kv/accounts.ts";
-import { areKnownPlaces, type PlaceHash } from "../../kv/known_places.ts";
-import { countTry, forgetTries, type RateVerdict } from "../../kv/rate_limits.ts";
+import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
+import { areKnownPlaces, type PlaceHash } from "../../kv/accounts/known_places.ts";
+import { countTry, forgetTries, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
 import { countTryByAddress, rateRules } from "./rate_rules.ts";
 
 /** Where a request comes from. */

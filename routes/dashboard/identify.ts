@@ -1,8 +1,8 @@
 /** Middleware of all pages: who is looking, in which language, and whether a form really came from our page. */
 import type { Context, MiddlewareHandler } from "hono";
 import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
-import { getAccount } from "../../kv/accounts.ts";
-import { closeSession, findSession } from "../../kv/sessions.ts";
+import { getAccount } from "../../kv/accounts/accounts.ts";
+import { closeSession, findSession } from "../../kv/accounts/sessions.ts";
 import { type Cookies, createCookies, readPreference } from "./cookies.ts";
 import { maskCsrfToken, sameCsrfToken } from "./csrf_token.ts";
 import type { PageDeps } from "./deps.ts";

@@ -5,7 +5,7 @@
 import { type Context, Hono } from "hono";
 import type { Invoice } from "../../core/invoices/invoice.ts";
 import { getInvoice } from "../../kv/invoices/invoices.ts";
-import { readMailToken } from "../../kv/tokens.ts";
+import { readMailToken } from "../../kv/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../auth/rate_rules.ts";
 import { Card, Notice, PostForm, SubmitButton } from "./components/mod.ts";
 import type { PageDeps } from "./deps.ts";

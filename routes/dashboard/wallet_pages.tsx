@@ -6,8 +6,8 @@ import { parseOrderCode } from "../../core/payments/order_code.ts";
 import type { TopupSettings } from "../../core/payments/settings.ts";
 import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { updateAccount } from "../../kv/accounts.ts";
-import { countTry, type RateRule } from "../../kv/rate_limits.ts";
+import { updateAccount } from "../../kv/accounts/accounts.ts";
+import { countTry, type RateRule } from "../../kv/accounts/rate_limits.ts";
 import { lastLines, readStatement, type Statement } from "../../kv/ledger/statement.ts";
 import type { Teller } from "../../kv/wallet/mod.ts";
 import {

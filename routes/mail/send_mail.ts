@@ -4,11 +4,11 @@ import { composeMail } from "../../core/mail/compose.ts";
 import { letterPaths, writeLetter } from "../../core/mail/letters.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
 import type { MailJob } from "../../core/mail/mail_job.ts";
-import { getPasswordHash } from "../../kv/account_credentials.ts";
-import { findAccountByEmail } from "../../kv/accounts.ts";
+import { getPasswordHash } from "../../kv/accounts/account_credentials.ts";
+import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
 import { mailQueue } from "../../kv/mail.ts";
 import type { OutboxWork } from "../../kv/outbox_worker.ts";
-import { issueMailToken, type MailGrant, passwordMark } from "../../kv/tokens.ts";
+import { issueMailToken, type MailGrant, passwordMark } from "../../kv/accounts/tokens.ts";
 
 export interface SendMailDeps {
   readonly kv: Deno.Kv;

@@ -1,7 +1,7 @@
 /** What operators do to an account: block it, or give and take money. */
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
-import { setBlocked } from "../../kv/account_blocking.ts";
+import { setBlocked } from "../../kv/accounts/account_blocking.ts";
 import { requestApproval } from "../../kv/approvals.ts";
 import { type Adjustment, adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";

@@ -2,7 +2,12 @@
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
 import { parseId } from "../../core/lib/ids.ts";
 import { parseOrderCode } from "../../core/payments/order_code.ts";
-import { type Account, findAccountByEmail, getAccount, listAccounts } from "../../kv/accounts.ts";
+import {
+  type Account,
+  findAccountByEmail,
+  getAccount,
+  listAccounts,
+} from "../../kv/accounts/accounts.ts";
 import { getTopupOrder } from "../../kv/payments/topups.ts";
 import { Card, DataTable, Notice, Pager, Time } from "../dashboard/components/mod.ts";
 import type { Locale } from "../dashboard/i18n.ts";

@@ -1,7 +1,7 @@
 /** `/operator/accounts/:id`: the wallet of one customer, what moved in it, and the forms to change it or to block. */
 import { parseId } from "../../core/lib/ids.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { type Account, getAccount } from "../../kv/accounts.ts";
+import { type Account, getAccount } from "../../kv/accounts/accounts.ts";
 import { listAccountInvoices } from "../../kv/invoices/invoices.ts";
 import { readStatement } from "../../kv/ledger/statement.ts";
 import { listTopupOrders } from "../../kv/payments/topups.ts";

@@ -8,13 +8,13 @@ import { returnPath } from "../../core/accounts/return_path.ts";
 import { open, seal } from "../../core/api_keys/seal.ts";
 import { writeAuditLine } from "../../kv/operator_audit.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
-import { countTry, type RateRule } from "../../kv/rate_limits.ts";
+import { countTry, type RateRule } from "../../kv/accounts/rate_limits.ts";
 import {
   getSecondFactor,
   hasPassedSecondFactor,
   offerSecondFactor,
   passSecondFactor,
-} from "../../kv/second_factor.ts";
+} from "../../kv/accounts/second_factor.ts";
 import {
   Card,
   CopyRow,

@@ -4,7 +4,7 @@ import { parseId } from "../../core/lib/ids.ts";
 import { type Invoice, type InvoiceState, mayMoveInvoice } from "../../core/invoices/invoice.ts";
 import { invoicesAsCsv, invoicesAsJson } from "../../core/invoices/invoice_export.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { getAccount } from "../../kv/accounts.ts";
+import { getAccount } from "../../kv/accounts/accounts.ts";
 import { attachInvoiceFile } from "../../kv/invoices/invoice_files.ts";
 import {
   getInvoice,

@@ -2,7 +2,7 @@
 import { limits } from "../../core/limits.ts";
 import type { BankEvent } from "../../core/payments/bank_event.ts";
 import { nearCodes } from "../../core/payments/near_codes.ts";
-import { type Account, getAccount } from "../../kv/accounts.ts";
+import { type Account, getAccount } from "../../kv/accounts/accounts.ts";
 import { getTopupOrder, listOpenCodes, type TopupOrder } from "../../kv/payments/topups.ts";
 
 /** One guess, and what speaks for it. */

@@ -1,7 +1,7 @@
 /** The money of an operator's act as people read it: from, to, memo, order, balance before and after, evidence. */
 import type { Child } from "hono/jsx";
 import type { BankEvent } from "../../core/payments/bank_event.ts";
-import { type Account, getAccount } from "../../kv/accounts.ts";
+import { type Account, getAccount } from "../../kv/accounts/accounts.ts";
 import { getBankEvent } from "../../kv/payments/bank_events.ts";
 import type { MovedMoney } from "../../kv/operator_audit.ts";
 import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";

@@ -6,7 +6,7 @@ import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { type BankSource, bankSources, isEventId } from "../../core/payments/bank_event.ts";
 import { foldVietnamese } from "../../core/payments/fold_text.ts";
 import { parseOrderCode } from "../../core/payments/order_code.ts";
-import { findAccountByEmail } from "../../kv/accounts.ts";
+import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
 import { requestApproval } from "../../kv/approvals.ts";
 import { assignBankEvent, type AssignTarget } from "../../kv/payments/bank_assignment.ts";
 import {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { createAccount } from "../../kv/accounts.ts";
+import { createAccount } from "../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../kv/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../kv/api_keys.ts";
 import { type KeyedTeller, withKeyLimits } from "../../kv/key_limits.ts";

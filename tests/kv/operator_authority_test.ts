@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { createAccount } from "../../kv/accounts.ts";
+import { createAccount } from "../../kv/accounts/accounts.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
 import { assignBankEvent } from "../../kv/payments/bank_assignment.ts";
 import { listAuditLines } from "../../kv/operator_audit.ts";

@@ -1,6 +1,6 @@
 /** Blocks accounts as an operator does. */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { setBlocked } from "../../kv/account_blocking.ts";
+import { setBlocked } from "../../kv/accounts/account_blocking.ts";
 
 /** Blocks an account, or lets it go on. */
 export async function block(kv: Deno.Kv, accountId: AccountId, blocked = true) {

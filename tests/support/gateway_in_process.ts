@@ -6,7 +6,7 @@ import { type Config, readConfig } from "../../core/config/config.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type MasterKeys, newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { createAccount } from "../../kv/accounts.ts";
+import { createAccount } from "../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../kv/api_key_changes.ts";
 import type { ApiKeyOptions } from "../../kv/api_keys.ts";
 import { credit } from "../../kv/ledger/ledger.ts";

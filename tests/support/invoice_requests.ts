@@ -2,7 +2,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type BuyerForm, type Invoice, readBuyerForm } from "../../core/invoices/invoice.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
-import type { Account } from "../../kv/accounts.ts";
+import type { Account } from "../../kv/accounts/accounts.ts";
 import { openInvoicePart } from "../../kv/invoices/invoiced_orders.ts";
 import { type InvoiceMove, moveInvoice, requestInvoice } from "../../kv/invoices/invoices.ts";
 import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";

@@ -1,7 +1,7 @@
 /** Attacks on the money of a gateway that runs as its own process: what it stores before and after, and who asks. */
 import { assertEquals } from "@std/assert";
-import { type Account, createAccount } from "../../kv/accounts.ts";
-import { openSession } from "../../kv/sessions.ts";
+import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
+import { openSession } from "../../kv/accounts/sessions.ts";
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";

@@ -5,7 +5,7 @@ import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/payments/settings.ts";
-import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts.ts";
+import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts/accounts.ts";
 import type { Switches } from "../../kv/control.ts";
 import { openTeller } from "../../kv/wallet/mod.ts";
 import type { DashboardEnv } from "../../routes/dashboard/visitor.ts";

@@ -5,8 +5,8 @@ import { guardMutations, identifyVisitor } from "../../routes/dashboard/identify
 import { securityHeaders } from "../../routes/dashboard/security_headers.ts";
 import type { PageDeps } from "../../routes/dashboard/deps.ts";
 import type { DashboardEnv } from "../../routes/dashboard/visitor.ts";
-import type { Account } from "../../kv/accounts.ts";
-import { openSession } from "../../kv/sessions.ts";
+import type { Account } from "../../kv/accounts/accounts.ts";
+import { openSession } from "../../kv/accounts/sessions.ts";
 
 /** The sub-app behind what the dashboard puts in front of it. */
 export function pageApp(deps: PageDeps, pages: Hono<DashboardEnv>): Hono<DashboardEnv> {

@@ -4,7 +4,7 @@ import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
 import { parseBankTime } from "../../core/payments/bank_time.ts";
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
-import { type Account, createAccount } from "../../kv/accounts.ts";
+import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
 import { type BankEventState, getBankEvent } from "../../kv/payments/bank_events.ts";
 import {
   type BankIntake,

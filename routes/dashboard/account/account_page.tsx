@@ -3,9 +3,9 @@ import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/billing/display.ts";
 import type { BuyerForm, BuyerProblem } from "../../../core/invoices/invoice.ts";
-import { getPasswordHash } from "../../../kv/account_credentials.ts";
+import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
 import { getInvoiceSettings } from "../../../kv/invoices/invoice_settings.ts";
-import { listSessions } from "../../../kv/sessions.ts";
+import { listSessions } from "../../../kv/accounts/sessions.ts";
 import {
   AskSupport,
   Badge,

@@ -2,13 +2,17 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
-import { changeEmail, getPasswordHash, setPasswordHash } from "../../../kv/account_credentials.ts";
-import { forgetPlaces } from "../../../kv/known_places.ts";
+import {
+  changeEmail,
+  getPasswordHash,
+  setPasswordHash,
+} from "../../../kv/accounts/account_credentials.ts";
+import { forgetPlaces } from "../../../kv/accounts/known_places.ts";
 import { addMail } from "../../../kv/mail.ts";
 import type { MailJob } from "../../../core/mail/mail_job.ts";
-import { countTry } from "../../../kv/rate_limits.ts";
-import { closeSessionsOf } from "../../../kv/sessions.ts";
-import { readMailToken } from "../../../kv/tokens.ts";
+import { countTry } from "../../../kv/accounts/rate_limits.ts";
+import { closeSessionsOf } from "../../../kv/accounts/sessions.ts";
+import { readMailToken } from "../../../kv/accounts/tokens.ts";
 import { rateRules } from "../../auth/rate_rules.ts";
 import { Card, Notice, PostForm, SubmitButton } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";

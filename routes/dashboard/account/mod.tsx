@@ -2,13 +2,13 @@
 import { type Context, Hono } from "hono";
 import { GatewayError } from "../../../core/errors.ts";
 import { readSettingsForm } from "../../../core/invoices/invoice.ts";
-import { getPasswordHash } from "../../../kv/account_credentials.ts";
-import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
+import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { revokeApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
 import { setInvoiceSettings } from "../../../kv/invoices/invoice_settings.ts";
-import { forgetPlaces } from "../../../kv/known_places.ts";
-import { closeSessionById, closeSessionsOf } from "../../../kv/sessions.ts";
+import { forgetPlaces } from "../../../kv/accounts/known_places.ts";
+import { closeSessionById, closeSessionsOf } from "../../../kv/accounts/sessions.ts";
 import { Card } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";
 import type { DashboardDeps } from "../deps.ts";

@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { getPasswordHash } from "../../../kv/account_credentials.ts";
+import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
 import {
   createApiKey,
   revealMadeByForm,
@@ -13,7 +13,7 @@ import {
   updateApiKey,
 } from "../../../kv/api_key_changes.ts";
 import { type ApiKeyRecord, getApiKey, isActive, revealApiKey } from "../../../kv/api_keys.ts";
-import { countTry } from "../../../kv/rate_limits.ts";
+import { countTry } from "../../../kv/accounts/rate_limits.ts";
 import { rateRules } from "../../auth/rate_rules.ts";
 import {
   Card,

@@ -4,14 +4,14 @@ import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
 import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
 import { sameSecret } from "../../../core/lib/sha256.ts";
-import { addIdentity } from "../../../kv/account_credentials.ts";
+import { addIdentity } from "../../../kv/accounts/account_credentials.ts";
 import {
   type Account,
   findAccountByEmail,
   findAccountByIdentity,
   tryCreateAccount,
-} from "../../../kv/accounts.ts";
-import { saveSignInFlow, takeSignInFlow } from "../../../kv/tokens.ts";
+} from "../../../kv/accounts/accounts.ts";
+import { saveSignInFlow, takeSignInFlow } from "../../../kv/accounts/tokens.ts";
 import type { OpenIdClaims, OpenIdClient } from "../../auth/openid.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
 import { createCookies } from "../cookies.ts";

@@ -1,13 +1,13 @@
 /** Whom a mailed link lets in: what a reset of the password and a sign-in by mail have in common. */
 import { sameSecret } from "../../../core/lib/sha256.ts";
-import { getPasswordHash } from "../../../kv/account_credentials.ts";
-import { type Account, getAccount } from "../../../kv/accounts.ts";
+import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
+import { type Account, getAccount } from "../../../kv/accounts/accounts.ts";
 import {
   type MailGrantOf,
   type OpenGrant,
   passwordMark,
   readMailToken,
-} from "../../../kv/tokens.ts";
+} from "../../../kv/accounts/tokens.ts";
 import type { SignInDeps } from "./deps.ts";
 
 export type OpeningPurpose = "reset_password" | "sign_in";

@@ -2,10 +2,10 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
-import { setPasswordHash } from "../../../kv/account_credentials.ts";
-import { forgetPlaces } from "../../../kv/known_places.ts";
+import { setPasswordHash } from "../../../kv/accounts/account_credentials.ts";
+import { forgetPlaces } from "../../../kv/accounts/known_places.ts";
 import { addMail } from "../../../kv/mail.ts";
-import { closeSessionsOf } from "../../../kv/sessions.ts";
+import { closeSessionsOf } from "../../../kv/accounts/sessions.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
 import { countOpeningMail, linkWasUsed } from "../../auth/sign_in_budgets.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";

@@ -2,9 +2,9 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
-import { getPasswordHash } from "../../../kv/account_credentials.ts";
-import { type Account, findAccountByEmail } from "../../../kv/accounts.ts";
-import { closeSession } from "../../../kv/sessions.ts";
+import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
+import { type Account, findAccountByEmail } from "../../../kv/accounts/accounts.ts";
+import { closeSession } from "../../../kv/accounts/sessions.ts";
 import { countPasswordTry } from "../../auth/sign_in_budgets.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
 import { createCookies } from "../cookies.ts";

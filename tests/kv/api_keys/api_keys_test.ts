@@ -3,7 +3,7 @@ import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { hashApiKey, newApiKey } from "../../../core/api_keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { limits } from "../../../core/limits.ts";
-import { createAccount } from "../../../kv/accounts.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_key_changes.ts";
 import {
   findApiKeyByHash,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { BankEvent } from "../../../core/payments/bank_event.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { listUnmatched } from "../../../kv/payments/bank_events.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../kv/payments/topups.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { limits } from "../../../core/limits.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { getBankEvent, listReviews } from "../../../kv/payments/bank_events.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../../kv/payments/topups.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import { forgetPerson } from "../../../kv/account_deletion.ts";
+import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../../kv/approvals.ts";
 import { assignBankEvent, type AssignTarget } from "../../../kv/payments/bank_assignment.ts";
 import { listReviews } from "../../../kv/payments/bank_events.ts";

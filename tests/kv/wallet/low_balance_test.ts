@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { forgetPerson } from "../../../kv/account_deletion.ts";
-import { createAccount, updateAccount } from "../../../kv/accounts.ts";
+import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
+import { createAccount, updateAccount } from "../../../kv/accounts/accounts.ts";
 import { warnOfLowBalances } from "../../../kv/wallet/low_balance.ts";
 import { mailQueue } from "../../../kv/mail.ts";
 import { claimDue } from "../../../kv/outbox_claims.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { addIdentity } from "../../../kv/account_credentials.ts";
-import { createAccount, findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
+import { addIdentity } from "../../../kv/accounts/account_credentials.ts";
+import { createAccount, findAccountByEmail, getAccount } from "../../../kv/accounts/accounts.ts";
 import { createOpenIdClient } from "../../../routes/auth/openid.ts";
 import { type DashboardWorld, openDashboardWorld } from "../../support/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { getAccount } from "../../../kv/accounts.ts";
+import { getAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";

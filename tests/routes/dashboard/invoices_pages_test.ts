@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { attachInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../kv/invoices/invoices.ts";
-import type { Account } from "../../../kv/accounts.ts";
+import type { Account } from "../../../kv/accounts/accounts.ts";
 import { readTopupSettings, type TopupSettings } from "../../../core/payments/settings.ts";
 import { createInvoicePages, type InvoiceDeps } from "../../../routes/dashboard/invoices_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";

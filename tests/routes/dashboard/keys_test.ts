@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { newMasterKey, readMasterKeys, seal } from "../../../core/api_keys/seal.ts";
-import { createAccount } from "../../../kv/accounts.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { updateApiKey } from "../../../kv/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";

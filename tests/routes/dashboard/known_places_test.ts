@@ -1,6 +1,6 @@
 /** Strangers who guess or ask for mails do not lock a customer out. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { rememberPlaces } from "../../../kv/known_places.ts";
+import { rememberPlaces } from "../../../kv/accounts/known_places.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { findAccountByEmail } from "../../../kv/accounts.ts";
+import { findAccountByEmail } from "../../../kv/accounts/accounts.ts";
 import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readSupport, type SupportContact } from "../../../core/config/support.ts";
-import { setBlocked } from "../../../kv/account_blocking.ts";
+import { setBlocked } from "../../../kv/accounts/account_blocking.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { createInvoicePages } from "../../../routes/dashboard/invoices_pages.tsx";
 import { createWalletPages } from "../../../routes/dashboard/wallet_pages.tsx";

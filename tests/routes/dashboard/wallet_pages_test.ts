@@ -3,7 +3,7 @@ import { parseCsv } from "../../../core/lib/csv.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
-import { type Account, getAccount } from "../../../kv/accounts.ts";
+import { type Account, getAccount } from "../../../kv/accounts/accounts.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { listTopupOrders } from "../../../kv/payments/topups.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { parseCsv } from "../../../core/lib/csv.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
-import { findAccountByEmail, getAccount } from "../../../kv/accounts.ts";
+import { findAccountByEmail, getAccount } from "../../../kv/accounts/accounts.ts";
 import { listApprovals } from "../../../kv/approvals.ts";
 import { requestInvoice } from "../../../kv/invoices/invoices.ts";
 import { mailQueue } from "../../../kv/mail.ts";

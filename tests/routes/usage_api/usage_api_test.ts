@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { createAccount } from "../../../kv/accounts.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_key_changes.ts";
 import { openControl } from "../../../kv/control.ts";
 import { openKeyDirectory } from "../../../kv/key_directory.ts";

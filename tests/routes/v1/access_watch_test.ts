@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { setImmediate } from "node:timers";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { createAccount } from "../../../kv/accounts.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_key_changes.ts";
 import { openControl } from "../../../kv/control.ts";
 import { openKeyDirectory, type Principal } from "../../../kv/key_directory.ts";

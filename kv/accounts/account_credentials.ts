@@ -1,7 +1,7 @@
 /** What an account signs in with: its e-mail address, its password, and identities at OpenID providers. */
-import { normaliseEmail } from "../core/accounts/email_address.ts";
-import { invariant } from "../core/lib/assert.ts";
-import type { AccountId } from "../core/lib/ids.ts";
+import { normaliseEmail } from "../../core/accounts/email_address.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account, Identity } from "./accounts.ts";
 import {
@@ -9,7 +9,7 @@ import {
   accountByIdentityKey,
   accountKey,
   accountPasswordKey,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 
 /** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
 export async function addIdentity(

@@ -4,8 +4,8 @@ import {
   hasPassedSecondFactor,
   offerSecondFactor,
   passSecondFactor,
-} from "../../kv/second_factor.ts";
-import { operator, topupWorld } from "../support/topup_world.ts";
+} from "../../../kv/accounts/second_factor.ts";
+import { operator, topupWorld } from "../../support/topup_world.ts";
 
 Deno.test("of two sessions that show one code at the same moment one gets in", async () => {
   using kv = await Deno.openKv(":memory:");

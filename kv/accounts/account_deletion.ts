@@ -1,8 +1,8 @@
 /** Deleting an account. */
-import type { AccountId } from "../core/lib/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
-import { bumpKeysEpoch } from "./control.ts";
+import { bumpKeysEpoch } from "../control.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,
@@ -11,7 +11,7 @@ import {
   invoiceProfileKey,
   invoiceSettingsKey,
   lowBalanceWatchKey,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 
 /**
  * Drops the person and keeps the number: e-mail address, password, identities, preferences and the buyer of invoices

@@ -2,10 +2,10 @@
  * The operators' second factor: one sealed TOTP secret per account, and the sessions that have passed it. A code counts
  * once: the time step of the last one is kept and only later ones are accepted (RFC 6238 section 5.2).
  */
-import type { AccountId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { operatorSessionKey, secondFactorKey } from "./schema/keys.ts";
-import { addAuditLine, type Operator } from "./operator_audit.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { operatorSessionKey, secondFactorKey } from "../schema/keys.ts";
+import { addAuditLine, type Operator } from "../operator_audit.ts";
 
 /** The stored factor. The secret is sealed with the master keys. */
 export interface SecondFactor {

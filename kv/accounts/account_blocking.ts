@@ -1,10 +1,10 @@
 /** Blocking an account: its sign-in and its keys stop everywhere within two seconds; its money stays. */
-import type { AccountId } from "../core/lib/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
-import { bumpKeysEpoch } from "./control.ts";
-import { accountKey } from "./schema/keys.ts";
-import { addAuditLine, type Operator } from "./operator_audit.ts";
+import { bumpKeysEpoch } from "../control.ts";
+import { accountKey } from "../schema/keys.ts";
+import { addAuditLine, type Operator } from "../operator_audit.ts";
 
 /**
  * Blocks an account, or lets it go on.

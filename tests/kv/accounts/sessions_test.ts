@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { newId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { limits } from "../../../core/limits.ts";
 import {
   closeSession,
   closeSessionById,
@@ -8,9 +8,14 @@ import {
   findSession,
   listSessions,
   openSession,
-} from "../../kv/sessions.ts";
-import { issueMailToken, readMailToken, saveSignInFlow, takeSignInFlow } from "../../kv/tokens.ts";
-import { countTry } from "../../kv/rate_limits.ts";
+} from "../../../kv/accounts/sessions.ts";
+import {
+  issueMailToken,
+  readMailToken,
+  saveSignInFlow,
+  takeSignInFlow,
+} from "../../../kv/accounts/tokens.ts";
+import { countTry } from "../../../kv/accounts/rate_limits.ts";
 
 const accountId = newId("account", 0);
 const open = (kv: Deno.Kv, nowMs: number) =>

@@ -2,11 +2,11 @@
  * Accounts: who a customer is. Money, keys and receipts live elsewhere and outlast the person. How one signs in is in
  * `account_credentials.ts`.
  */
-import type { Locale } from "../core/accounts/locale.ts";
-import { type AccountId, newId } from "../core/lib/ids.ts";
-import { GatewayError } from "../core/errors.ts";
-import { invariant } from "../core/lib/assert.ts";
-import { normaliseEmail } from "../core/accounts/email_address.ts";
+import type { Locale } from "../../core/accounts/locale.ts";
+import { type AccountId, newId } from "../../core/lib/ids.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import { normaliseEmail } from "../../core/accounts/email_address.ts";
 import { writeAccount } from "./account_writes.ts";
 import {
   accountByEmailKey,
@@ -16,7 +16,7 @@ import {
   accountsAfter,
   accountsPrefix,
   lowBalanceWatchKey,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 
 /** A sign-in at an OpenID provider that is tied to an account. */
 export interface Identity {

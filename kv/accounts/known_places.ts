@@ -3,8 +3,8 @@
  * there have a budget of their own, so that strangers who guess from elsewhere cannot use it up. A known place
  * opens nothing: there a password is looked at that would be refused unread elsewhere.
  */
-import type { AccountId } from "../core/lib/ids.ts";
-import { knownPlaceKey, knownPlacesPrefix } from "./schema/keys.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { knownPlaceKey, knownPlacesPrefix } from "../schema/keys.ts";
 
 /** A browser or an address as the store knows it: the hash of the cookie's token, or of the address. */
 export type PlaceHash = string;

@@ -1,10 +1,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { GatewayError } from "../../core/errors.ts";
-import type { AccountId } from "../../core/lib/ids.ts";
-import { normaliseEmail } from "../../core/accounts/email_address.ts";
-import { addIdentity, getPasswordHash, setPasswordHash } from "../../kv/account_credentials.ts";
-import { forgetPerson } from "../../kv/account_deletion.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import type { AccountId } from "../../../core/lib/ids.ts";
+import { normaliseEmail } from "../../../core/accounts/email_address.ts";
+import {
+  addIdentity,
+  getPasswordHash,
+  setPasswordHash,
+} from "../../../kv/accounts/account_credentials.ts";
+import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import {
   createAccount,
   findAccountByEmail,
@@ -13,8 +17,8 @@ import {
   listAccounts,
   tryCreateAccount,
   updateAccount,
-} from "../../kv/accounts.ts";
-import { block } from "../support/blocked_account.ts";
+} from "../../../kv/accounts/accounts.ts";
+import { block } from "../../support/blocked_account.ts";
 
 const email = "ann@example.com";
 

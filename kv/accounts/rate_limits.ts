@@ -1,8 +1,8 @@
 /** Counters that slow guessing down, shared by all instances. For people's clicks, never for API calls. */
-import { hashSecret } from "../core/accounts/secret_token.ts";
-import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { rateLimitKey } from "./schema/keys.ts";
+import { hashSecret } from "../../core/accounts/secret_token.ts";
+import { limits } from "../../core/limits.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { rateLimitKey } from "../schema/keys.ts";
 
 /** `count` tries per window of `windowMs`. */
 export interface RateRule {

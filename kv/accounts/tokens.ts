@@ -1,9 +1,9 @@
 /** Single-use secrets with an end: tokens sent by mail, and the state of a sign-in at an OpenID provider. */
-import type { AccountId, InvoiceId } from "../core/lib/ids.ts";
-import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
-import type { Locale } from "../core/accounts/locale.ts";
-import { limits } from "../core/limits.ts";
-import { mailTokenKey, signInFlowKey } from "./schema/keys.ts";
+import type { AccountId, InvoiceId } from "../../core/lib/ids.ts";
+import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
+import type { Locale } from "../../core/accounts/locale.ts";
+import { limits } from "../../core/limits.ts";
+import { mailTokenKey, signInFlowKey } from "../schema/keys.ts";
 
 /** What the holder of a mailed token may do: once, unless it says otherwise. */
 export type MailGrant =

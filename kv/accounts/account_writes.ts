@@ -1,7 +1,7 @@
 /** How every change of an account is tried: check-and-set, with pauses, and one answer when it does not come through. */
-import { GatewayError } from "../core/errors.ts";
-import { limits } from "../core/limits.ts";
-import { type CasStep, compareAndSet } from "./store/cas.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
+import { type CasStep, compareAndSet } from "../store/cas.ts";
 
 /**
  * Runs a change until it is done.

@@ -1,19 +1,19 @@
 /** Signed-in browsers. The token is in the browser's cookie; the store has only its hash. */
-import type { AccountId } from "../core/lib/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import {
   isSessionAlive,
   needsTouch,
   type Session,
   sessionAbsoluteMs,
-} from "../core/accounts/session_rules.ts";
-import { hashSecret, newSecretToken } from "../core/accounts/secret_token.ts";
-import { limits } from "../core/limits.ts";
+} from "../../core/accounts/session_rules.ts";
+import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
+import { limits } from "../../core/limits.ts";
 import {
   accountSessionKey,
   accountSessionsPrefix,
   sessionIdOf,
   sessionKey,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 
 /** What is known when somebody signs in. */
 export interface NewSession {
