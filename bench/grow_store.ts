@@ -7,7 +7,7 @@ import { type AccountId, newId } from "../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../core/api_keys/seal.ts";
 import { fromVnd } from "../core/billing/micro_vnd.ts";
 import { createAccount } from "../kv/accounts/accounts.ts";
-import { createApiKey } from "../kv/api_key_changes.ts";
+import { createApiKey } from "../kv/api_keys/api_key_changes.ts";
 import { credit } from "../kv/ledger/ledger.ts";
 import { openTeller, type Teller } from "../kv/wallet/mod.ts";
 import { print } from "./print.ts";

@@ -7,7 +7,7 @@ import { readConfig } from "../core/config/config.ts";
 import { newMasterKey, readMasterKeys } from "../core/api_keys/seal.ts";
 import { fromVnd } from "../core/billing/micro_vnd.ts";
 import { createAccount } from "../kv/accounts/accounts.ts";
-import { createApiKey } from "../kv/api_key_changes.ts";
+import { createApiKey } from "../kv/api_keys/api_key_changes.ts";
 import { credit } from "../kv/ledger/ledger.ts";
 import { createApp } from "../routes/app.ts";
 import { assemble } from "../routes/server/assemble.ts";

@@ -6,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { inVnd } from "../../core/billing/vnd_json.ts";
 import { createAccount, getAccount, listAccounts } from "../../kv/accounts/accounts.ts";
-import { isActive, listApiKeys } from "../../kv/api_keys.ts";
+import { isActive, listApiKeys } from "../../kv/api_keys/api_keys.ts";
 import { credit, debit, isOwnOperationId } from "../../kv/ledger/ledger.ts";
 import { addAuditLine, commandLine } from "../../kv/operator_audit.ts";
 import { forgetSecondFactor } from "../../kv/accounts/second_factor.ts";

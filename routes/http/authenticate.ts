@@ -1,7 +1,7 @@
 /** Who is calling: the key in either header, both accepted equally (spec section 5). */
 import { GatewayError } from "../../core/errors.ts";
 import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
-import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
+import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
 
 function apiKeyOf(headers: Headers): string | undefined {
   const own = headers.get("x-api-key");

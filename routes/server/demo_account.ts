@@ -3,8 +3,8 @@ import type { AccountId } from "../../core/lib/ids.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { type Account, findAccountByEmail, tryCreateAccount } from "../../kv/accounts/accounts.ts";
-import { createApiKey, revokeApiKey } from "../../kv/api_key_changes.ts";
-import { isActive, listApiKeys, revealApiKey } from "../../kv/api_keys.ts";
+import { createApiKey, revokeApiKey } from "../../kv/api_keys/api_key_changes.ts";
+import { isActive, listApiKeys, revealApiKey } from "../../kv/api_keys/api_keys.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
 
 const demoEmail = "demo@sandbox.invalid";

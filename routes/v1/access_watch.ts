@@ -1,7 +1,7 @@
 /** Ends running streams whose key or account may not call any more: revoked, expired, blocked or deleted meanwhile. */
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { Control } from "../../kv/control.ts";
-import type { KeyDirectory, Principal } from "../../kv/key_directory.ts";
+import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
 import type { CallsInFlight, RunningCall } from "./calls_in_flight.ts";
 
 /** Milliseconds between two looks. With the poll of the epoch before it, a stream ends well within two seconds. */

@@ -5,8 +5,8 @@ import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
-import type { Principal } from "../../kv/key_directory.ts";
-import type { KeyedTeller, LimitRefusal } from "../../kv/key_limits.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
+import type { KeyedTeller, LimitRefusal } from "../../kv/api_keys/key_limits.ts";
 import type { Refusal, Reservation } from "../../kv/wallet/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {

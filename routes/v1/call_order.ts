@@ -16,7 +16,7 @@ import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import {
   beginOrder,
   type BegunOrder,

@@ -2,7 +2,7 @@
 import { CallControl } from "../../core/calls/call_control.ts";
 import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 
 /**
  * A call that runs: its control, its time-out, the watch over its client and its place in the list. What lives as long

@@ -18,7 +18,7 @@ import type { Implausible } from "../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../core/billing/outcome.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 import type { Writable } from "../../core/lib/writable.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { ReceiptDraft, Reservation } from "../../kv/wallet/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";
 import type { CallOrder } from "./call_order.ts";

@@ -5,7 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { mayBeFree } from "../../core/billing/price.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { ReserveResult } from "../../kv/wallet/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { type BodyAdmission, readRequestBody } from "../http/request_body.ts";

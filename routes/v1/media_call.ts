@@ -19,7 +19,7 @@ import { noRouteError } from "../../core/routing/no_route.ts";
 import { patienceMs } from "../../core/routing/patience.ts";
 import type { Operation } from "../../core/routing/router.ts";
 import type { AppliedPrice, Attempt } from "../../core/billing/receipt.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import { type ChosenModel, reserve } from "./admission.ts";
 import type { RunningCall } from "./calls_in_flight.ts";
 import type { Gateway } from "./gateway.ts";

@@ -4,7 +4,7 @@ import { unforeseen } from "../../core/lib/error_line.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import type { AttemptResult } from "../../core/calls/racer.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { Attachment, Reservation } from "../../kv/wallet/mod.ts";
 import type { TryTiming } from "../telemetry/telemetry.ts";
 import type { CallOrder } from "./call_order.ts";

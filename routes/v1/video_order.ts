@@ -3,7 +3,7 @@ import { readOrderKey } from "../../core/calls/request/order_key.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { videoObject } from "../../core/media/video/object.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import { beginOrder, type BegunOrder, dropOrder } from "../../kv/orders.ts";
 import { readVideo } from "../../kv/videos.ts";
 import { reused, underWay } from "./call_order.ts";

@@ -14,7 +14,7 @@ import {
   videoPolls,
   type VideoTaskRow,
 } from "../../kv/videos.ts";
-import type { Principal } from "../../kv/key_directory.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import type { Gateway } from "./gateway.ts";
 import { admitRequest, type Incoming } from "./incoming.ts";

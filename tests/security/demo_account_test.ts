@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { isActive, listApiKeys } from "../../kv/api_keys.ts";
+import { isActive, listApiKeys } from "../../kv/api_keys/api_keys.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";
 import { ensureDemoAccount, retireDemoAccount } from "../../routes/server/demo_account.ts";
 

@@ -2,7 +2,7 @@
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../core/payments/settings.ts";
-import { createApiKey, revokeApiKey } from "../../kv/api_key_changes.ts";
+import { createApiKey, revokeApiKey } from "../../kv/api_keys/api_key_changes.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";
 import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
+import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";

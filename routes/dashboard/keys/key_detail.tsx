@@ -1,7 +1,7 @@
 /** One key: what it did, showing it again, its settings, rotating and revoking it. */
 import type { Context } from "hono";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { type ApiKeyRecord, isActive } from "../../../kv/api_keys.ts";
+import { type ApiKeyRecord, isActive } from "../../../kv/api_keys/api_keys.ts";
 import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
 import {
   Card,

@@ -3,7 +3,7 @@ import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../core/api_keys/address_ranges.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
-import type { ApiKeyOptions } from "../../../kv/api_keys.ts";
+import type { ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
 import type { PostedForm } from "../form_data.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";
 import type { KeyTexts } from "./texts.ts";

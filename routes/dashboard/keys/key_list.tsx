@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { limits } from "../../../core/limits.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys.ts";
+import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { netCostMicroVnd, nothingUsed, readUsage, type Usage } from "../../../kv/receipts/usage.ts";
 import { Badge, Card, DataTable, Empty, Icon, Money, Notice, Time } from "../components/mod.ts";

@@ -11,8 +11,13 @@ import {
   rotateApiKey,
   type SentBefore,
   updateApiKey,
-} from "../../../kv/api_key_changes.ts";
-import { type ApiKeyRecord, getApiKey, isActive, revealApiKey } from "../../../kv/api_keys.ts";
+} from "../../../kv/api_keys/api_key_changes.ts";
+import {
+  type ApiKeyRecord,
+  getApiKey,
+  isActive,
+  revealApiKey,
+} from "../../../kv/api_keys/api_keys.ts";
 import { countTry } from "../../../kv/accounts/rate_limits.ts";
 import { rateRules } from "../../auth/rate_rules.ts";
 import {

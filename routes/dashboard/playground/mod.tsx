@@ -11,7 +11,7 @@ import {
   isActive,
   listApiKeys,
   revealApiKey,
-} from "../../../kv/api_keys.ts";
+} from "../../../kv/api_keys/api_keys.ts";
 import { Card, Empty, SelectField, TextField } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { defineTexts } from "../i18n.ts";

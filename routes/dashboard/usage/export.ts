@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { csvCell } from "../../../core/lib/csv.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
-import { listApiKeys } from "../../../kv/api_keys.ts";
+import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { csvDownloadHeaders } from "../../http/csv_download.ts";

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import type { AppliedPrice, Receipt } from "../../../core/billing/receipt.ts";
-import { getApiKey } from "../../../kv/api_keys.ts";
+import { getApiKey } from "../../../kv/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";

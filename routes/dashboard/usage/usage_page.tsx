@@ -1,7 +1,7 @@
 /** `/usage`: sums, chart and calls of a range of days. */
 import type { Context } from "hono";
 import { limits } from "../../../core/limits.ts";
-import { listApiKeys } from "../../../kv/api_keys.ts";
+import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/receipts/usage.ts";
 import { rangeMs } from "../../usage_api/range.ts";

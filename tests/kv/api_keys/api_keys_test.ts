@@ -4,16 +4,16 @@ import { hashApiKey, newApiKey } from "../../../core/api_keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { limits } from "../../../core/limits.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_key_changes.ts";
+import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import {
   findApiKeyByHash,
   isUsableSecret,
   listApiKeys,
   revealApiKey,
-} from "../../../kv/api_keys.ts";
+} from "../../../kv/api_keys/api_keys.ts";
 import { openControl } from "../../../kv/control.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";
-import { openKeyDirectory } from "../../../kv/key_directory.ts";
+import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
 import { block } from "../../support/blocked_account.ts";
 
 const masterKeys = await readMasterKeys(newMasterKey());

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { getAccount } from "../../../kv/accounts/accounts.ts";
-import { createApiKey } from "../../../kv/api_key_changes.ts";
-import { listApiKeys } from "../../../kv/api_keys.ts";
+import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";

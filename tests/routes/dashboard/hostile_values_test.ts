@@ -1,6 +1,6 @@
 /** Hostile values at every page, form and parameter: whatever is sent, no page answers 500. */
 import { assert, assertEquals } from "@std/assert";
-import { createApiKey } from "../../../kv/api_key_changes.ts";
+import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApprovals } from "../../../kv/approvals.ts";
 import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";
 import { listReviews } from "../../../kv/payments/bank_events.ts";

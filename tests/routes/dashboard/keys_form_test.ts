@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { listApiKeys } from "../../../kv/api_keys.ts";
+import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import { makeKey, secretForm, secretIn, works } from "../../support/key_pages.ts";
 import type { TestBrowser } from "../../support/test_browser.ts";

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import fc from "fast-check";
 import { newMasterKey, readMasterKeys, seal } from "../../../core/api_keys/seal.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { updateApiKey } from "../../../kv/api_key_changes.ts";
-import { listApiKeys } from "../../../kv/api_keys.ts";
+import { updateApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { parseTypedVnd } from "../../../routes/dashboard/keys/key_form.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";

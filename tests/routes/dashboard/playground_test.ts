@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createApiKey, revokeApiKey } from "../../../kv/api_key_changes.ts";
+import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
 import type { TestBrowser } from "../../support/test_browser.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids.ts";
-import { createApiKey } from "../../../kv/api_key_changes.ts";
+import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";
 import { openDashboardWorld, requestIdAt } from "../../support/dashboard_world.ts";

@@ -1,9 +1,9 @@
 /** A video that fails costs nothing: not the wallet, not the limit of its key, not the usage that is shown. */
 import { assert, assertEquals } from "@std/assert";
 import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
-import { createApiKey } from "../../../../kv/api_key_changes.ts";
-import { type ApiKeyOptions } from "../../../../kv/api_keys.ts";
-import { withKeyLimits } from "../../../../kv/key_limits.ts";
+import { createApiKey } from "../../../../kv/api_keys/api_key_changes.ts";
+import { type ApiKeyOptions } from "../../../../kv/api_keys/api_keys.ts";
+import { withKeyLimits } from "../../../../kv/api_keys/key_limits.ts";
 import { verifyStore } from "../../../../kv/verify.ts";
 import { createApp } from "../../../../routes/app.ts";
 import { createUsageApi } from "../../../../routes/usage_api/mod.ts";

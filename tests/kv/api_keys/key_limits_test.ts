@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { newId } from "../../core/lib/ids.ts";
-import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { createAccount } from "../../kv/accounts/accounts.ts";
-import { createApiKey } from "../../kv/api_key_changes.ts";
-import { type ApiKeyOptions } from "../../kv/api_keys.ts";
-import { type KeyedTeller, withKeyLimits } from "../../kv/key_limits.ts";
-import { credit } from "../../kv/ledger/ledger.ts";
-import { openTeller } from "../../kv/wallet/mod.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
+import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import { type ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
+import { type KeyedTeller, withKeyLimits } from "../../../kv/api_keys/key_limits.ts";
+import { credit } from "../../../kv/ledger/ledger.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
 
 class TestClock {
   ms = Date.UTC(2026, 10, 20, 5);

@@ -6,15 +6,15 @@
  * what others admit. A call counts in the day and month in which it began, as its receipt does, however late it is
  * admitted or ends; a refund counts in the period of its call.
  */
-import { invariant } from "../core/lib/assert.ts";
-import type { Clock } from "../core/lib/time/clock.ts";
-import type { ApiKeyId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { ApiKeyId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
-import type { Extension, Reservation, ReserveResult, Teller } from "./wallet/mod.ts";
-import { netCostMicroVnd, readUsage } from "./receipts/usage.ts";
+import type { Extension, Reservation, ReserveResult, Teller } from "../wallet/mod.ts";
+import { netCostMicroVnd, readUsage } from "../receipts/usage.ts";
 
 /** A call that the key's own limit does not allow. */
 export interface LimitRefusal {

@@ -2,10 +2,10 @@
  * API keys of an account, as they lie in the store. The secret is there twice: as SHA-256 (to verify) and sealed (so its
  * owner can see it again).
  */
-import type { AccountId, ApiKeyId } from "../core/lib/ids.ts";
-import { type MasterKeys, open } from "../core/api_keys/seal.ts";
-import { limits } from "../core/limits.ts";
-import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "./schema/keys.ts";
+import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
+import { type MasterKeys, open } from "../../core/api_keys/seal.ts";
+import { limits } from "../../core/limits.ts";
+import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "../schema/keys.ts";
 
 /** What the owner may set on a key. */
 export interface ApiKeyOptions {

@@ -3,12 +3,12 @@
  *
  * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
  */
-import { invariant } from "../core/lib/assert.ts";
-import { GatewayError } from "../core/errors.ts";
-import { type AccountId, type ApiKeyId, newId } from "../core/lib/ids.ts";
-import { hashApiKey, maskApiKey, newApiKey } from "../core/api_keys/api_key.ts";
-import { type MasterKeys, seal } from "../core/api_keys/seal.ts";
-import { limits } from "../core/limits.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { type AccountId, type ApiKeyId, newId } from "../../core/lib/ids.ts";
+import { hashApiKey, maskApiKey, newApiKey } from "../../core/api_keys/api_key.ts";
+import { type MasterKeys, seal } from "../../core/api_keys/seal.ts";
+import { limits } from "../../core/limits.ts";
 import {
   type ApiKeyOptions,
   type ApiKeyRecord,
@@ -19,9 +19,9 @@ import {
   revealApiKey,
   sealOwner,
 } from "./api_keys.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { bumpKeysEpoch } from "./control.ts";
-import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "./schema/keys.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { bumpKeysEpoch } from "../control.ts";
+import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "../schema/keys.ts";
 
 /** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
 export interface MadeByForm {

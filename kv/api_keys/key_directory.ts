@@ -1,11 +1,11 @@
 /** From the key in a request to who is calling: in memory while warm, so that a call costs no store round trip. */
-import type { Clock } from "../core/lib/time/clock.ts";
-import type { AccountId } from "../core/lib/ids.ts";
-import { hashApiKey, isWellFormedApiKey } from "../core/api_keys/api_key.ts";
-import { limits } from "../core/limits.ts";
-import { getAccount } from "./accounts/accounts.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { hashApiKey, isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
+import { limits } from "../../core/limits.ts";
+import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
-import type { Control } from "./control.ts";
+import type { Control } from "../control.ts";
 
 /** Who is calling. */
 export interface Principal {
