@@ -2,9 +2,9 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
-import { bumpKeysEpoch } from "../control.ts";
+import { bumpKeysEpoch } from "../operators/control.ts";
 import { accountKey } from "../schema/keys.ts";
-import { addAuditLine, type Operator } from "../operator_audit.ts";
+import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 
 /**
  * Blocks an account, or lets it go on.

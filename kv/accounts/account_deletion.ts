@@ -2,7 +2,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
-import { bumpKeysEpoch } from "../control.ts";
+import { bumpKeysEpoch } from "../operators/control.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,

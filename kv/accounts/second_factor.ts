@@ -5,7 +5,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { operatorSessionKey, secondFactorKey } from "../schema/keys.ts";
-import { addAuditLine, type Operator } from "../operator_audit.ts";
+import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 
 /** The stored factor. The secret is sealed with the master keys. */
 export interface SecondFactor {

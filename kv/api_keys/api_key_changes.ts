@@ -20,7 +20,7 @@ import {
   sealOwner,
 } from "./api_keys.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { bumpKeysEpoch } from "../control.ts";
+import { bumpKeysEpoch } from "../operators/control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "../schema/keys.ts";
 
 /** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */

@@ -5,7 +5,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
 import { limits } from "../../core/limits.ts";
 import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
-import type { Control } from "../control.ts";
+import type { Control } from "../operators/control.ts";
 
 /** Who is calling. */
 export interface Principal {

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../core/lib/sha256.ts";
 import type { InvoiceFile } from "../../core/invoices/invoice.ts";
 import { getInvoice, setInvoiceFiles } from "./invoices.ts";
 import { invoiceFileChunkKey, invoiceFilePrefix } from "../schema/keys.ts";
-import type { Operator } from "../operator_audit.ts";
+import type { Operator } from "../operators/operator_audit.ts";
 
 export type AttachResult =
   | { readonly ok: true; readonly file: InvoiceFile }

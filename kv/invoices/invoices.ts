@@ -26,7 +26,7 @@ import {
   invoiceProfileKey,
   invoicesPrefix,
 } from "../schema/keys.ts";
-import { addAuditLine, type Operator, type OperatorAct } from "../operator_audit.ts";
+import { addAuditLine, type Operator, type OperatorAct } from "../operators/operator_audit.ts";
 import { getTopupOrder } from "../payments/topups.ts";
 
 /** What a new request holds. */

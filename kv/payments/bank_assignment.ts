@@ -17,8 +17,8 @@ import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { accountKey } from "../schema/keys.ts";
 import { credit } from "../ledger/ledger.ts";
-import { addAuditLine, type MovedMoney, type Operator } from "../operator_audit.ts";
-import { type Authority, authorize } from "../operator_authority.ts";
+import { addAuditLine, type MovedMoney, type Operator } from "../operators/operator_audit.ts";
+import { type Authority, authorize } from "../operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 
 /** Whose money it is: an order (which is marked paid), or an account without one. */

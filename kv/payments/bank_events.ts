@@ -17,7 +17,7 @@ import {
   unmatchedBankEventKey,
   unmatchedBankEventsPrefix,
 } from "../schema/keys.ts";
-import type { Operator } from "../operator_audit.ts";
+import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** Names a notice. */

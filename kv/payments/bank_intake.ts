@@ -13,7 +13,7 @@ import {
   listUnmatched,
 } from "./bank_events.ts";
 import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
-import type { Operator } from "../operator_audit.ts";
+import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
 /** What a sweep did. */

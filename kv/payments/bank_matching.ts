@@ -32,7 +32,7 @@ import {
 import { compareAndSet } from "../store/cas.ts";
 import { accountKey } from "../schema/keys.ts";
 import { credit } from "../ledger/ledger.ts";
-import { type AuthorityResult, authorize } from "../operator_authority.ts";
+import { type AuthorityResult, authorize } from "../operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";
 
 /** What matching depends on. */

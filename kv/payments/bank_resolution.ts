@@ -14,7 +14,7 @@ import {
 } from "./bank_events.ts";
 import { movementAccount } from "./bank_matching.ts";
 import { separateMovement } from "./bank_movements.ts";
-import { type Actor, addAuditLine, type OperatorAct } from "../operator_audit.ts";
+import { type Actor, addAuditLine, type OperatorAct } from "../operators/operator_audit.ts";
 
 /** Decisions that move no money. */
 export type Verdict =

@@ -10,7 +10,7 @@ import {
   unreadableNoticeKey,
   unreadableNoticesPrefix,
 } from "../schema/keys.ts";
-import { addAuditLine, type Operator } from "../operator_audit.ts";
+import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 
 /** One notice as it came. */
 export interface UnreadableNotice {

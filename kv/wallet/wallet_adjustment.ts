@@ -6,8 +6,8 @@ import type { BalanceOf } from "../payments/bank_assignment.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../schema/keys.ts";
 import { credit, debit, type MovementResult } from "../ledger/ledger.ts";
-import { addAuditLine, type MovedMoney, type Operator } from "../operator_audit.ts";
-import { type Authority, authorize } from "../operator_authority.ts";
+import { addAuditLine, type MovedMoney, type Operator } from "../operators/operator_audit.ts";
+import { type Authority, authorize } from "../operators/operator_authority.ts";
 
 /** A correction of a wallet: positive is given, negative taken. */
 export interface Adjustment {

@@ -8,7 +8,7 @@ import { inVnd } from "../../core/billing/vnd_json.ts";
 import { createAccount, getAccount, listAccounts } from "../../kv/accounts/accounts.ts";
 import { isActive, listApiKeys } from "../../kv/api_keys/api_keys.ts";
 import { credit, debit, isOwnOperationId } from "../../kv/ledger/ledger.ts";
-import { addAuditLine, commandLine } from "../../kv/operator_audit.ts";
+import { addAuditLine, commandLine } from "../../kv/operators/operator_audit.ts";
 import { forgetSecondFactor } from "../../kv/accounts/second_factor.ts";
 import { requireAccount } from "./account_operand.ts";
 import { movementSummary, readTypedVnd } from "./amount.ts";

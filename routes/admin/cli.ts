@@ -1,7 +1,7 @@
 /** `deno task admin …`: commands for the operator, on the store of the configured gateway. */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { openControl } from "../../kv/control.ts";
+import { openControl } from "../../kv/operators/control.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import { openStore } from "../../kv/store/store.ts";
 import { openTeller } from "../../kv/wallet/mod.ts";

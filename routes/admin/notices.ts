@@ -4,7 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { bankSources, isEventId } from "../../core/payments/bank_event.ts";
 import type { BankEventRef } from "../../kv/payments/bank_events.ts";
 import { resolveBankEvent } from "../../kv/payments/bank_resolution.ts";
-import { commandLine } from "../../kv/operator_audit.ts";
+import { commandLine } from "../../kv/operators/operator_audit.ts";
 import type { AdminDeps } from "./app.ts";
 
 /** The notice that `sepay:92704` names. */

@@ -3,7 +3,7 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { SupportContact } from "../../core/config/support.ts";
-import type { Control } from "../../kv/control.ts";
+import type { Control } from "../../kv/operators/control.ts";
 import type { Teller } from "../../kv/wallet/mod.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
 

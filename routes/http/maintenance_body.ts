@@ -1,7 +1,7 @@
 /** What programs send to turn maintenance on or off. */
 import { z } from "zod";
 import { limits } from "../../core/limits.ts";
-import { plainMaintenanceMessage } from "../../kv/switches.ts";
+import { plainMaintenanceMessage } from "../../kv/operators/switches.ts";
 
 export const maintenanceBody = z.strictObject({
   on: z.boolean(),

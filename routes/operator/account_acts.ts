@@ -2,7 +2,7 @@
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
 import { setBlocked } from "../../kv/accounts/account_blocking.ts";
-import { requestApproval } from "../../kv/approvals.ts";
+import { requestApproval } from "../../kv/operators/approvals.ts";
 import { type Adjustment, adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";
 import { readForm } from "../dashboard/form_data.ts";

@@ -1,5 +1,5 @@
 /** Words of the pages about accounts, approvals and the audit log. */
-import type { OperatorAct } from "../../kv/operator_audit.ts";
+import type { OperatorAct } from "../../kv/operators/operator_audit.ts";
 import { defineTexts } from "../dashboard/i18n.ts";
 
 type Acts = Readonly<Record<OperatorAct, string>>;

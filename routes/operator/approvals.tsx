@@ -6,9 +6,9 @@ import {
   decideApproval,
   listApprovals,
   moneyOfApproval,
-} from "../../kv/approvals.ts";
-import type { Operator } from "../../kv/operator_audit.ts";
-import { isSamePerson } from "../../kv/operator_authority.ts";
+} from "../../kv/operators/approvals.ts";
+import type { Operator } from "../../kv/operators/operator_audit.ts";
+import { isSamePerson } from "../../kv/operators/operator_authority.ts";
 import { mailCredited } from "../../kv/payments/topup_mails.ts";
 import {
   Badge,

@@ -1,7 +1,7 @@
 /** `/operator/audit`: every act of every operator, newest first. */
 import { Hono } from "hono";
 import { parseId } from "../../core/lib/ids.ts";
-import { listAuditLines } from "../../kv/operator_audit.ts";
+import { listAuditLines } from "../../kv/operators/operator_audit.ts";
 import { Card, DataTable, Pager, Time } from "../dashboard/components/mod.ts";
 import type { DashboardEnv } from "../dashboard/visitor.ts";
 import { accountTexts } from "./account_texts.ts";

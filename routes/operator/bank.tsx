@@ -6,7 +6,7 @@ import {
   type JournalMark,
   listBankEvents,
 } from "../../kv/payments/bank_events.ts";
-import { writeAuditLine } from "../../kv/operator_audit.ts";
+import { writeAuditLine } from "../../kv/operators/operator_audit.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../kv/payments/unreadable_notices.ts";
 import { Card, Pager } from "../dashboard/components/mod.ts";

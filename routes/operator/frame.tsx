@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 import { Notice } from "../dashboard/components/mod.ts";
 import { renderPage } from "../dashboard/layout.tsx";
 import type { DashboardEnv } from "../dashboard/visitor.ts";
-import type { Operator } from "../../kv/operator_audit.ts";
+import type { Operator } from "../../kv/operators/operator_audit.ts";
 import { frameTexts } from "./texts.ts";
 
 export type OperatorContext = Context<DashboardEnv>;

@@ -6,7 +6,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { raw } from "hono/html";
 import { returnPath } from "../../core/accounts/return_path.ts";
 import { open, seal } from "../../core/api_keys/seal.ts";
-import { writeAuditLine } from "../../kv/operator_audit.ts";
+import { writeAuditLine } from "../../kv/operators/operator_audit.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { countTry, type RateRule } from "../../kv/accounts/rate_limits.ts";
 import {

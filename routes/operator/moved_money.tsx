@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import type { BankEvent } from "../../core/payments/bank_event.ts";
 import { type Account, getAccount } from "../../kv/accounts/accounts.ts";
 import { getBankEvent } from "../../kv/payments/bank_events.ts";
-import type { MovedMoney } from "../../kv/operator_audit.ts";
+import type { MovedMoney } from "../../kv/operators/operator_audit.ts";
 import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { Fact } from "../dashboard/components/mod.ts";
 import { formatMoney } from "../dashboard/format.ts";

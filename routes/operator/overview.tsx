@@ -1,10 +1,10 @@
 /** `/operator`: sums of the whole service, what waits for a person, and the proof of the ledger. */
 import { Hono } from "hono";
 import { limits } from "../../core/limits.ts";
-import { listApprovals } from "../../kv/approvals.ts";
+import { listApprovals } from "../../kv/operators/approvals.ts";
 import { listReviews, listUnmatched } from "../../kv/payments/bank_events.ts";
 import { listInvoices } from "../../kv/invoices/invoices.ts";
-import { type OperatorFigures, readOperatorFigures } from "../../kv/operator_figures.ts";
+import { type OperatorFigures, readOperatorFigures } from "../../kv/operators/operator_figures.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../kv/payments/unreadable_notices.ts";
 import { verifyStore } from "../../kv/verify.ts";

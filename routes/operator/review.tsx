@@ -7,7 +7,7 @@ import { type BankSource, bankSources, isEventId } from "../../core/payments/ban
 import { foldVietnamese } from "../../core/payments/fold_text.ts";
 import { parseOrderCode } from "../../core/payments/order_code.ts";
 import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
-import { requestApproval } from "../../kv/approvals.ts";
+import { requestApproval } from "../../kv/operators/approvals.ts";
 import { assignBankEvent, type AssignTarget } from "../../kv/payments/bank_assignment.ts";
 import {
   type BankEventRef,

@@ -1,8 +1,8 @@
 /** `/operator/service`: maintenance and routes. The same switches as the operator API; changes reach every instance. */
 import { Hono } from "hono";
 import { limits } from "../../core/limits.ts";
-import type { Switches } from "../../kv/control.ts";
-import { routeActions, setMaintenance, switchRoute } from "../../kv/switches.ts";
+import type { Switches } from "../../kv/operators/control.ts";
+import { routeActions, setMaintenance, switchRoute } from "../../kv/operators/switches.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../dashboard/components/mod.ts";
 import { notFoundPage } from "../dashboard/error_pages.tsx";
 import { readForm } from "../dashboard/form_data.ts";

@@ -14,7 +14,7 @@ import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { Availability } from "../../core/routing/availability.ts";
 import { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
-import { openControl } from "../../kv/control.ts";
+import { openControl } from "../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import { withKeyLimits } from "../../kv/api_keys/key_limits.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";

@@ -2,7 +2,7 @@
 import { plainAccountNumber } from "../../core/payments/receiving_account.ts";
 import { parseStatement } from "../../core/payments/statement_csv.ts";
 import type { BankIntake } from "../../kv/payments/bank_intake.ts";
-import type { Operator } from "../../kv/operator_audit.ts";
+import type { Operator } from "../../kv/operators/operator_audit.ts";
 
 /** What an import did. */
 export interface ImportResult {

@@ -1,6 +1,6 @@
 /** Ends running streams whose key or account may not call any more: revoked, expired, blocked or deleted meanwhile. */
 import type { Timer } from "../../core/lib/time/deadlines.ts";
-import type { Control } from "../../kv/control.ts";
+import type { Control } from "../../kv/operators/control.ts";
 import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
 import type { CallsInFlight, RunningCall } from "./calls_in_flight.ts";
 

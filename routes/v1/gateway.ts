@@ -10,7 +10,7 @@ import type { Config } from "../../core/config/config.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";
 import type { Router } from "../../core/routing/router.ts";
-import type { Control } from "../../kv/control.ts";
+import type { Control } from "../../kv/operators/control.ts";
 import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import type { KeyedTeller } from "../../kv/api_keys/key_limits.ts";
 import type { RefusedBodies } from "../http/refused_bodies.ts";

@@ -7,7 +7,7 @@ import type { Invoice } from "../../core/invoices/invoice.ts";
 import { listInvoices, requestInvoice } from "../../kv/invoices/invoices.ts";
 import { ledgerPrefix } from "../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
-import { listAuditLines } from "../../kv/operator_audit.ts";
+import { listAuditLines } from "../../kv/operators/operator_audit.ts";
 import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { buyer } from "../support/invoice_requests.ts";
 import {

@@ -6,7 +6,7 @@ import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/payments/settings.ts";
 import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts/accounts.ts";
-import type { Switches } from "../../kv/control.ts";
+import type { Switches } from "../../kv/operators/control.ts";
 import { openTeller } from "../../kv/wallet/mod.ts";
 import type { DashboardEnv } from "../../routes/dashboard/visitor.ts";
 import { createOperatorPages, type OperatorDeps } from "../../routes/operator/mod.ts";

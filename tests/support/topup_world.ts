@@ -12,7 +12,7 @@ import {
   type IntakeProblem,
 } from "../../kv/payments/bank_intake.ts";
 import type { MatchingSettings } from "../../kv/payments/bank_matching.ts";
-import type { Operator } from "../../kv/operator_audit.ts";
+import type { Operator } from "../../kv/operators/operator_audit.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { verifyStore } from "../../kv/verify.ts";

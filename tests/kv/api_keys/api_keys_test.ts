@@ -11,7 +11,7 @@ import {
   listApiKeys,
   revealApiKey,
 } from "../../../kv/api_keys/api_keys.ts";
-import { openControl } from "../../../kv/control.ts";
+import { openControl } from "../../../kv/operators/control.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
 import { block } from "../../support/blocked_account.ts";

@@ -3,7 +3,7 @@ import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { ledgerKey, refundSumKey } from "../../../kv/schema/keys.ts";
-import { readOperatorFigures } from "../../../kv/operator_figures.ts";
+import { readOperatorFigures } from "../../../kv/operators/operator_figures.ts";
 import { readRefundsOf, refundCall, refundOperationId } from "../../../kv/ledger/refunds.ts";
 import { readStatement } from "../../../kv/ledger/statement.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";

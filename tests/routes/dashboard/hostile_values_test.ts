@@ -1,7 +1,7 @@
 /** Hostile values at every page, form and parameter: whatever is sent, no page answers 500. */
 import { assert, assertEquals } from "@std/assert";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import { listApprovals } from "../../../kv/approvals.ts";
+import { listApprovals } from "../../../kv/operators/approvals.ts";
 import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";
 import { listReviews } from "../../../kv/payments/bank_events.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../../support/topup_site.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { findAccountByEmail } from "../../../kv/accounts/accounts.ts";
-import { listAuditLines } from "../../../kv/operator_audit.ts";
+import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { secondFactorKey } from "../../../kv/schema/keys.ts";
 import { forgetSecondFactor, type SecondFactor } from "../../../kv/accounts/second_factor.ts";
 import { createOperatorPages } from "../../../routes/operator/mod.ts";

@@ -3,7 +3,7 @@ import type { AccountId } from "../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import { openControl } from "../../../kv/control.ts";
+import { openControl } from "../../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";

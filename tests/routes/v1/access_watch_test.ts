@@ -5,7 +5,7 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import { openControl } from "../../../kv/control.ts";
+import { openControl } from "../../../kv/operators/control.ts";
 import { openKeyDirectory, type Principal } from "../../../kv/api_keys/key_directory.ts";
 import { AccessWatch } from "../../../routes/v1/access_watch.ts";
 import { CallsInFlight } from "../../../routes/v1/calls_in_flight.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { limits } from "../../../../core/limits.ts";
-import { listAuditLines } from "../../../../kv/operator_audit.ts";
+import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
 
 const operatorKey = "operator-key-of-24-characters";

@@ -4,11 +4,11 @@
  * It is polled, not only watched: a watch does not see writes of another process on a local file, and may stall
  * silently on a remote store. A poll that succeeded proves what is known; without one the state counts as stale.
  */
-import type { Clock } from "../core/lib/time/clock.ts";
-import { GatewayError } from "../core/errors.ts";
-import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { keysEpochKey, switchesKey } from "./schema/keys.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { limits } from "../../core/limits.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { keysEpochKey, switchesKey } from "../schema/keys.ts";
 
 export interface Switches {
   /** Set: every API call answers 503 with this message. */

@@ -1,7 +1,7 @@
 /** Acts above a limit wait for a second operator. The act and the approval are decided in one commit. */
-import { invariant } from "../core/lib/assert.ts";
-import { type ApprovalId, newId } from "../core/lib/ids.ts";
-import type { Account } from "./accounts/accounts.ts";
+import { invariant } from "../../core/lib/assert.ts";
+import { type ApprovalId, newId } from "../../core/lib/ids.ts";
+import type { Account } from "../accounts/accounts.ts";
 import {
   assignBankEvent,
   type Assignment,
@@ -9,21 +9,21 @@ import {
   type BalanceOf,
   findTarget,
   moneyOf,
-} from "./payments/bank_assignment.ts";
+} from "../payments/bank_assignment.ts";
 import {
   accountKey,
   approvalKey,
   approvalOfFormKey,
   approvalsPrefix,
   ledgerOperationKey,
-} from "./schema/keys.ts";
+} from "../schema/keys.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "./operator_audit.ts";
 import { isOwnAccount, isSamePerson } from "./operator_authority.ts";
 import {
   type Adjustment,
   adjustmentOperationId,
   adjustWallet,
-} from "./wallet/wallet_adjustment.ts";
+} from "../wallet/wallet_adjustment.ts";
 
 /** What waits. */
 export type PendingAct =

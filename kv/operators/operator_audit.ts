@@ -1,9 +1,9 @@
 /** What operators did. Every act of an operator writes its line in the same commit as the act itself. */
-import { type AccountId, type AuditId, newId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { BankSource } from "../core/payments/bank_event.ts";
-import type { OrderCode } from "../core/payments/order_code.ts";
-import { operatorAuditKey, operatorAuditPrefix } from "./schema/keys.ts";
+import { type AccountId, type AuditId, newId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { BankSource } from "../../core/payments/bank_event.ts";
+import type { OrderCode } from "../../core/payments/order_code.ts";
+import { operatorAuditKey, operatorAuditPrefix } from "../schema/keys.ts";
 
 /** The acts that are logged. */
 export type OperatorAct =

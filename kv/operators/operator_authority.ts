@@ -3,9 +3,9 @@
  * account and direction within 24 hours. The row with that sum is checked and written in the commit that moves the
  * money, so two acts at the same moment cannot both pass under a limit that allows one of them.
  */
-import { mailboxOf } from "../core/accounts/mailbox.ts";
-import type { Account } from "./accounts/accounts.ts";
-import { operatorMovedKey } from "./schema/keys.ts";
+import { mailboxOf } from "../../core/accounts/mailbox.ts";
+import type { Account } from "../accounts/accounts.ts";
+import { operatorMovedKey } from "../schema/keys.ts";
 import type { MovedMoney, Operator } from "./operator_audit.ts";
 
 /** Under what an operator acts. */

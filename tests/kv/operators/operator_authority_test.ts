@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { createAccount } from "../../kv/accounts/accounts.ts";
-import { decideApproval, listApprovals, requestApproval } from "../../kv/approvals.ts";
-import { assignBankEvent } from "../../kv/payments/bank_assignment.ts";
-import { listAuditLines } from "../../kv/operator_audit.ts";
-import { adjustWallet } from "../../kv/wallet/wallet_adjustment.ts";
-import { notice, operator, reviewedNotice } from "../support/topup_world.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
+import { decideApproval, listApprovals, requestApproval } from "../../../kv/operators/approvals.ts";
+import { assignBankEvent } from "../../../kv/payments/bank_assignment.ts";
+import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
+import { adjustWallet } from "../../../kv/wallet/wallet_adjustment.ts";
+import { notice, operator, reviewedNotice } from "../../support/topup_world.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,7 +1,7 @@
 /** Figures for the operator's overview. Read by scans within a bound; sums over a live store, so right to a moment. */
-import { limits } from "../core/limits.ts";
-import { vietnamDay } from "../core/lib/time/vietnam_time.ts";
-import { type BankEventRow, getBankEvent } from "./payments/bank_events.ts";
+import { limits } from "../../core/limits.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { type BankEventRow, getBankEvent } from "../payments/bank_events.ts";
 import {
   accountOfKey,
   bankEventsSince,
@@ -11,11 +11,11 @@ import {
   refundSumsPrefix,
   rollupsPrefix,
   walletsPrefix,
-} from "./schema/keys.ts";
-import { leaseRow } from "./wallet/leases.ts";
-import { refundSum } from "./ledger/refunds.ts";
-import { usageSum } from "./receipts/rollups.ts";
-import { walletRow } from "./wallet/wallets.ts";
+} from "../schema/keys.ts";
+import { leaseRow } from "../wallet/leases.ts";
+import { refundSum } from "../ledger/refunds.ts";
+import { usageSum } from "../receipts/rollups.ts";
+import { walletRow } from "../wallet/wallets.ts";
 
 /** Sums of money of the whole service. */
 export interface OperatorFigures {
