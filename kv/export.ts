@@ -8,7 +8,7 @@
 import type { TimeSlices } from "../core/lib/time/time_slices.ts";
 import { decodeBatch } from "./store/batches.ts";
 import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./schema/keys.ts";
-import { withoutSignUpSecrets } from "./mail.ts";
+import { withoutSignUpSecrets } from "./outbox/mail.ts";
 import { decodeSheet } from "./receipts/receipt_sheets.ts";
 import { wholeKind } from "./store/whole_kind.ts";
 

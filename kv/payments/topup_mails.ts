@@ -2,7 +2,7 @@
 import type { Invoice } from "../../core/invoices/invoice.ts";
 import type { Account } from "../accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
-import { addMail } from "../mail.ts";
+import { addMail } from "../outbox/mail.ts";
 
 /** "Your money has arrived." The id is that of the transfer: one mail each, however often the commit is tried. */
 export function mailCredited(

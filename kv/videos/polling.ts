@@ -3,9 +3,9 @@
  * number of processes, each may die at any point.
  */
 import { advance, isFinal, pollPauseMs, type VideoSighting } from "../../core/media/video/task.ts";
-import { addToOutbox } from "../outbox.ts";
-import { finishClaim, type OutboxClaim, postponeClaim } from "../outbox_claims.ts";
-import { type OutboxWork, type OutboxWorld, runDue } from "../outbox_worker.ts";
+import { addToOutbox } from "../outbox/outbox.ts";
+import { finishClaim, type OutboxClaim, postponeClaim } from "../outbox/outbox_claims.ts";
+import { type OutboxWork, type OutboxWorld, runDue } from "../outbox/outbox_worker.ts";
 import type { VideoTask } from "../../core/media/video/task.ts";
 import { limits } from "../../core/limits.ts";
 import { listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./tasks.ts";

@@ -11,7 +11,7 @@ import {
   videosBesideSelector,
 } from "../schema/keys.ts";
 import { type BegunOrder, writeOrdered } from "../orders.ts";
-import { addToOutbox, type OutboxQueue } from "../outbox.ts";
+import { addToOutbox, type OutboxQueue } from "../outbox/outbox.ts";
 import type { Attachment } from "../wallet/mod.ts";
 
 /** A poll that is due: which task, and whose. */

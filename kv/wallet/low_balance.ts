@@ -2,7 +2,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type Account, updateAccount } from "../accounts/accounts.ts";
 import { accountKey, accountOfKey, lowBalanceWatchPrefix } from "../schema/keys.ts";
-import { addMail } from "../mail.ts";
+import { addMail } from "../outbox/mail.ts";
 
 /** What the check needs of the world. */
 export interface LowBalanceWorld {

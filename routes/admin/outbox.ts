@@ -4,14 +4,14 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { inVnd } from "../../core/billing/vnd_json.ts";
-import { mailQueue, withoutSignUpSecrets } from "../../kv/mail.ts";
-import type { OutboxQueue } from "../../kv/outbox.ts";
+import { mailQueue, withoutSignUpSecrets } from "../../kv/outbox/mail.ts";
+import type { OutboxQueue } from "../../kv/outbox/outbox.ts";
 import {
   type DeadLetter,
   forgetDeadLetter,
   listDeadLetters,
   reviveDeadLetter,
-} from "../../kv/outbox_dead_letters.ts";
+} from "../../kv/outbox/outbox_dead_letters.ts";
 import { videoPolls } from "../../kv/videos.ts";
 import type { AdminDeps } from "./app.ts";
 

@@ -6,8 +6,8 @@ import type { Mailer } from "../../core/mail/mail.ts";
 import type { MailJob } from "../../core/mail/mail_job.ts";
 import { getPasswordHash } from "../../kv/accounts/account_credentials.ts";
 import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
-import { mailQueue } from "../../kv/mail.ts";
-import type { OutboxWork } from "../../kv/outbox_worker.ts";
+import { mailQueue } from "../../kv/outbox/mail.ts";
+import type { OutboxWork } from "../../kv/outbox/outbox_worker.ts";
 import { issueMailToken, type MailGrant, passwordMark } from "../../kv/accounts/tokens.ts";
 
 export interface SendMailDeps {

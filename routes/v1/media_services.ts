@@ -9,7 +9,7 @@ import { documentMediaTypes, imageMediaTypes } from "../../core/media/sniff.ts";
 import type { UpstreamBodyTools } from "../../core/media/upstream_body.ts";
 import { createHttp1Transport } from "../../core/lib/http1/transport.ts";
 import type { Connect } from "../../core/upstream/connection.ts";
-import { createWakeUp, type WakeUp } from "../../kv/outbox_wake_up.ts";
+import { createWakeUp, type WakeUp } from "../../kv/outbox/outbox_wake_up.ts";
 import { guardedConnect, resolveWithDeno } from "../upstream/guarded_connect.ts";
 
 export interface MediaServices {

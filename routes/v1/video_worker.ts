@@ -1,5 +1,5 @@
 /** Polls of video tasks beside the calls: a worker in this process, and a sweeper that cron may call anywhere. */
-import { startOutboxWorker } from "../../kv/outbox_worker.ts";
+import { startOutboxWorker } from "../../kv/outbox/outbox_worker.ts";
 import {
   pollDueTasks,
   sweepOverdueVideos,

@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { type AccountId, newId } from "../../core/lib/ids.ts";
 import { exportRecords } from "../../kv/export.ts";
 import * as keys from "../../kv/schema/keys.ts";
-import { mailQueue } from "../../kv/mail.ts";
-import { addToOutbox } from "../../kv/outbox.ts";
-import { bury } from "../../kv/outbox_dead_letters.ts";
+import { mailQueue } from "../../kv/outbox/mail.ts";
+import { addToOutbox } from "../../kv/outbox/outbox.ts";
+import { bury } from "../../kv/outbox/outbox_dead_letters.ts";
 
 interface Line {
   readonly key: readonly unknown[];

@@ -6,7 +6,7 @@ import type { Mail } from "../../core/mail/mail.ts";
 import { parseId, type RequestId } from "../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
-import { runDue } from "../../kv/outbox_worker.ts";
+import { runDue } from "../../kv/outbox/outbox_worker.ts";
 import { openTeller, type Teller } from "../../kv/wallet/mod.ts";
 import type { OpenIdClient } from "../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../routes/auth/password_hash.ts";

@@ -8,7 +8,7 @@ import {
   setPasswordHash,
 } from "../../../kv/accounts/account_credentials.ts";
 import { forgetPlaces } from "../../../kv/accounts/known_places.ts";
-import { addMail } from "../../../kv/mail.ts";
+import { addMail } from "../../../kv/outbox/mail.ts";
 import type { MailJob } from "../../../core/mail/mail_job.ts";
 import { countTry } from "../../../kv/accounts/rate_limits.ts";
 import { closeSessionsOf } from "../../../kv/accounts/sessions.ts";

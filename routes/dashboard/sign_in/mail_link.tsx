@@ -5,7 +5,7 @@
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
-import { addMail } from "../../../kv/mail.ts";
+import { addMail } from "../../../kv/outbox/mail.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
 import { countOpeningMail, linkWasUsed } from "../../auth/sign_in_budgets.ts";
 import { Card, Notice, PostForm, SubmitButton } from "../components/mod.ts";

@@ -4,7 +4,7 @@ import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
 import { setPasswordHash } from "../../../kv/accounts/account_credentials.ts";
 import { forgetPlaces } from "../../../kv/accounts/known_places.ts";
-import { addMail } from "../../../kv/mail.ts";
+import { addMail } from "../../../kv/outbox/mail.ts";
 import { closeSessionsOf } from "../../../kv/accounts/sessions.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
 import { countOpeningMail, linkWasUsed } from "../../auth/sign_in_budgets.ts";

@@ -14,7 +14,7 @@ import { addressBlock } from "../../../core/lib/net/ip_address.ts";
 import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
 import { sameSecret } from "../../../core/lib/sha256.ts";
 import { tryCreateAccount } from "../../../kv/accounts/accounts.ts";
-import { addMail } from "../../../kv/mail.ts";
+import { addMail } from "../../../kv/outbox/mail.ts";
 import { countTry } from "../../../kv/accounts/rate_limits.ts";
 import { type MailGrantOf, readMailToken } from "../../../kv/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";

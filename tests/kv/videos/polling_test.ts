@@ -4,8 +4,8 @@ import { advance, isFinal, type VideoTask } from "../../../core/media/video/task
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/schema/keys.ts";
 import { verifyStore } from "../../../kv/verify.ts";
 import { refundOperationId } from "../../../kv/ledger/refunds.ts";
-import { nextDueAtMs } from "../../../kv/outbox.ts";
-import { listDeadLetters } from "../../../kv/outbox_dead_letters.ts";
+import { nextDueAtMs } from "../../../kv/outbox/outbox.ts";
+import { listDeadLetters } from "../../../kv/outbox/outbox_dead_letters.ts";
 import {
   commitStep,
   forgetVideo,

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { createAccount, updateAccount } from "../../../kv/accounts/accounts.ts";
 import { warnOfLowBalances } from "../../../kv/wallet/low_balance.ts";
-import { mailQueue } from "../../../kv/mail.ts";
-import { claimDue } from "../../../kv/outbox_claims.ts";
+import { mailQueue } from "../../../kv/outbox/mail.ts";
+import { claimDue } from "../../../kv/outbox/outbox_claims.ts";
 
 async function openWorld(markMicroVnd: bigint | undefined) {
   const kv = await Deno.openKv(":memory:");

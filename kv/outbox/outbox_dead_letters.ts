@@ -1,5 +1,5 @@
 /** Rows of the outbox that were given up. */
-import { outboxDeadKey, outboxDeadPrefix, outboxRowKey } from "./schema/keys.ts";
+import { outboxDeadKey, outboxDeadPrefix, outboxRowKey } from "../schema/keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
 
 /** A row that was given up. Kept until an operator removes or revives it. */

@@ -8,7 +8,7 @@
  *
  * Not the queues of the store: those exist on a local one only, and end the process on a full disk.
  */
-import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "./schema/keys.ts";
+import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 
 /** One kind of work. A constant of the module that owns the work. */
 export interface OutboxQueue<Payload> {

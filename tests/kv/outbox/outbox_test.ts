@@ -1,12 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
-import { addToOutbox, nextDueAtMs, type OutboxQueue } from "../../kv/outbox.ts";
-import { claimDue, finishClaim, postponeClaim, retryClaim } from "../../kv/outbox_claims.ts";
+import { addToOutbox, nextDueAtMs, type OutboxQueue } from "../../../kv/outbox/outbox.ts";
+import {
+  claimDue,
+  finishClaim,
+  postponeClaim,
+  retryClaim,
+} from "../../../kv/outbox/outbox_claims.ts";
 import {
   forgetDeadLetter,
   listDeadLetters,
   reviveDeadLetter,
-} from "../../kv/outbox_dead_letters.ts";
-import { outboxRowKey } from "../../kv/schema/keys.ts";
+} from "../../../kv/outbox/outbox_dead_letters.ts";
+import { outboxRowKey } from "../../../kv/schema/keys.ts";
 
 const letters: OutboxQueue<string> = {
   name: "letters",

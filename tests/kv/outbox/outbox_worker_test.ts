@@ -1,15 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
-import { addToOutbox, type OutboxQueue } from "../../kv/outbox.ts";
-import { finishClaim } from "../../kv/outbox_claims.ts";
-import { listDeadLetters } from "../../kv/outbox_dead_letters.ts";
+import { addToOutbox, type OutboxQueue } from "../../../kv/outbox/outbox.ts";
+import { finishClaim } from "../../../kv/outbox/outbox_claims.ts";
+import { listDeadLetters } from "../../../kv/outbox/outbox_dead_letters.ts";
 import {
   type OutboxWork,
   type OutboxWorld,
   runDue,
   type Sleep,
   startOutboxWorker,
-} from "../../kv/outbox_worker.ts";
-import { faultyKv } from "../support/faulty_kv.ts";
+} from "../../../kv/outbox/outbox_worker.ts";
+import { faultyKv } from "../../support/faulty_kv.ts";
 
 const jobs: OutboxQueue<number> = {
   name: "jobs",

@@ -2,8 +2,8 @@
  * Runs the work of an outbox queue: a bounded number of handlers at a time, back-off on failure, sleep until the next
  * row is due. Any number of workers, in any number of processes, may run the same queue.
  */
-import type { Clock } from "../core/lib/time/clock.ts";
-import { limits } from "../core/limits.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { limits } from "../../core/limits.ts";
 import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
 import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";
 
