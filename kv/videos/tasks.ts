@@ -10,7 +10,7 @@ import {
   videoOf,
   videosBesideSelector,
 } from "../schema/keys.ts";
-import { type BegunOrder, writeOrdered } from "../orders.ts";
+import { type BegunOrder, writeOrdered } from "../calls/orders.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox/outbox.ts";
 import type { Attachment } from "../wallet/mod.ts";
 

@@ -12,7 +12,7 @@ import {
   listDeadLetters,
   reviveDeadLetter,
 } from "../../kv/outbox/outbox_dead_letters.ts";
-import { videoPolls } from "../../kv/videos.ts";
+import { videoPolls } from "../../kv/videos/mod.ts";
 import type { AdminDeps } from "./app.ts";
 
 const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];

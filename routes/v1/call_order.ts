@@ -24,7 +24,7 @@ import {
   type OrderStart,
   writeOver,
   writeUnordered,
-} from "../../kv/orders.ts";
+} from "../../kv/calls/orders.ts";
 import { readReceipt } from "../../kv/receipts/receipts.ts";
 import type { Attachment, ReceiptDraft } from "../../kv/wallet/mod.ts";
 import { pathOf } from "../http/path_of.ts";

@@ -13,7 +13,7 @@ import {
   type VideoListQuery,
   videoPolls,
   type VideoTaskRow,
-} from "../../kv/videos.ts";
+} from "../../kv/videos/mod.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import type { Gateway } from "./gateway.ts";

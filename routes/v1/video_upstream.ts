@@ -14,7 +14,7 @@ import { readSighting } from "../../core/media/video/provider_answer.ts";
 import type { VideoTask } from "../../core/media/video/task.ts";
 import { pollRequest, type VideoUpstream } from "../../core/media/video/upstream_requests.ts";
 import type { Json } from "../../core/lib/json/json.ts";
-import type { AskProvider, VideoAnswer } from "../../kv/videos.ts";
+import type { AskProvider, VideoAnswer } from "../../kv/videos/mod.ts";
 import type { Gateway } from "./gateway.ts";
 
 export interface TaskUpstream extends VideoUpstream {

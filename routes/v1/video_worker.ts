@@ -6,7 +6,7 @@ import {
   videoPolls,
   videoPollWork,
   type VideoPollWorld,
-} from "../../kv/videos.ts";
+} from "../../kv/videos/mod.ts";
 import type { Gateway } from "./gateway.ts";
 import { askProviderOf } from "./video_upstream.ts";
 

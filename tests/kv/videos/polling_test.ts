@@ -16,7 +16,7 @@ import {
   verifyVideos,
   videoPolls,
   type VideoPollWorld,
-} from "../../../kv/videos.ts";
+} from "../../../kv/videos/mod.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
 import {
   chargedTask,

@@ -5,7 +5,7 @@ import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
 import type { VideoTask } from "../../../core/media/video/task.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
-import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos.ts";
+import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos/mod.ts";
 
 const startMs = 1_700_000_000_000;
 export const creditMicroVnd = 10_000_000_000_000n;

@@ -6,7 +6,7 @@ import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../../../core/lib/ids.ts";
 import { createGuardedConnect } from "../../../../core/media/guarded_connect.ts";
 import { readReceipt } from "../../../../kv/receipts/receipts.ts";
-import { pollDueTasks } from "../../../../kv/videos.ts";
+import { pollDueTasks } from "../../../../kv/videos/mod.ts";
 import { createApp } from "../../../../routes/app.ts";
 import type { Gateway } from "../../../../routes/v1/gateway.ts";
 import { openMediaServices } from "../../../../routes/v1/media_services.ts";

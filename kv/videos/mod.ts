@@ -8,9 +8,9 @@ export {
   type VideoPoll,
   videoPolls,
   type VideoTaskRow,
-} from "./videos/tasks.ts";
-export { type AlsoCommit, commitStep } from "./videos/transitions.ts";
-export { verifyVideos, type VideoProblem } from "./videos/verify.ts";
+} from "./tasks.ts";
+export { type AlsoCommit, commitStep } from "./transitions.ts";
+export { verifyVideos, type VideoProblem } from "./verify.ts";
 export {
   type AskProvider,
   pollDueTasks,
@@ -18,4 +18,4 @@ export {
   type VideoAnswer,
   videoPollWork,
   type VideoPollWorld,
-} from "./videos/polling.ts";
+} from "./polling.ts";

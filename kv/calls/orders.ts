@@ -5,12 +5,12 @@
  * pending was not charged, and one that was charged is found with its call. A process that dies in between leaves a
  * pending row behind, which ends by itself when the call could no longer run.
  */
-import type { OrderKey } from "../core/calls/request/order_key.ts";
-import type { AccountId, RequestId, VideoId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { compareAndSet } from "./store/cas.ts";
-import { callOrderKey, videoOrderKey } from "./schema/keys.ts";
-import type { RowWriter } from "./wallet/mod.ts";
+import type { OrderKey } from "../../core/calls/request/order_key.ts";
+import type { AccountId, RequestId, VideoId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { compareAndSet } from "../store/cas.ts";
+import { callOrderKey, videoOrderKey } from "../schema/keys.ts";
+import type { RowWriter } from "../wallet/mod.ts";
 
 interface OrderRow {
   readonly fingerprint: string;

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import type { AccountId, RequestId, VideoId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
-import { beginOrder, dropOrder, type OrderStart, writeOrdered } from "../../kv/orders.ts";
-import { type Fault, faultyKv } from "../support/faulty_kv.ts";
+import type { AccountId, RequestId, VideoId } from "../../../core/lib/ids.ts";
+import { limits } from "../../../core/limits.ts";
+import { beginOrder, dropOrder, type OrderStart, writeOrdered } from "../../../kv/calls/orders.ts";
+import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
 
 const nowMs = Date.UTC(2026, 10, 20);
 const accountId = "acc_1" as AccountId;
