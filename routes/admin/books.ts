@@ -2,10 +2,10 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import { inVnd } from "../../core/billing/vnd_json.ts";
-import { exportRecords } from "../../kv/export.ts";
+import { exportRecords } from "../../kv/verify/export.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { rebuildAllRollups, rebuildRollups } from "../../kv/receipts/usage.ts";
-import { verifyStore } from "../../kv/verify.ts";
+import { verifyStore } from "../../kv/verify/verify.ts";
 import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./app.ts";
 import type { StoreReading } from "./store_readings.ts";

@@ -7,7 +7,7 @@ import { listInvoices } from "../../kv/invoices/invoices.ts";
 import { type OperatorFigures, readOperatorFigures } from "../../kv/operators/operator_figures.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../kv/payments/unreadable_notices.ts";
-import { verifyStore } from "../../kv/verify.ts";
+import { verifyStore } from "../../kv/verify/verify.ts";
 import {
   Card,
   Money,

@@ -15,7 +15,7 @@ import type { MatchingSettings } from "../../kv/payments/bank_matching.ts";
 import type { Operator } from "../../kv/operators/operator_audit.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
-import { verifyStore } from "../../kv/verify.ts";
+import { verifyStore } from "../../kv/verify/verify.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";
 
 export const receivingAccount: ReceivingAccount = {

@@ -9,7 +9,7 @@ import { parseVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { listReceipts } from "../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../kv/verify.ts";
+import { verifyStore } from "../../kv/verify/verify.ts";
 import { createApp } from "../../routes/app.ts";
 import { type Conversation, RawPeer } from "../core/upstream/raw_peer.ts";
 import { openTestGateway, type TestGateway } from "./gateway_in_process.ts";

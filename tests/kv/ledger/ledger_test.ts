@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { credit, debit, type Movement } from "../../../kv/ledger/ledger.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
 import { findMovement, newAccount } from "../../support/money_world.ts";

@@ -4,7 +4,7 @@ import { claimsPrefix } from "../../../kv/schema/keys.ts";
 import { readClaims } from "../../../kv/ledger/provider_claims.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
 

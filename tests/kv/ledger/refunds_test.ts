@@ -8,7 +8,7 @@ import { readRefundsOf, refundCall, refundOperationId } from "../../../kv/ledger
 import { readStatement } from "../../../kv/ledger/statement.ts";
 import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import {

@@ -6,7 +6,7 @@ import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";
 import { openingDay, readStatement } from "../../../kv/ledger/statement.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import {
   draftOf,

@@ -7,7 +7,7 @@ import type { Receipt } from "../../../core/billing/receipt.ts";
 import { encodeReceipt } from "../../../kv/receipts/receipt_codec.ts";
 import { decodeSheet, readSheets } from "../../../kv/receipts/receipt_sheets.ts";
 import { readReceipt, readReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../support/money_world.ts";
 
 const account = newAccount();

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { VideoId } from "../../../core/lib/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/media/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/schema/keys.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { refundOperationId } from "../../../kv/ledger/refunds.ts";
 import { nextDueAtMs } from "../../../kv/outbox/outbox.ts";
 import { listDeadLetters } from "../../../kv/outbox/outbox_dead_letters.ts";

@@ -5,7 +5,7 @@ import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { type Attachment, openTeller } from "../../../kv/wallet/mod.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
 

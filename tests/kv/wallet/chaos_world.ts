@@ -13,7 +13,7 @@ import {
   type Reservation,
   type Teller,
 } from "../../../kv/wallet/mod.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";

@@ -6,7 +6,7 @@ import type { AccountId } from "../../../core/lib/ids.ts";
 import { credit, debit } from "../../../kv/ledger/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { openTeller, type Reservation, type Teller } from "../../../kv/wallet/mod.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { walletKey } from "../../../kv/schema/keys.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
 import { openTeller, type Reservation, type ReserveResult } from "../../../kv/wallet/mod.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
 

@@ -3,7 +3,7 @@ import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import {

@@ -6,7 +6,7 @@ import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
 import { openTeller, StoppedError, type Teller } from "../../../kv/wallet/mod.ts";
 import { readUsage } from "../../../kv/receipts/usage.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
 import { ManualTime } from "../../support/manual_time.ts";

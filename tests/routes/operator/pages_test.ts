@@ -10,7 +10,7 @@ import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { claimDue } from "../../../kv/outbox/outbox_claims.ts";
 import { getTopupOrder } from "../../../kv/payments/topups.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { operatorWorld } from "../../support/operator_world.ts";
 import { notice, receivingAccount } from "../../support/topup_world.ts";
 

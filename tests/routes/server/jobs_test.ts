@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { openTeller } from "../../../kv/wallet/mod.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createReaping, ledgerWatch } from "../../../routes/server/jobs.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals } from "@std/assert";
 import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 
 const paths = {
   messages: "/v1/messages",

@@ -6,7 +6,7 @@ import type { RequestId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createApp } from "../../../routes/app.ts";
 import { CallOrders } from "../../../routes/v1/call_order.ts";
 import { openTestGateway, type TestGatewayOptions } from "../../support/gateway_in_process.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
 
 const paths = {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Style } from "../../../core/wire/contract.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
 import { readChatStream } from "../../support/strict_client_chat.ts";
 import { readMessagesStream } from "../../support/strict_client_messages.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import { verifyStore } from "../../../../kv/verify.ts";
+import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { createApp } from "../../../../routes/app.ts";
 import { listenWith } from "../../../support/listening_app.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";

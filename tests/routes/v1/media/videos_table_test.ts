@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { listReceipts } from "../../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/verify.ts";
+import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { errorOf, type MediaWorld, openMediaWorld } from "./media_world.ts";
 
 type Body = Record<string, unknown>;

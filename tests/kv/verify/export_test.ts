@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { type AccountId, newId } from "../../core/lib/ids.ts";
-import { exportRecords } from "../../kv/export.ts";
-import * as keys from "../../kv/schema/keys.ts";
-import { mailQueue } from "../../kv/outbox/mail.ts";
-import { addToOutbox } from "../../kv/outbox/outbox.ts";
-import { bury } from "../../kv/outbox/outbox_dead_letters.ts";
+import { type AccountId, newId } from "../../../core/lib/ids.ts";
+import { exportRecords } from "../../../kv/verify/export.ts";
+import * as keys from "../../../kv/schema/keys.ts";
+import { mailQueue } from "../../../kv/outbox/mail.ts";
+import { addToOutbox } from "../../../kv/outbox/outbox.ts";
+import { bury } from "../../../kv/outbox/outbox_dead_letters.ts";
 
 interface Line {
   readonly key: readonly unknown[];
@@ -87,7 +87,7 @@ Deno.test("nobody builds a key or takes one apart outside of kv/keys", async () 
     /\] = (?:\w+\.)?key;/, // const [, id] = entry.key
   ];
   const found: string[] = [];
-  for await (const file of sourceFiles(new URL("../../", import.meta.url), ["kv", "routes"])) {
+  for await (const file of sourceFiles(new URL("../../../", import.meta.url), ["kv", "routes"])) {
     const lines = (await Deno.readTextFile(file)).split("\n");
     lines.forEach((line, at) => {
       const isComment = /^\s*(?:\*|\/\/|\/\*)/.test(line);

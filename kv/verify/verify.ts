@@ -15,20 +15,20 @@
  * that the scan proved are not read again. Accounts that
  * never stand still are reported as `moving`: for them nothing is proved or disproved. The overall totals are those of the scan and exact at rest only.
  */
-import type { AccountId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { sleep } from "../core/lib/time/sleep.ts";
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "./schema/keys.ts";
-import { ClaimSums } from "./ledger/provider_claims.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "../schema/keys.ts";
+import { ClaimSums } from "../ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
 import { isRefund } from "./verify_refunds.ts";
 import { hash, recentIdsStart } from "./verify_index.ts";
 import { Scan } from "./verify_scan.ts";
 import { checkUntilRest } from "./verify_suspects.ts";
-import { verifyVideos } from "./videos/verify.ts";
-import { wholeKind } from "./store/whole_kind.ts";
+import { verifyVideos } from "../videos/verify.ts";
+import { wholeKind } from "../store/whole_kind.ts";
 
 export type { Problem } from "./verify_account.ts";
 

@@ -1,16 +1,16 @@
 import { assertEquals } from "@std/assert";
-import { beforeIdsOf, newId, type RequestId } from "../../core/lib/ids.ts";
-import { openTeller } from "../../kv/wallet/mod.ts";
-import { verifyStore } from "../../kv/verify.ts";
+import { beforeIdsOf, newId, type RequestId } from "../../../core/lib/ids.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
 import {
   checkIndexedCalls,
   type DaySums,
   nothingProved,
   type ProvedSums,
   readDaySums,
-} from "../../kv/verify_sums.ts";
-import { ManualTime } from "../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
+} from "../../../kv/verify/verify_sums.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
 
 /** An id of that time, whatever time ids were made for before. */
 function idOf(atMs: number): RequestId {

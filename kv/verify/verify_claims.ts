@@ -1,10 +1,10 @@
 /** The rows of claims on providers add up to the claims on the receipts, each day and route by itself. */
-import { formatVnd } from "../core/billing/micro_vnd.ts";
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { claimCellOf, claimsPrefix } from "./schema/keys.ts";
-import { claimSum, ClaimSums } from "./ledger/provider_claims.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import { claimCellOf, claimsPrefix } from "../schema/keys.ts";
+import { claimSum, ClaimSums } from "../ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
-import { wholeKind } from "./store/whole_kind.ts";
+import { wholeKind } from "../store/whole_kind.ts";
 
 /** All rows of claims at one time. */
 export interface ClaimRows {

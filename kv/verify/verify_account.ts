@@ -1,12 +1,12 @@
 /** The exact check of one account, also while it is being used: a reading counts only if nothing moved meanwhile. */
-import type { AccountId, InstanceId, RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { listBatches } from "./store/batches.ts";
-import { ledgerPrefix } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger/ledger.ts";
-import { type LeaseRow, readLeasesOf } from "./wallet/leases.ts";
-import { indexedAmong } from "./receipts/receipt_index.ts";
+import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import { listBatches } from "../store/batches.ts";
+import { ledgerPrefix } from "../schema/keys.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
+import { type LeaseRow, readLeasesOf } from "../wallet/leases.ts";
+import { indexedAmong } from "../receipts/receipt_index.ts";
 import { ledgerDisagreements } from "./verify_ledger.ts";
 import { refundDisagreements } from "./verify_refunds.ts";
 import {
@@ -16,7 +16,7 @@ import {
   sumReceipts,
   versionOf,
 } from "./verify_sums.ts";
-import { readWallet } from "./wallet/wallets.ts";
+import { readWallet } from "../wallet/wallets.ts";
 
 /** Something that must not be. */
 export interface Problem {

@@ -2,19 +2,19 @@
  * What calls cost an account: by its day sums where these are proved, by the receipts themselves where not. An account
  * in use has a few open sums, those of today, beside years of receipts that nobody needs to read twice.
  */
-import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import { beforeIdsOf } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { vietnamDayStartMs } from "../core/lib/time/vietnam_time.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { beforeIdsOf } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import {
   daySumCellOf,
   receiptPageKey,
   receiptPagesPrefix,
   rollupsOfPrefix,
-} from "./schema/keys.ts";
-import { pageIds } from "./receipts/receipt_index.ts";
-import { readReceipts } from "./receipts/receipts.ts";
+} from "../schema/keys.ts";
+import { pageIds } from "../receipts/receipt_index.ts";
+import { readReceipts } from "../receipts/receipts.ts";
 import {
   addReceipts,
   noUsage,
@@ -24,7 +24,7 @@ import {
   sameUsage,
   type UsageSum,
   usageSum,
-} from "./receipts/rollups.ts";
+} from "../receipts/rollups.ts";
 
 /** Names a day sum: its key as a text. */
 export function sumId(cell: RollupCell): string {

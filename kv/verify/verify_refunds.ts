@@ -2,14 +2,14 @@
  * The sums of refunds are those of the ledger's refund lines, each counted in the cell of the call it names; and no call
  * got back more than it cost.
  */
-import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { formatVnd } from "../core/billing/micro_vnd.ts";
-import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger/ledger.ts";
-import { readReceipts } from "./receipts/receipts.ts";
-import { refundOperationId, refundSum } from "./ledger/refunds.ts";
-import { rollupCell } from "./receipts/rollups.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../schema/keys.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
+import { readReceipts } from "../receipts/receipts.ts";
+import { refundOperationId, refundSum } from "../ledger/refunds.ts";
+import { rollupCell } from "../receipts/rollups.ts";
 import { sumId } from "./verify_sums.ts";
 
 /** The cell of a sum of refunds, in the words of the day sum that its receipts are in. */

@@ -2,10 +2,10 @@
  * One fast reading of the store that adds everything up. What it finds wrong is only a suspicion while the service runs:
  * rows move under it. `verify.ts` looks at suspects again.
  */
-import type { AccountId, RequestId } from "../core/lib/ids.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { decodeBatch } from "./store/batches.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import { decodeBatch } from "../store/batches.ts";
 import {
   accountOfKey,
   allReceiptPagesPrefix,
@@ -18,13 +18,13 @@ import {
   refundSumsPrefix,
   rollupsPrefix,
   walletsPrefix,
-} from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger/ledger.ts";
-import { leaseRow } from "./wallet/leases.ts";
-import type { ClaimSums } from "./ledger/provider_claims.ts";
-import { pageIds } from "./receipts/receipt_index.ts";
-import { decodeSheet, sheetBucketOf } from "./receipts/receipt_sheets.ts";
-import { refundSum } from "./ledger/refunds.ts";
+} from "../schema/keys.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
+import { leaseRow } from "../wallet/leases.ts";
+import type { ClaimSums } from "../ledger/provider_claims.ts";
+import { pageIds } from "../receipts/receipt_index.ts";
+import { decodeSheet, sheetBucketOf } from "../receipts/receipt_sheets.ts";
+import { refundSum } from "../ledger/refunds.ts";
 import {
   addReceipts,
   noUsage,
@@ -33,14 +33,14 @@ import {
   sameUsage,
   type UsageSum,
   usageSum,
-} from "./receipts/rollups.ts";
+} from "../receipts/rollups.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
 import { hash, IndexPrints, isIndexed, type ScanOptions } from "./verify_index.ts";
 import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { type ProvedSums, sumId } from "./verify_sums.ts";
-import { walletRow } from "./wallet/wallets.ts";
-import { wholeKind } from "./store/whole_kind.ts";
+import { walletRow } from "../wallet/wallets.ts";
+import { wholeKind } from "../store/whole_kind.ts";
 
 /** What a scan adds up for one account. */
 export interface Tally {

@@ -5,12 +5,12 @@
  * Each kind of row is decided on here, so that none is forgotten: it leaves, or it is named with the reason why not. No
  * secret leaves: who reads the file can neither sign in, nor call, nor open what is sealed.
  */
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { decodeBatch } from "./store/batches.ts";
-import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "./schema/keys.ts";
-import { withoutSignUpSecrets } from "./outbox/mail.ts";
-import { decodeSheet } from "./receipts/receipt_sheets.ts";
-import { wholeKind } from "./store/whole_kind.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import { decodeBatch } from "../store/batches.ts";
+import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "../schema/keys.ts";
+import { withoutSignUpSecrets } from "../outbox/mail.ts";
+import { decodeSheet } from "../receipts/receipt_sheets.ts";
+import { wholeKind } from "../store/whole_kind.ts";
 
 interface ExportedRecord {
   readonly key: Deno.KvKey;

@@ -3,22 +3,22 @@
  * lately, and so may move while the store is read, are kept apart from those at rest: only they are worth a second look,
  * and there are few of them.
  */
-import { InvariantError } from "../core/lib/assert.ts";
-import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import type { TimeSlices } from "../core/lib/time/time_slices.ts";
-import { listBatches } from "./store/batches.ts";
+import { InvariantError } from "../../core/lib/assert.ts";
+import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import { listBatches } from "../store/batches.ts";
 import {
   newestOnSheet,
   receiptPageKey,
   receiptPagesPrefix,
   receiptSheetKey,
   receiptsPrefix,
-} from "./schema/keys.ts";
-import type { ClaimSums } from "./ledger/provider_claims.ts";
-import { pageIds } from "./receipts/receipt_index.ts";
-import { decodeSheet } from "./receipts/receipt_sheets.ts";
-import { wholeKind } from "./store/whole_kind.ts";
+} from "../schema/keys.ts";
+import type { ClaimSums } from "../ledger/provider_claims.ts";
+import { pageIds } from "../receipts/receipt_index.ts";
+import { decodeSheet } from "../receipts/receipt_sheets.ts";
+import { wholeKind } from "../store/whole_kind.ts";
 
 /** A quick hash of a text; 32 bits. FNV-1a. */
 export function hash(text: string): number {

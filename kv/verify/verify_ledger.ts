@@ -2,10 +2,10 @@
  * Each line of the ledger has the row of the operation that caused it, and each such row its line, with the same words
  * and figures: otherwise a cause could have moved money twice, or could do so again.
  */
-import type { AccountId, LedgerId } from "../core/lib/ids.ts";
-import { limits } from "../core/limits.ts";
-import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "./schema/keys.ts";
-import type { LedgerEntry } from "./ledger/ledger.ts";
+import type { AccountId, LedgerId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "../schema/keys.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
 
 /** Equal for a line and the row of its operation. */
 export function ledgerFingerprint(entry: LedgerEntry): string {

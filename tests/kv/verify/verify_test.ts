@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type AccountId, newId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
-import { TimeSlices } from "../../core/lib/time/time_slices.ts";
-import { exportRecords } from "../../kv/export.ts";
-import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
-import { openTeller } from "../../kv/wallet/mod.ts";
-import { verifyStore } from "../../kv/verify.ts";
-import { readWallet } from "../../kv/wallet/wallets.ts";
-import { ManualTime } from "../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../support/money_world.ts";
+import { type AccountId, newId } from "../../../core/lib/ids.ts";
+import { limits } from "../../../core/limits.ts";
+import { TimeSlices } from "../../../core/lib/time/time_slices.ts";
+import { exportRecords } from "../../../kv/verify/export.ts";
+import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
+import { readWallet } from "../../../kv/wallet/wallets.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
 
 /** A store with a live instance: money in the wallet, in a lease, receipts in the index and in a batch. */
 async function usedStore() {
