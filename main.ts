@@ -8,7 +8,7 @@ import { runAdmin } from "./routes/admin/cli.ts";
 import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
 import { createStopSignals } from "./routes/server/stop_signals.ts";
-import { eventLine } from "./routes/v1/call_log.ts";
+import { eventLine } from "./routes/api/call_log.ts";
 
 const encoder = new TextEncoder();
 const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));

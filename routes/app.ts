@@ -5,8 +5,8 @@ import { createHealth } from "./health.ts";
 import { createOperatorApi } from "./operator_api/app.ts";
 import type { Site } from "./server/site.ts";
 import { createMetrics } from "./telemetry/metrics_app.ts";
-import { type ConnectionBindings, createApi, notFound } from "./v1/app.ts";
-import type { Gateway } from "./v1/gateway.ts";
+import { type ConnectionBindings, createApi, notFound } from "./api/app.ts";
+import type { Gateway } from "./api/gateway.ts";
 
 export interface AppOptions {
   /** Turns true when the process was told to end. */

@@ -1,6 +1,6 @@
 /** For load balancers: is the process alive, and should it get calls. */
 import { Hono } from "hono";
-import type { Gateway } from "./v1/gateway.ts";
+import type { Gateway } from "./api/gateway.ts";
 
 /** `stopping` turns true when the process was told to end: it finishes its calls but should get no new ones. */
 export function createHealth(gateway: Gateway, stopping: () => boolean): Hono {

@@ -17,7 +17,7 @@ import { maintenanceBody } from "../http/maintenance_body.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";
 import { boundedRange, requireRange } from "../usage_api/range.ts";
-import type { Gateway } from "../v1/gateway.ts";
+import type { Gateway } from "../api/gateway.ts";
 import { requireOperatorKey } from "./require_key.ts";
 
 const switchBody = z.strictObject({

@@ -3,7 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { sameSecret } from "../../core/lib/sha256.ts";
 import { errorResponse } from "../http/error_response.ts";
-import type { Gateway } from "../v1/gateway.ts";
+import type { Gateway } from "../api/gateway.ts";
 
 /**
  * Lets only those through who send `Authorization: Bearer` with the operator's key. To everyone who sends nothing, and

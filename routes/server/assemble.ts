@@ -22,12 +22,12 @@ import { type DebtRules, openTeller } from "../../kv/wallet/mod.ts";
 import { RefusedBodies } from "../http/refused_bodies.ts";
 import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
-import { AccessWatch } from "../v1/access_watch.ts";
-import { createCallLog } from "../v1/call_log.ts";
-import { CallOrders } from "../v1/call_order.ts";
-import { CallsInFlight } from "../v1/calls_in_flight.ts";
-import type { Gateway } from "../v1/gateway.ts";
-import { openMediaServices } from "../v1/media_services.ts";
+import { AccessWatch } from "../api/access_watch.ts";
+import { createCallLog } from "../api/call_log.ts";
+import { CallOrders } from "../api/call_order.ts";
+import { CallsInFlight } from "../api/calls_in_flight.ts";
+import type { Gateway } from "../api/gateway.ts";
+import { openMediaServices } from "../api/media/media_services.ts";
 import { openTransports } from "./transports.ts";
 
 export interface Assembled {

@@ -7,7 +7,7 @@ import type { InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { writeAvailability } from "../../kv/receipts/availability.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
-import type { Gateway } from "../v1/gateway.ts";
+import type { Gateway } from "../api/gateway.ts";
 
 /** Something that is done now and then, never twice at the same time. */
 export interface Job {

@@ -2,8 +2,8 @@
 import { errorLine, unforeseen } from "../../core/lib/error_line.ts";
 import type { createApp } from "../app.ts";
 import { headAsGet } from "../http/head_answers.ts";
-import { serveHotPath } from "../v1/app.ts";
-import type { Gateway } from "../v1/gateway.ts";
+import { serveHotPath } from "../api/app.ts";
+import type { Gateway } from "../api/gateway.ts";
 import { clientAddressOf } from "./client_address.ts";
 import { keepServing } from "./keep_serving.ts";
 import { SeenConnections } from "./seen_connections.ts";

@@ -28,7 +28,7 @@ import { mailWork } from "../mail/send_mail.ts";
 import { createOperatorPages } from "../operator/mod.ts";
 import { pollSepay, type SepayPollResult } from "../topup/sepay_poll.ts";
 import { createUsageApi } from "../usage_api/mod.ts";
-import type { Gateway } from "../v1/gateway.ts";
+import type { Gateway } from "../api/gateway.ts";
 import type { Job } from "./jobs.ts";
 
 /** The parts that HTTP and the jobs share. */

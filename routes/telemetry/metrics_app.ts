@@ -1,7 +1,7 @@
 /** GET /metrics in the Prometheus text format, behind the operator's key; without one the path does not exist. */
 import { Hono } from "hono";
 import { requireOperatorKey } from "../operator_api/require_key.ts";
-import type { Gateway } from "../v1/gateway.ts";
+import type { Gateway } from "../api/gateway.ts";
 
 /** Builds the app; mount it at `/`. */
 export function createMetrics(gateway: Gateway): Hono {

@@ -1,0 +1,226 @@
+/** The paths of the API. Unknown paths answer 404 before anything asks for a key (spec section 4). */
+import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import type { Style } from "../../core/wire/contract.ts";
+import { unforeseen } from "../../core/lib/error_line.ts";
+import { GatewayError, wireStatus } from "../../core/errors.ts";
+import { newId } from "../../core/lib/ids.ts";
+import { limits } from "../../core/limits.ts";
+import { errorResponse } from "../http/error_response.ts";
+import { pathOf } from "../http/path_of.ts";
+import { serveChat } from "./chat/chat.ts";
+import { serveCountTokens } from "./chat/count_tokens.ts";
+import { errorStyleOf } from "./error_style.ts";
+import type { Gateway } from "./gateway.ts";
+import { admitRequest, checkVersion, type Incoming } from "./incoming.ts";
+import { mediaEndpoints } from "./media/media_endpoints.ts";
+import { withCostHeaders } from "./response_headers.ts";
+import { listStyle, modelList, modelObject } from "./models/models.ts";
+import { DayOfAvailability, serveStatus } from "./status.ts";
+import { unknownPathMessage } from "./unknown_path.ts";
+
+/** What the server tells of a connection. */
+type Connection = Pick<Incoming, "clientAddress" | "isFirstOfConnection">;
+
+/** The same; absent when the app is called without a socket. */
+export type ConnectionBindings = Partial<Connection>;
+
+type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
+
+interface Endpoint {
+  readonly path: string;
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly serve: Serve;
+}
+
+const chat = (style: Style): Serve => (gateway, incoming) => serveChat(gateway, style, incoming);
+
+async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
+  const { headers, url } = incoming.request;
+  checkVersion(headers);
+  const { models, listRate } = gateway.config.catalog;
+  const allowed = models.filter(({ id }) => allowedModels?.has(id) !== false);
+  const { searchParams } = new URL(url);
+  return Response.json(modelList({ models: allowed, listRate }, listStyle(headers), searchParams), {
+    headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
+  });
+}
+
+async function serveModel(
+  gateway: Gateway,
+  incoming: Incoming,
+  context: Context,
+): Promise<Response> {
+  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
+  checkVersion(incoming.request.headers);
+  const { catalog } = gateway.config;
+  const model = catalog.find(context.req.param("id") ?? "");
+  if (model === undefined || allowedModels?.has(model.id) === false) {
+    throw new GatewayError("model_not_found", "There is no such model");
+  }
+  return Response.json(modelObject(model, catalog.listRate, listStyle(incoming.request.headers)), {
+    headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
+  });
+}
+
+const endpoints: readonly Endpoint[] = [
+  { method: "POST", path: "/v1/messages", serve: chat("messages") },
+  { method: "POST", path: "/v1/chat/completions", serve: chat("chat") },
+  { method: "POST", path: "/v1/responses", serve: chat("responses") },
+  { method: "POST", path: "/v1/messages/count_tokens", serve: serveCountTokens },
+  { method: "GET", path: "/v1/models", serve: serveModelList },
+  { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
+  ...mediaEndpoints,
+];
+
+const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
+  .filter((path) => !path.includes(":"));
+
+/** Runs an endpoint; whatever it throws becomes an answer in the style of the path. */
+async function respond(
+  gateway: Gateway,
+  request: Request,
+  connection: Connection,
+  path: string,
+  serve: (incoming: Incoming) => Promise<Response>,
+): Promise<Response> {
+  const requestId = newId("request", gateway.clock.nowMs());
+  const incoming: Incoming = { request, requestId, ...connection };
+  try {
+    const response = withCostHeaders(await serve(incoming), incoming.chosen);
+    return incoming.order === undefined ? response : await incoming.order.answered(response);
+  } catch (error) {
+    await incoming.order?.failed();
+    logFailure(gateway, incoming, path, error);
+    const response = errorResponse(error, errorStyleOf(path, request.headers), requestId);
+    return withCostHeaders(response, incoming.chosen);
+  } finally {
+    incoming.held?.release();
+    incoming.answer?.release();
+  }
+}
+
+/**
+ * Writes the line of a call that no receipt tells of. A refusal has a message of its own for each code, and with it a
+ * budget of its own: a flood of wrong keys does not hide an empty wallet.
+ */
+function logFailure(gateway: Gateway, incoming: Incoming, path: string, error: unknown): void {
+  const { requestId, principal, isAdmitted } = incoming;
+  if (!(error instanceof GatewayError)) {
+    const fields = { request_id: requestId, ...unforeseen(error) };
+    return gateway.log.event("error", "unexpected error", fields);
+  }
+  if (isAdmitted === true) return;
+  gateway.log.event("info", `call refused: ${error.code}`, {
+    request_id: requestId,
+    // Without what follows an endpoint's own path: that is whatever the caller wrote there.
+    endpoint: servedPaths.find((served) => path === served || path.startsWith(`${served}/`)),
+    status: wireStatus(error, errorStyleOf(path, incoming.request.headers)),
+    ...(principal && { account_id: principal.accountId, key_id: principal.key.id }),
+  });
+}
+
+const chatPaths: ReadonlyMap<string, Style> = new Map([
+  ["/v1/messages", "messages"],
+  ["/v1/chat/completions", "chat"],
+  ["/v1/responses", "responses"],
+]);
+
+/** Browsers name the origin of the page that asks; nobody else does. */
+function comesFromPage(request: Request): boolean {
+  return request.headers.has("origin");
+}
+
+/**
+ * Serves the chat endpoints, which are nearly all the traffic, without a walk through the router and its middleware.
+ * `undefined`: something else was asked for, the app answers it.
+ */
+export function serveHotPath(
+  gateway: Gateway,
+  request: Request,
+  connection: Connection,
+): Promise<Response> | undefined {
+  if (request.method !== "POST") return undefined;
+  const path = pathOf(request.url);
+  const style = chatPaths.get(path);
+  if (style === undefined || comesFromPage(request)) return undefined;
+  return respond(
+    gateway,
+    request,
+    connection,
+    path,
+    (incoming) => serveChat(gateway, style, incoming),
+  );
+}
+
+/**
+ * Pages of other origins may call the API as they may call the vendors': it knows no cookies, so whatever a page can do
+ * here it does with a key that it was given.
+ */
+const forOtherOrigins = cors({
+  allowMethods: ["GET", "POST", "DELETE"],
+  exposeHeaders: ["*"],
+  maxAge: limits.preflightSeconds,
+});
+
+/** Builds the API. */
+export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings }> {
+  const app = new Hono<{ Bindings: ConnectionBindings }>({ getPath: ({ url }) => pathOf(url) });
+
+  const handle = (serve: Serve) => (context: Context) =>
+    respond(
+      gateway,
+      context.req.raw,
+      { clientAddress: "127.0.0.1", isFirstOfConnection: false, ...context.env },
+      context.req.path,
+      (incoming) => serve(gateway, incoming, context),
+    );
+
+  app.use(
+    "/v1/*",
+    (context, next) => comesFromPage(context.req.raw) ? forOtherOrigins(context, next) : next(),
+  );
+  // What is mounted beside the endpoints has them too: usage, the status page's data, unknown paths.
+  app.use("/v1/*", async (context, next) => {
+    await next();
+    withCostHeaders(context.res, undefined);
+  });
+
+  const day = new DayOfAvailability(gateway);
+  app.get("/v1/status", () => serveStatus(gateway, day));
+
+  const methods = new Map<string, string[]>();
+  for (const { method, path, serve } of endpoints) {
+    app.on(method, path, handle(serve));
+    methods.set(path, [...methods.get(path) ?? [], method]);
+  }
+  for (const [path, allowed] of methods) {
+    app.all(path, (context) => {
+      const wantsSocket = context.req.header("upgrade")?.toLowerCase() === "websocket";
+      const use = allowed.join(" or ");
+      const error = wantsSocket
+        ? new GatewayError("websocket_unsupported", `There are no WebSockets here; use ${use}`)
+        : new GatewayError("method_not_allowed", `Use ${use} on this path`);
+      const response = errorResponse(
+        error,
+        errorStyleOf(context.req.path, context.req.raw.headers),
+        newId("request", gateway.clock.nowMs()),
+      );
+      if (wantsSocket) response.headers.set("upgrade", "HTTP/1.1");
+      else response.headers.set("allow", allowed.join(", "));
+      return response;
+    });
+  }
+  return app;
+}
+
+/** The answer for a path that nothing serves. */
+export async function notFound(gateway: Gateway, request: Request): Promise<Response> {
+  await request.body?.cancel();
+  const { pathname } = new URL(request.url);
+  const requestId = newId("request", gateway.clock.nowMs());
+  const error = new GatewayError("not_found", unknownPathMessage(pathname, servedPaths));
+  const style = pathname.includes("/messages") ? "messages" : listStyle(request.headers);
+  return errorResponse(error, style, requestId);
+}

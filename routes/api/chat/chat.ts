@@ -1,0 +1,288 @@
+/** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
+import { invariant } from "../../../core/lib/assert.ts";
+import {
+  attemptAnswer,
+  attemptStream,
+  type StartedStream,
+  type WholeAnswer,
+} from "../../../core/calls/attempt.ts";
+import { chatHold } from "../../../core/calls/bounds/chat_hold.ts";
+import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
+import { isRouteFault, runAttempts } from "../../../core/calls/attempt_loop.ts";
+import {
+  type ChatCall,
+  type ChatExchange,
+  startChatExchange,
+} from "../../../core/calls/chat_exchange.ts";
+import {
+  type FetchedUrl,
+  fetchedUrls,
+  refuseInternalNames,
+} from "../../../core/calls/request/fetched_urls.ts";
+import { isLate } from "../../../core/calls/early_stream.ts";
+import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
+import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
+import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
+import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
+import { chatRefusalUnasked } from "../../../core/calls/request/refusal_unasked.ts";
+import type { ProviderEntry } from "../../../core/catalog/schema.ts";
+import type { Style } from "../../../core/wire/contract.ts";
+import { GatewayError, wireStatus } from "../../../core/errors.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import { applyPrice } from "../../../core/billing/price.ts";
+import { noRouteError } from "../../../core/routing/no_route.ts";
+import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../../core/routing/patience.ts";
+import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "../admission.ts";
+import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
+import { hasOrderKey, knownAnswer } from "../call_order.ts";
+import { ChatSettlement } from "./chat_settlement.ts";
+import type { Gateway } from "../gateway.ts";
+import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
+
+/**
+ * Serves one chat call.
+ *
+ * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ */
+export async function serveChat(
+  gateway: Gateway,
+  style: Style,
+  incoming: Incoming,
+): Promise<Response> {
+  const { clock } = gateway;
+  const startedAtMs = clock.nowMs();
+  const startedMonotonicMs = clock.monotonicMs();
+  const origin = gateway.observer.begin();
+  const { body: bytes, principal } = await admitRequest(gateway, incoming);
+  const { headers } = incoming.request;
+  requireJson(incoming.request);
+  if (style === "messages") checkVersion(headers);
+  const sent = parseJsonBody(bytes);
+  const { recentItems } = gateway;
+  const body = style === "responses"
+    ? withRecentItems(recentItems, principal.accountId, sent)
+    : sent;
+  const request = readChatRequest(style, body.value);
+  const { catalog } = gateway.config;
+  const { model, mappedFrom } = incoming.chosen = chooseModel(
+    catalog,
+    request.model,
+    "chat",
+    principal,
+  );
+  refuseUnseenImages(model, body.value);
+  const urls = fetchedUrls(body.value);
+  refuseFreeChoices(model, request, body.value);
+  const price = applyPrice(model.price);
+  const bounds = chatBounds(request, body, model, price);
+  if (hasOrderKey(incoming)) {
+    const known = await knownAnswer(gateway, incoming, principal, { kind: "json", json: body });
+    if (known !== undefined) return known;
+  }
+  const call: ChatCall = {
+    request,
+    body,
+    model,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(startedAtMs / 1000),
+    clientHeader: (name) => headers.get(name) ?? undefined,
+    strict: headers.get("x-gateway-strict") === "true",
+    // A client that does without a store sends its items itself.
+    ...(style === "responses" && body.value["store"] !== false && {
+      onItem: (item: JsonObject) => recentItems.keep(principal.accountId, item),
+    }),
+  };
+  const hold = chatHold(bounds, price, {
+    stream: request.stream,
+    expectedTokens: gateway.expectations.tokens(model, principal.key.id),
+  });
+  const reservation = await reserve(gateway.teller, principal, {
+    amountMicroVnd: hold.costMicroVnd,
+    startedAtMs,
+    wrongInItself: () => wrongInItself(gateway, call),
+  });
+  incoming.isAdmitted = true;
+  const control = gateway.calls.begin(request.stream ? principal : undefined);
+  const settlement = new ChatSettlement(gateway, {
+    requestId: incoming.requestId,
+    principal,
+    model,
+    mappedFrom,
+    request,
+    price,
+    bounds,
+    reservation,
+    startedAtMs,
+    startedMonotonicMs,
+    origin,
+    running: control,
+    order: incoming.order,
+  });
+  try {
+    // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
+    // Asking for the signal makes the server watch the connection, which costs as much as parsing the body: it is done
+    // while the provider works.
+    const onSent = () => {
+      if (request.stream) control.watchClient(incoming.request.signal);
+    };
+    if (!request.stream) incoming.answer = gateway.answers.hold(principal.accountId);
+    const { held, answer: room } = incoming;
+    const documents = bounds.input.namesUnseen || urls.length > 0
+      ? new RemoteDocuments(
+        request,
+        body.value,
+        gateway.media.fetchDocument,
+        gateway.bodies.hold(principal.accountId),
+      )
+      : undefined;
+    const dropped = new Set<string>();
+    const delivery: Delivery = {
+      gateway,
+      call,
+      settlement,
+      control,
+      hold,
+      held,
+      documents,
+      urls,
+      room,
+      dropped,
+    };
+    return await answer(delivery, onSent);
+  } catch (error) {
+    settlement.abandon();
+    throw error;
+  }
+}
+
+function wrongInItself(
+  { router, config: { catalog } }: Gateway,
+  call: ChatCall,
+): Promise<GatewayError | undefined> {
+  const { style, stream } = call.request;
+  const operation = stream ? "chat_stream" : "chat";
+  const candidates = router.candidates(call.model, { style, operation });
+  return chatRefusalUnasked(call, candidates, ({ provider }) => catalog.providers[provider]);
+}
+
+/** `onSent` is called when the first route has its request, or cannot have it. */
+async function answer(delivery: Delivery, onSent: () => void): Promise<Response> {
+  if (!delivery.call.request.stream) {
+    const found = await find(delivery, () => undefined);
+    invariant(found.result.kind === "answer", "no stream was asked for");
+    return await deliverAnswer(delivery, found, found.result);
+  }
+  let statusSent: number | undefined;
+  const finding = find(delivery, () => statusSent);
+  onSent();
+  if (await isLate(delivery.gateway.deadlines, finding)) {
+    statusSent = 200;
+    return deliverEarly(delivery, finding);
+  }
+  const found = await finding;
+  invariant(found.result.kind === "stream", "a stream was asked for");
+  return deliverStream(delivery, found, found.result);
+}
+
+/** Refuses what would lead a provider inside; `undefined` where there is nothing to ask name servers about. */
+function vetted(
+  { media }: Gateway,
+  urls: readonly FetchedUrl[],
+  provider: ProviderEntry,
+): Promise<void> | undefined {
+  if (urls.length === 0 || provider.kind !== "http" || provider.unresolvedNames) return undefined;
+  return refuseInternalNames(urls, (host) => media.names.isPublic(host));
+}
+
+/**
+ * Tries the routes until one produces output.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when none did; the call is settled then
+ */
+async function find(delivery: Delivery, statusSent: () => number | undefined) {
+  const { gateway, call, settlement, control } = delivery;
+  const { request, model } = call;
+  const { router, config: { catalog } } = gateway;
+  const operation = request.stream ? "chat_stream" : "chat";
+  const routeId = settlement.formerRoute();
+  const former = routeId === undefined
+    ? undefined
+    : { routeId, midTurn: continuesTurn(request.style, call.body.value) };
+  const { customer } = settlement;
+  const candidates = router.candidates(model, {
+    style: request.style,
+    operation,
+    former,
+    customer,
+  });
+  const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
+    candidates,
+    start: (route, onSentAgain) => {
+      const access = { ...router.begin(route, operation), onSentAgain };
+      const begin = (given: ChatCall) => {
+        const begun = startChatExchange(given, route, access);
+        for (const field of begun.dropped) delivery.dropped.add(field);
+        return begun;
+      };
+      const vetting = vetted(gateway, delivery.urls, access.provider);
+      const fetching = delivery.documents?.for(route);
+      if (vetting === undefined && fetching === undefined) return begin(call);
+      return Promise.all([fetching, vetting]).then(([documents]) =>
+        begin(documents === undefined ? call : { ...call, documents })
+      );
+    },
+    firstOutput: (begun, onSign) =>
+      request.stream ? attemptStream(begun, gateway, onSign) : attemptAnswer(begun, gateway, {
+        maxBytes: settlement.mostAnswerBytes,
+        room: delivery.room,
+      }),
+    patienceMs: (route) =>
+      request.stream ? ownFirstOutputMs(catalog, route) : patienceMs(catalog, model, route, false),
+    slowAfterMs: request.stream ? (route) => slowAfterMs(catalog, model, route) : undefined,
+    hedge: router.hedge(model, operation, candidates[0]),
+    deadlines: gateway.deadlines,
+    clock: gateway.clock,
+    control,
+    report: (route, result, endedMs) => {
+      settlement.tried(route, result, endedMs);
+      router.report(model, route, operation, result, customer);
+    },
+    onBug: settlement.onBug,
+  });
+  delivery.documents?.release();
+  if (loop.ok) {
+    settlement.noteRoute(loop.route);
+    router.called(model, operation, undefined);
+    gateway.availability.note(model.id, true, gateway.clock.nowMs());
+    return loop;
+  }
+  const error = failureOf(delivery, loop.error, candidates.length);
+  router.called(model, operation, error);
+  if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
+  await settlement.settle({
+    outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
+    status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
+    reading: undefined,
+    route: undefined,
+    attempts: loop.attempts,
+  });
+  throw error;
+}
+
+/** What the client is told: the loop's word, and when to come back where nobody said so. */
+function failureOf(
+  { gateway, call, control, settlement: { customer } }: Delivery,
+  error: GatewayError,
+  candidates: number,
+): GatewayError {
+  if (control.stopped !== undefined) return error;
+  const operation = call.request.stream ? "chat_stream" : "chat";
+  if (candidates === 0) return noRouteError(gateway.router, call.model, operation, customer);
+  if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
+  const seconds = gateway.router.retryAfterSeconds(call.model, operation, customer);
+  return seconds === undefined
+    ? error
+    : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
+}

@@ -1,0 +1,154 @@
+/** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
+import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
+import type { HeldBody } from "../../../core/lib/bytes/body_room.ts";
+import type { StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
+import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
+import type { CallControl } from "../../../core/calls/call_control.ts";
+import type { ChatHold } from "../../../core/calls/bounds/chat_hold.ts";
+import type { ChatCall, ChatExchange } from "../../../core/calls/chat_exchange.ts";
+import type { FetchedUrl } from "../../../core/calls/request/fetched_urls.ts";
+import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
+import type { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
+import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
+import type { Style } from "../../../core/wire/contract.ts";
+import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
+import type { GatewayError } from "../../../core/errors.ts";
+import { idleMs } from "../../../core/routing/patience.ts";
+import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
+import { bytesLeave } from "../../http/bytes_leave.ts";
+import type { ChatSettlement } from "./chat_settlement.ts";
+import type { Gateway } from "../gateway.ts";
+import { callHeaders, costHeaders, streamOf } from "../response_headers.ts";
+import { wholeAnswer } from "./whole_answer.ts";
+
+/**
+ * Sent during silence: a ping event where the style has one, a comment where not (wire notes 10). The `keepalive` event
+ * that Responses providers send would break clients here: it must not come before `response.created`, and older
+ * releases of the official library do not know it at all.
+ */
+const keepAlives: Record<Style, Uint8Array> = {
+  messages: encodeSseEvent('{"type": "ping"}', "ping"),
+  chat: keepAliveComment,
+  responses: keepAliveComment,
+};
+
+export interface Delivery {
+  readonly gateway: Gateway;
+  readonly call: ChatCall;
+  readonly settlement: ChatSettlement;
+  readonly control: CallControl;
+  /** What was reserved when the call began. */
+  readonly hold: ChatHold;
+  /** What is held of the request's body, which is sent again as long as routes are tried. */
+  readonly held: HeldBody | undefined;
+  /** Documents that the request only names; absent where it names nothing. */
+  /** What the request names for its provider to fetch. */
+  readonly urls: readonly FetchedUrl[];
+  readonly documents: RemoteDocuments | undefined;
+  /** Where a whole answer is counted; absent for a stream. */
+  readonly room: HeldAnswer | undefined;
+  /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */
+  readonly dropped: Set<string>;
+}
+
+type Found = Extract<
+  AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
+  { readonly ok: true }
+>;
+
+function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
+  const { call, settlement } = delivery;
+  return callHeaders({
+    requestId: settlement.requestId,
+    model: call.model,
+    mappedFrom: settlement.mappedFrom,
+    price: settlement.price,
+    dropped,
+  });
+}
+
+/** A whole answer; settled before it leaves. */
+export async function deliverAnswer(
+  delivery: Delivery,
+  found: Found,
+  answer: WholeAnswer,
+): Promise<Response> {
+  const { reading, clientBytes } = answer;
+  const receipt = await delivery.settlement.settle({
+    outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
+    status: 200,
+    reading: { ...reading, sawOutput: !reading.empty },
+    route: found.route,
+    attempts: found.attempts,
+  });
+  const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
+  return wholeAnswer(clientBytes, headers, delivery.room, delivery.gateway.deadlines);
+}
+
+function meteredInput(
+  delivery: Delivery,
+  found: Found,
+  started: StartedStream,
+): MeteredStreamInput {
+  const { gateway, call, settlement, control, hold } = delivery;
+  const { route, attempts } = found;
+  return {
+    started,
+    keepAlive: keepAlives[call.request.style],
+    idleMs: idleMs(gateway.config.catalog, route),
+    deadlines: gateway.deadlines,
+    control,
+    bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(hold, route)],
+    mostBytes: settlement.mostStreamBytes(route),
+    settle: async (outcome) => {
+      const { reading } = started.pipe;
+      await settlement.settle({ outcome, status: 200, reading, route, attempts });
+    },
+    bytesLeave,
+    onBug: settlement.onBug,
+  };
+}
+
+/** A stream whose first output is here. */
+export function deliverStream(
+  delivery: Delivery,
+  found: Found,
+  started: StartedStream,
+): Response {
+  const stream = meteredStream(meteredInput(delivery, found, started));
+  return streamOf(stream, headersOf(delivery, found.begun.dropped));
+}
+
+/** The failure of a call whose client already has its status: an error event of its style. */
+function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
+  const { request, requestId, nowSeconds } = call;
+  return createNativePipe(request.style, {
+    clientModel: request.model,
+    requestId,
+    clientWantsUsage: request.wantsUsage,
+    nowSeconds,
+    injectedUsage: false,
+  }).fail(error);
+}
+
+/**
+ * A stream that begins before there is any output: its client has waited for `limits.keepAliveMs` and would be cut off
+ * by proxies on its way before long. `finding` resolves with what was found, or rejects with the settled failure.
+ */
+export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Response {
+  const { gateway, call, settlement, control } = delivery;
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) =>
+      found.result.kind === "stream" ? meteredInput(delivery, found, found.result) : undefined,
+    errorEvent: (error) => errorEvent(delivery, error),
+    abandon: () => settlement.abandon(),
+  });
+  delivery.held?.keepUntil(finding);
+  const stream = earlyStream({
+    arrival,
+    keepAlive: keepAlives[call.request.style],
+    deadlines: gateway.deadlines,
+    control,
+  });
+  return streamOf(stream, headersOf(delivery, [...delivery.dropped]));
+}

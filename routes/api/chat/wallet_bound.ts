@@ -1,0 +1,100 @@
+/** Lets a stream run as far as its wallet pays: its hold grows with its output, and ends it when there is no more money. */
+import type { ChatHold } from "../../../core/calls/bounds/chat_hold.ts";
+import type { StreamBound, StreamCut } from "../../../core/calls/metered_stream.ts";
+import type { StreamReading } from "../../../core/wire/contract.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import type { TokenUsage } from "../../../core/billing/token_usage.ts";
+import type { AppliedPrice } from "../../../core/billing/receipt.ts";
+import type { KeyedExtension, KeyedTeller } from "../../../kv/api_keys/key_limits.ts";
+import type { Reservation } from "../../../kv/wallet/mod.ts";
+
+/** Milliseconds that a stream pauses for what other calls hold, before it is ended. */
+const pauseMs = 5_000;
+/** Tokens by which a hold grows at a time: at least so many as are worth the look, … */
+const leastStepTokens = 1_024;
+/** … and at most so many as one stream may keep from others in advance. */
+const mostStepTokens = 32_768;
+/** Share of the paid output at which more is asked for, so that the stream need not wait for it. */
+const askAt = 0.75;
+
+export interface WalletBoundInput {
+  readonly teller: KeyedTeller;
+  readonly reservation: Reservation;
+  readonly hold: ChatHold;
+  readonly price: AppliedPrice;
+  /** Output tokens that the call can have at most: nothing is held beyond them. */
+  readonly mostTokens: number;
+  /** How a stream ends that is not paid for any further. */
+  readonly outgrown: StreamCut["as"];
+  /** What the call would be billed if it ended now. */
+  readonly billed: (reading: StreamReading) => TokenUsage;
+}
+
+/** A token has at least one byte, so bytes of output bound the tokens that the provider will report for them. */
+export class WalletBound implements StreamBound {
+  outputBytes = Infinity;
+  readonly #input: WalletBoundInput;
+  readonly #tokenMicroVnd: bigint;
+  #paidTokens: number;
+
+  constructor(input: WalletBoundInput) {
+    const { hold, price } = input;
+    this.#input = input;
+    this.#paidTokens = hold.outputTokens;
+    this.#tokenMicroVnd = price.unit === "token" ? price.outputMicroVnd : 0n;
+    if (this.#tokenMicroVnd > 0n) this.#askLater(0);
+  }
+
+  passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined> {
+    const { teller, reservation, mostTokens } = this.#input;
+    const missing = reading.outputBytes - this.#paidTokens;
+    const step = Math.max(
+      Math.min(Math.max(this.#paidTokens, leastStepTokens), mostStepTokens),
+      missing,
+    );
+    const amount = BigInt(Math.min(step, mostTokens - this.#paidTokens)) * this.#tokenMicroVnd;
+    const extension = teller.extendFor(reservation, amount, missing > 0 ? pauseMs : 0);
+    return extension instanceof Promise
+      ? extension.then((known) => this.#take(known, reading))
+      : this.#take(extension, reading);
+  }
+
+  #take(extension: KeyedExtension, reading: StreamReading): StreamCut | undefined {
+    if (extension.outcome === "unavailable") {
+      // Nobody knows what the wallet has: a hiccup of the store ends no stream.
+      this.outputBytes = reading.outputBytes + leastStepTokens;
+      return undefined;
+    }
+    if (extension.outcome === "granted") {
+      this.#paidTokens += Number(extension.amountMicroVnd / this.#tokenMicroVnd);
+    }
+    if (reading.outputBytes > this.#paidTokens && this.#paidTokens < this.#input.mostTokens) {
+      return this.#cut(extension.outcome === "key_limit", reading);
+    }
+    if (extension.outcome === "granted") this.#askLater(reading.outputBytes);
+    else this.outputBytes = this.#paidTokens;
+    return undefined;
+  }
+
+  #askLater(outputBytes: number): void {
+    if (this.#paidTokens >= this.#input.mostTokens) {
+      this.outputBytes = Infinity;
+      return;
+    }
+    const early = Math.floor(this.#paidTokens * askAt);
+    this.outputBytes = early > outputBytes ? early : this.#paidTokens;
+  }
+
+  #cut(isKeyLimit: boolean, reading: StreamReading): StreamCut {
+    const error = isKeyLimit
+      ? new GatewayError(
+        "spending_limit_reached",
+        "The limit of this API key is reached: the answer ends here. The owner of the key can change the limit",
+      )
+      : new GatewayError(
+        "insufficient_balance",
+        "The balance is used up: the answer ends here. Top up and continue with the same key",
+      );
+    return { as: this.#input.outgrown, error, usage: this.#input.billed(reading) };
+  }
+}

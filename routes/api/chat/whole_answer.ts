@@ -1,0 +1,71 @@
+/**
+ * An answer that was read whole on its way to its client. A large one is handed out piece by piece, so that it is known
+ * when it has left, and its room given back then; as a body of bytes it would lie in the server for as long as a client
+ * does not read.
+ */
+import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
+import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
+import { limits } from "../../../core/limits.ts";
+import { answerOf } from "../response_headers.ts";
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
+class HeldSource implements UnderlyingDefaultSource<Uint8Array> {
+  readonly #over = Promise.withResolvers<void>();
+  readonly #deadlines: Deadlines;
+  #bytes: Uint8Array | undefined;
+  #unread: Deadline | undefined;
+  #at = 0;
+
+  constructor(bytes: Uint8Array, held: HeldAnswer, deadlines: Deadlines) {
+    this.#bytes = bytes;
+    this.#deadlines = deadlines;
+    held.keepUntil(this.#over.promise);
+  }
+
+  start(controller: Controller): void {
+    this.#unread = this.#deadlines.create(() => {
+      this.#end();
+      controller.error(new Error("The client did not read its answer"));
+    });
+    this.#unread.arm(limits.unreadAnswerMs);
+  }
+
+  pull(controller: Controller): void {
+    const bytes = this.#bytes;
+    if (bytes === undefined) return;
+    const piece = bytes.subarray(this.#at, this.#at + limits.heldBodyPieceBytes);
+    this.#at += piece.length;
+    controller.enqueue(piece);
+    this.#unread?.arm(limits.unreadAnswerMs);
+    if (this.#at < bytes.length) return;
+    this.#end();
+    controller.close();
+  }
+
+  cancel(): void {
+    this.#end();
+  }
+
+  #end(): void {
+    this.#unread?.disarm();
+    this.#bytes = undefined;
+    this.#over.resolve();
+  }
+}
+
+/** A 200 with JSON. Its room, if it has one, is held until the client has all of it, or left, or stopped reading. */
+export function wholeAnswer(
+  bytes: Uint8Array,
+  headers: readonly [string, string][],
+  held: HeldAnswer | undefined,
+  deadlines: Deadlines,
+): Response {
+  if (held === undefined || held.bytes === 0) return answerOf(bytes, "application/json", headers);
+  const source = new HeldSource(bytes, held, deadlines);
+  const body = new ReadableStream(source, { highWaterMark: 0 });
+  return answerOf(body, "application/json", [
+    ...headers,
+    ["content-length", String(bytes.length)],
+  ]);
+}

@@ -1,0 +1,126 @@
+/** From what the attempts found to what the client of an image call gets; settled before its last byte. */
+import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
+import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
+import type { ImageResult } from "../../../core/media/images/attempt.ts";
+import { chargeForImages } from "../../../core/media/images/charge.ts";
+import { mediaErrorEvent } from "../../../core/media/events.ts";
+import type { MediaExchange } from "../../../core/media/exchange.ts";
+import type { Outcome } from "../../../core/billing/receipt.ts";
+import { idleMs } from "../../../core/routing/patience.ts";
+import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
+import { bytesLeave } from "../../http/bytes_leave.ts";
+import type { MediaCall } from "../media/media_call.ts";
+import type { MediaSettlement } from "../media/media_settlement.ts";
+import { costHeaders, streamOf } from "../response_headers.ts";
+import { wholeAnswer } from "../chat/whole_answer.ts";
+
+export interface ImageDelivery {
+  readonly call: MediaCall;
+  /** Images asked for. */
+  readonly asked: number;
+}
+
+export type FoundImages = Extract<
+  AttemptLoopResult<MediaExchange, ImageResult>,
+  { readonly ok: true }
+>;
+type WholeResult = Extract<ImageResult, { readonly kind: "answer" }>;
+type StreamResult = Extract<ImageResult, { readonly kind: "stream" }>;
+
+/** What a stream keeps of its call: not the request, whose pictures may be large. */
+interface ImageEnd extends Pick<FoundImages, "route" | "attempts"> {
+  readonly settlement: MediaSettlement;
+  readonly asked: number;
+}
+
+function endOf({ call, asked }: ImageDelivery, { route, attempts }: FoundImages): ImageEnd {
+  return { settlement: call.settlement, asked, route, attempts };
+}
+
+async function settleImages(
+  { settlement, asked, route, attempts }: ImageEnd,
+  outcome: Outcome,
+  counts: { readonly finished: number; readonly begun: number },
+) {
+  const { price } = settlement.input;
+  const charge = chargeForImages({ outcome, price, asked, ...counts });
+  return await settlement.settle({ outcome, status: 200, ...charge, route, attempts });
+}
+
+async function deliverAnswer(
+  delivery: ImageDelivery,
+  found: FoundImages,
+  { bytes, images }: WholeResult,
+): Promise<Response> {
+  const outcome = images === 0 ? "empty" : "completed";
+  const counts = { finished: images, begun: images };
+  const receipt = await settleImages(endOf(delivery, found), outcome, counts);
+  const { headers, room, gateway } = delivery.call;
+  return wholeAnswer(bytes, [...headers, ...costHeaders(receipt)], room, gateway.deadlines);
+}
+
+function meteredInput(
+  delivery: ImageDelivery,
+  found: FoundImages,
+  { started, images }: StreamResult,
+): MeteredStreamInput {
+  const { gateway, control, settlement, room } = delivery.call;
+  const end = endOf(delivery, found);
+  // Pictures that came whole all the same are here until they have left.
+  const over = Promise.withResolvers<void>();
+  room.keepUntil(over.promise);
+  return {
+    started,
+    keepAlive: keepAliveComment,
+    deadlines: gateway.deadlines,
+    control,
+    idleMs: idleMs(gateway.config.catalog, found.route),
+    settle: async (outcome) => {
+      try {
+        await settleImages(end, outcome, images.counts());
+      } finally {
+        over.resolve();
+      }
+    },
+    bytesLeave,
+    onBug: settlement.onBug,
+  };
+}
+
+/** What a route gave, in time. */
+export async function deliverImages(
+  delivery: ImageDelivery,
+  found: FoundImages,
+): Promise<Response> {
+  const { call } = delivery;
+  call.settlement.firstOutput();
+  const { result } = found;
+  if (result.kind === "answer") return await deliverAnswer(delivery, found, result);
+  return streamOf(meteredStream(meteredInput(delivery, found, result)), call.headers);
+}
+
+/** A stream that begins before there is a picture; see `deliverEarly` of chat. */
+export function deliverImagesEarly(
+  delivery: ImageDelivery,
+  finding: Promise<FoundImages>,
+): Response {
+  const { call } = delivery;
+  const { gateway, control, settlement, headers } = call;
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) => {
+      settlement.firstOutput();
+      const { result } = found;
+      return result.kind === "stream" ? meteredInput(delivery, found, result) : undefined;
+    },
+    errorEvent: (error) => mediaErrorEvent(error, settlement.input.requestId),
+    abandon: () => settlement.abandon(),
+  });
+  const { deadlines } = gateway;
+  call.input.incoming.held?.keepUntil(finding);
+  call.room.keepUntil(finding);
+  return streamOf(
+    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
+    headers,
+  );
+}

@@ -1,0 +1,85 @@
+/** `POST /v1/images/generations` and `/v1/images/edits` (spec section 4). Charged by the images that came. */
+import { isLate } from "../../../core/calls/early_stream.ts";
+import { type ImageResult, imageWork } from "../../../core/media/images/attempt.ts";
+import { type ImageEndpoint, readImageRequest } from "../../../core/media/images/request.ts";
+import { readMediaBody } from "../../../core/media/body.ts";
+import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
+import { chooseModel } from "../admission.ts";
+import { hasOrderKey, knownAnswer } from "../call_order.ts";
+import type { Gateway } from "../gateway.ts";
+import { deliverImages, deliverImagesEarly, type FoundImages } from "./image_delivery.ts";
+import { admitRequest, type Incoming } from "../incoming.ts";
+import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
+import { startCall } from "../media/media_settlement.ts";
+
+/**
+ * Tries the routes.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when none gave a picture; the call is settled then
+ */
+async function find(
+  call: MediaCall<ImageResult>,
+  statusSent: () => number | undefined,
+): Promise<FoundImages> {
+  const found = await tryRoutes(call);
+  if (!found.ok) throw await failedCall(call, found, statusSent());
+  return found;
+}
+
+/**
+ * Serves one image call.
+ *
+ * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ */
+export async function serveImages(
+  gateway: Gateway,
+  endpoint: ImageEndpoint,
+  incoming: Incoming,
+): Promise<Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  const contentType = incoming.request.headers.get("content-type") ?? "";
+  const request = readImageRequest(endpoint, body, contentType);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.config.catalog,
+    request.model,
+    "image",
+    principal,
+  );
+  if (hasOrderKey(incoming)) {
+    const known = await knownAnswer(gateway, incoming, principal, readMediaBody(body, contentType));
+    if (known !== undefined) return known;
+  }
+  const price = applyPrice(chosen.model.price);
+  const work = imageWork({
+    request,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(start.startedAtMs / 1000),
+  });
+  const call = await beginMediaCall(gateway, {
+    incoming,
+    principal,
+    chosen,
+    style: "images",
+    operation: "image",
+    stream: request.stream,
+    price,
+    worstCaseMicroVnd: costOfUnits(price, price.unit === "image" ? request.count : 1),
+    dropped: [],
+    start,
+  }, work);
+  try {
+    let statusSent: number | undefined;
+    const finding = find(call, () => statusSent);
+    const delivery = { call, asked: request.count };
+    if (request.stream && await isLate(gateway.deadlines, finding)) {
+      statusSent = 200;
+      return deliverImagesEarly(delivery, finding);
+    }
+    return await deliverImages(delivery, await finding);
+  } catch (error) {
+    call.settlement.abandon();
+    throw error;
+  }
+}

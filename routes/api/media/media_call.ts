@@ -1,0 +1,197 @@
+/** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
+import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
+import type { HeldBytes } from "../../../core/lib/bytes/byte_budget.ts";
+import {
+  type AttemptLoopResult,
+  isRouteFault,
+  runAttempts,
+} from "../../../core/calls/attempt_loop.ts";
+import { refusalUnasked } from "../../../core/calls/request/refusal_unasked.ts";
+import type { Route } from "../../../core/catalog/catalog.ts";
+import { GatewayError, wireStatus } from "../../../core/errors.ts";
+import {
+  type MediaExchange,
+  type MediaWork,
+  startMediaExchange,
+} from "../../../core/media/exchange.ts";
+import { toolsOfCall, withoutFetching } from "../../../core/media/upstream_body.ts";
+import { noRouteError } from "../../../core/routing/no_route.ts";
+import { patienceMs } from "../../../core/routing/patience.ts";
+import type { Operation } from "../../../core/routing/router.ts";
+import type { AppliedPrice, Attempt } from "../../../core/billing/receipt.ts";
+import type { Principal } from "../../../kv/api_keys/key_directory.ts";
+import { type ChosenModel, reserve } from "../admission.ts";
+import type { RunningCall } from "../calls_in_flight.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Incoming } from "../incoming.ts";
+import { type CallStart, MediaSettlement } from "./media_settlement.ts";
+import { callHeaders } from "../response_headers.ts";
+
+export interface MediaCallInput {
+  readonly incoming: Incoming;
+  readonly principal: Principal;
+  readonly chosen: ChosenModel;
+  readonly style: "images" | "speech" | "videos";
+  readonly operation: Operation;
+  readonly stream: boolean;
+  readonly price: AppliedPrice;
+  /** The most the call can cost. */
+  readonly worstCaseMicroVnd: bigint;
+  /** Request fields that do not go on, for `x-gateway-conversion`. */
+  readonly dropped: readonly string[];
+  readonly start: CallStart;
+}
+
+/** An admitted call: the money is held, the clock runs. */
+export interface MediaCall<Value = unknown> {
+  readonly gateway: Gateway;
+  readonly input: MediaCallInput;
+  readonly work: MediaWork<Value>;
+  readonly control: RunningCall;
+  readonly settlement: MediaSettlement;
+  /** Pictures that were fetched for the route that is tried. */
+  readonly fetched: HeldBytes;
+  /** Where a whole answer is counted. */
+  readonly room: HeldAnswer;
+  /** Headers of any answer of this call. */
+  readonly headers: [string, string][];
+}
+
+/**
+ * Holds the money and begins the call. What throws before {@linkcode MediaSettlement.settle} must abandon it.
+ *
+ * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out
+ */
+export async function beginMediaCall<Value>(
+  gateway: Gateway,
+  input: MediaCallInput,
+  work: MediaWork<Value>,
+): Promise<MediaCall<Value>> {
+  const { incoming, principal, chosen, price } = input;
+  const reservation = await reserve(gateway.teller, principal, {
+    amountMicroVnd: input.worstCaseMicroVnd,
+    startedAtMs: input.start.startedAtMs,
+    wrongInItself: () => {
+      const tools = withoutFetching(gateway.media.tools);
+      return refusalUnasked(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
+    },
+  });
+  incoming.isAdmitted = true;
+  const control = gateway.calls.begin(input.stream ? principal : undefined);
+  const settlement = new MediaSettlement(gateway, {
+    requestId: incoming.requestId,
+    principal,
+    model: chosen.model,
+    mappedFrom: chosen.mappedFrom,
+    style: input.style,
+    stream: input.stream,
+    price,
+    reservation,
+    start: input.start,
+    running: control,
+    order: incoming.order,
+  });
+  const headers = callHeaders({
+    requestId: incoming.requestId,
+    model: chosen.model,
+    mappedFrom: chosen.mappedFrom,
+    price,
+    dropped: input.dropped,
+  });
+  const fetched = gateway.bodies.hold(principal.accountId);
+  const room = incoming.answer = gateway.answers.hold(principal.accountId);
+  return { gateway, input, work, control, settlement, fetched, room, headers };
+}
+
+function candidatesOf(
+  { router }: Gateway,
+  { chosen, style, operation, principal }: MediaCallInput,
+) {
+  return router.candidates(chosen.model, { style, operation, customer: principal.accountId });
+}
+
+/** Tries the routes. A client that leaves ends a streaming call only: otherwise the provider works, and charges, on. */
+export async function tryRoutes<Value>(
+  call: MediaCall<Value>,
+): Promise<AttemptLoopResult<MediaExchange, Value>> {
+  const { gateway, control, input, work } = call;
+  const { router, clock, deadlines, config: { catalog } } = gateway;
+  const { operation, principal: { accountId: customer } } = input;
+  const { model } = input.chosen;
+  if (input.stream) control.watchClient(input.incoming.request.signal);
+  const candidates = candidatesOf(gateway, input);
+  const tools = toolsOfCall(gateway.media.tools, call.fetched);
+  /** Routes whose try the router knows of: one that was only made ready for is none of its concern. */
+  const asked = new Set<Route>();
+  const result = await runAttempts<MediaExchange, Value>({
+    candidates,
+    start: (route) => {
+      call.fetched.release(); // for the route before
+      return startMediaExchange(work, {
+        route,
+        tools,
+        begin: () => {
+          asked.add(route);
+          return router.begin(route, operation);
+        },
+        control,
+        time: gateway,
+        room: call.room,
+      });
+    },
+    firstOutput: work.receive,
+    patienceMs: (route) => patienceMs(catalog, model, route, input.stream),
+    report: (route, outcome, endedMs) => {
+      call.settlement.tried(route, outcome, endedMs);
+      if (asked.delete(route)) router.report(model, route, operation, outcome, customer);
+    },
+    onBug: call.settlement.onBug,
+    clock,
+    deadlines,
+    control,
+  });
+  call.fetched.release();
+  control.unwatchClient();
+  if (result.ok) {
+    router.called(model, operation, undefined);
+    gateway.availability.note(model.id, true, gateway.clock.nowMs());
+    return result;
+  }
+  const error = failureOf(call, result.error, candidates.length);
+  router.called(model, operation, error);
+  if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
+  return { ...result, error };
+}
+
+/**
+ * Writes down that no route gave anything; returns what the client is told.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ */
+export async function failedCall(
+  { settlement, control }: MediaCall,
+  { error, attempts }: { readonly error: GatewayError; readonly attempts: readonly Attempt[] },
+  statusSent?: number,
+): Promise<GatewayError> {
+  const clientGone = control.stopped === "client_gone";
+  const status = statusSent ?? wireStatus(error, "chat");
+  await settlement.settleFailed({ status, attempts, clientGone });
+  return error;
+}
+
+/** What the client is told: the loop's word, and when to come back where nobody said so. */
+function failureOf(
+  { gateway, input, control }: MediaCall,
+  error: GatewayError,
+  candidates: number,
+): GatewayError {
+  if (control.stopped !== undefined) return error;
+  const { router } = gateway;
+  const { chosen: { model }, operation, principal: { accountId } } = input;
+  if (candidates === 0) return noRouteError(router, model, operation, accountId);
+  if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
+  const seconds = router.retryAfterSeconds(model, operation, accountId);
+  return seconds === undefined
+    ? error
+    : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
+}

@@ -1,0 +1,48 @@
+/** The paths of images, speech and videos. */
+import type { Context } from "hono";
+import { serveSpeech } from "../speech/audio_speech.ts";
+import type { Gateway } from "../gateway.ts";
+import { serveImages } from "../images/images.ts";
+import type { Incoming } from "../incoming.ts";
+import { serveVideoContent } from "../videos/video_content.ts";
+import { deleteVideo, listOwnVideos, retrieveVideo } from "../videos/video_tasks.ts";
+import { createVideo } from "../videos/videos.ts";
+
+interface MediaEndpoint {
+  readonly path: string;
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly serve: (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
+}
+
+const idOf = (context: Context) => context.req.param("id") ?? "";
+
+export const mediaEndpoints: readonly MediaEndpoint[] = [
+  {
+    method: "POST",
+    path: "/v1/images/generations",
+    serve: (gateway, incoming) => serveImages(gateway, "generations", incoming),
+  },
+  {
+    method: "POST",
+    path: "/v1/images/edits",
+    serve: (gateway, incoming) => serveImages(gateway, "edits", incoming),
+  },
+  { method: "POST", path: "/v1/audio/speech", serve: serveSpeech },
+  { method: "POST", path: "/v1/videos", serve: createVideo },
+  { method: "GET", path: "/v1/videos", serve: listOwnVideos },
+  {
+    method: "GET",
+    path: "/v1/videos/:id",
+    serve: (gateway, incoming, context) => retrieveVideo(gateway, incoming, idOf(context)),
+  },
+  {
+    method: "DELETE",
+    path: "/v1/videos/:id",
+    serve: (gateway, incoming, context) => deleteVideo(gateway, incoming, idOf(context)),
+  },
+  {
+    method: "GET",
+    path: "/v1/videos/:id/content",
+    serve: (gateway, incoming, context) => serveVideoContent(gateway, incoming, idOf(context)),
+  },
+];

@@ -1,0 +1,62 @@
+/** What media calls need besides the rest of the gateway. */
+import type { FetchDocument } from "../../../core/calls/request/remote_documents.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import { fetchRemoteMedia, type GuardedFetchWorld } from "../../../core/media/guarded_fetch.ts";
+import type { Resolve } from "../../../core/media/guarded_connect.ts";
+import { PublicNames } from "../../../core/media/public_names.ts";
+import { documentMediaTypes, imageMediaTypes } from "../../../core/media/sniff.ts";
+import type { UpstreamBodyTools } from "../../../core/media/upstream_body.ts";
+import { createHttp1Transport } from "../../../core/lib/http1/transport.ts";
+import type { Connect } from "../../../core/upstream/connection.ts";
+import { createWakeUp, type WakeUp } from "../../../kv/outbox/outbox_wake_up.ts";
+import { guardedConnect, resolveWithDeno } from "../../upstream/guarded_connect.ts";
+
+export interface MediaServices {
+  /** Reaches public addresses only: for what clients name by URL, and for files that providers keep elsewhere. */
+  readonly remote: GuardedFetchWorld;
+  readonly tools: UpstreamBodyTools;
+  /** Fetches a document of a chat request. */
+  readonly fetchDocument: FetchDocument;
+  /** Judges the names in URLs that providers fetch. */
+  readonly names: PublicNames;
+  /** Wakes outbox workers when a row was written. */
+  readonly wakeUp: WakeUp;
+  close(): void;
+}
+
+/** The network as the guarded fetcher sees it. */
+export interface GuardedNetwork {
+  readonly connect: Connect;
+  readonly resolve: Resolve;
+}
+
+/** Opens them. `network` is replaced in tests only. */
+export function openMediaServices(
+  { clock, deadlines }: { readonly clock: Clock; readonly deadlines: Deadlines },
+  network: GuardedNetwork = { connect: guardedConnect(), resolve: resolveWithDeno },
+): MediaServices {
+  const { connect, resolve } = network;
+  const transport = createHttp1Transport({ connect, deadlines, idleConnectionsPerOrigin: 0 });
+  const remote: GuardedFetchWorld = { transport, deadlines };
+  return {
+    remote,
+    tools: {
+      fetchImage: (url, field, room) =>
+        fetchRemoteMedia(remote, url, {
+          field,
+          accepts: imageMediaTypes,
+          ...(room && { room }),
+        }),
+      newBoundary: () => crypto.randomUUID().replaceAll("-", ""),
+    },
+    fetchDocument: (url, bounds) =>
+      fetchRemoteMedia(remote, url, {
+        ...bounds,
+        accepts: bounds.kind === "picture" ? imageMediaTypes : documentMediaTypes,
+      }),
+    names: new PublicNames({ resolve, clock, deadlines }),
+    wakeUp: createWakeUp(),
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,99 @@
+/** A binary answer on its way to the client: one pull stream, no buffer but the chunk in hand. */
+import { asGatewayError } from "../../../core/calls/attempt.ts";
+import { type CallControl, stopError } from "../../../core/calls/call_control.ts";
+import type { GatewayError } from "../../../core/errors.ts";
+import type { ByteReader, UpstreamExchange } from "../../../core/upstream/transport.ts";
+
+export interface RelayedBodyInput {
+  readonly exchange: UpstreamExchange;
+  readonly body: ByteReader;
+  /** Read already, to see that there is something; sent first. */
+  readonly firstChunk?: Uint8Array;
+  readonly control: CallControl;
+  /** Called once, before the end is released: nothing that ends the stream leaves while it is pending. */
+  readonly onEnd: (outcome: RelayedOutcome) => Promise<void>;
+}
+
+export type RelayedOutcome = "completed" | "broken" | "client_gone" | "cut";
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
+class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
+  readonly #input: RelayedBodyInput;
+  #firstChunk: Uint8Array | undefined;
+  #controller: Controller | undefined;
+  /** A pull waits for the upstream; it will see by itself when that is cancelled. */
+  #pulling = false;
+  #ended = false;
+  readonly #onStop = (): void => {
+    this.#input.exchange.cancel();
+    // A client that does not read pulls nothing: its call must end all the same.
+    if (this.#pulling) return;
+    const stopped = this.#input.control.stopped ?? "shutdown";
+    // To stop reading until the time is up must not be cheaper than to leave.
+    const outcome = stopped === "call_timeout" ? "client_gone" : undefined;
+    this.#break(stopError(stopped), outcome).catch(() => {});
+  };
+
+  constructor(input: RelayedBodyInput) {
+    this.#input = input;
+    this.#firstChunk = input.firstChunk;
+  }
+
+  start(controller: Controller): void {
+    this.#controller = controller;
+    this.#input.control.attach(this.#onStop);
+  }
+
+  async pull(controller: Controller): Promise<void> {
+    const first = this.#firstChunk;
+    if (first !== undefined) {
+      this.#firstChunk = undefined;
+      return controller.enqueue(first);
+    }
+    let chunk: Uint8Array | null;
+    this.#pulling = true;
+    try {
+      chunk = await this.#input.body.read();
+    } catch (failure) {
+      return await this.#break(asGatewayError(failure));
+    } finally {
+      this.#pulling = false;
+    }
+    if (this.#ended) return; // the client left while we waited
+    if (chunk !== null) return controller.enqueue(chunk.slice()); // the driver reuses its buffer
+    await this.#end("completed");
+    controller.close();
+  }
+
+  async cancel(): Promise<void> {
+    this.#input.exchange.cancel();
+    await this.#end("client_gone");
+  }
+
+  async #end(outcome: RelayedOutcome): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#input.control.detach(this.#onStop);
+    await this.#input.onEnd(outcome);
+  }
+
+  /** Binary data has no other way to say that it is not whole than to break the connection. */
+  async #break(
+    error: GatewayError,
+    outcome: RelayedOutcome = this.#input.control.stopped === "access_ended" ? "cut" : "broken",
+  ): Promise<void> {
+    if (this.#ended) return;
+    this.#input.exchange.cancel();
+    try {
+      await this.#end(outcome);
+    } finally {
+      this.#controller?.error(error);
+    }
+  }
+}
+
+/** Makes the body. */
+export function relayedBody(input: RelayedBodyInput): ReadableStream<Uint8Array> {
+  return new ReadableStream(new RelayedSource(input), { highWaterMark: 0 });
+}

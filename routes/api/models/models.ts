@@ -1,0 +1,164 @@
+/** GET /v1/models and /v1/models/{id}: the catalogue with prices, in the list shape of either style (design section 8). */
+import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import { listFigure } from "../../../core/billing/micro_vnd.ts";
+import type { CataloguePrice } from "../../../core/billing/price.ts";
+import { rowLimit, wrongParameter } from "../../http/query.ts";
+
+/** Models have no birthday of their own here; both SDKs want one. Start of version 1 of the API. */
+const createdSeconds = 1_763_596_800;
+const createdAt = new Date(createdSeconds * 1000).toISOString().replace(".000Z", "Z");
+
+function priceFields(price: CataloguePrice, listRate: number): JsonObject {
+  switch (price.unit) {
+    case "token":
+      return {
+        price: {
+          unit: "1M tokens",
+          vnd: price.vndPerMtok,
+          output_vnd: price.outputVndPerMtok ?? price.vndPerMtok,
+          cache_read_vnd: price.cacheReadVndPerMtok ?? price.vndPerMtok,
+          cache_write_vnd: price.cacheWriteVndPerMtok ?? price.vndPerMtok,
+        },
+        list_price: listFigure(price.vndPerMtok, listRate),
+      };
+    case "request":
+    case "image":
+      return {
+        price: { unit: price.unit, vnd: price.vnd },
+        list_price: listFigure(price.vnd, listRate),
+      };
+    case "video":
+      return {
+        price: {
+          unit: "video",
+          tiers: price.tiers.map((tier) => ({
+            from_seconds: tier.fromSeconds,
+            to_seconds: tier.toSeconds,
+            vnd: tier.vnd,
+            list_price: listFigure(tier.vnd, listRate),
+          })),
+        },
+        list_price: listFigure(price.tiers[0]?.vnd ?? 0, listRate),
+      };
+  }
+}
+
+function extras(model: Model, listRate: number): JsonObject {
+  return {
+    kind: model.kind,
+    family: model.family,
+    ...(model.kind === "chat"
+      ? {
+        context_window: model.contextWindow,
+        max_output_tokens: model.maxOutputTokens,
+        vision: model.vision,
+      }
+      : {}),
+    aliases: [...model.aliases],
+    ...priceFields(model.price, listRate),
+  };
+}
+
+export type ListStyle = "chat" | "messages";
+
+/** How the agent of the Messages vendor names itself when it looks for the models of a gateway. */
+const messagesAgent = /^claude-(?:cli|code)\b/i;
+
+/** Clients of the Messages style say so by their version header; its agent asks for models without one. */
+export function listStyle(headers: Headers): ListStyle {
+  const isMessages = headers.has("anthropic-version") || headers.has("compat-version") ||
+    messagesAgent.test(headers.get("user-agent") ?? "");
+  return isMessages ? "messages" : "chat";
+}
+
+/** A name under which a model can be called, as the list shows it. */
+interface ListedName {
+  readonly name: string;
+  readonly model: Model;
+}
+
+/** Every model by its id, then by its aliases: agents offer only the names that they find in the list. */
+function listedNames(models: readonly Model[]): ListedName[] {
+  return models.flatMap((model) =>
+    [model.id, ...model.aliases].map((name): ListedName => ({ name, model }))
+  );
+}
+
+function listedObject({ name, model }: ListedName, listRate: number, style: ListStyle): JsonObject {
+  const object = modelObject(model, listRate, style);
+  if (name === model.id) return object;
+  return {
+    ...object,
+    id: name,
+    display_name: `${model.displayName} (${name})`,
+    alias_of: model.id,
+  };
+}
+
+/** One model in the shape of the given style. */
+export function modelObject(model: Model, listRate: number, style: ListStyle): JsonObject {
+  if (style === "messages") {
+    return {
+      type: "model",
+      id: model.id,
+      display_name: model.displayName,
+      created_at: createdAt,
+      ...(model.kind === "chat"
+        ? { max_input_tokens: model.contextWindow, max_tokens: model.maxOutputTokens }
+        : {}),
+      ...extras(model, listRate),
+    };
+  }
+  return {
+    id: model.id,
+    object: "model",
+    created: createdSeconds,
+    owned_by: "gateway",
+    display_name: model.displayName,
+    ...extras(model, listRate),
+  };
+}
+
+/** The most models of one page, and what a page holds unless less is asked for: that of the Messages style. */
+const mostModels = 1000;
+
+/** Where a model stands in the list; -1 if none was asked for. @throws {GatewayError} for one that is not there */
+function placeOf(listed: readonly ListedName[], query: URLSearchParams, param: string): number {
+  const id = query.get(param);
+  if (id === null) return -1;
+  const place = listed.findIndex(({ name }) => name === id);
+  if (place === -1) throw wrongParameter(param, "there is no such model");
+  return place;
+}
+
+/**
+ * The list of `models`, aliases included. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`.
+ * The Chat shape has no pages; a `limit` there cuts the list.
+ *
+ * @throws {GatewayError} if one of the parameters of the Messages shape is given and wrong
+ */
+export function modelList(
+  { models, listRate }: Pick<Catalog, "models" | "listRate">,
+  style: ListStyle,
+  query: URLSearchParams,
+): JsonObject {
+  const listed = listedNames(models);
+  if (style === "chat") {
+    const most = /^[1-9]\d{0,5}$/.exec(query.get("limit") ?? "")?.[0];
+    const data = most === undefined ? listed : listed.slice(0, Number(most));
+    return { object: "list", data: data.map((one) => listedObject(one, listRate, "chat")) };
+  }
+  const limit = rowLimit(query, { most: mostModels, otherwise: mostModels });
+  const after = placeOf(listed, query, "after_id");
+  const before = placeOf(listed, query, "before_id");
+  const end = before === -1 ? listed.length : before;
+  const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit);
+  const page = listed.slice(start, Math.min(end, start + limit));
+  return {
+    data: page.map((one) => listedObject(one, listRate, "messages")),
+    has_more: before === -1 ? start + page.length < listed.length : start > 0,
+    first_id: page[0]?.name ?? null,
+    last_id: page.at(-1)?.name ?? null,
+  };
+}

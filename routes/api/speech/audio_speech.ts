@@ -1,0 +1,81 @@
+/** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
+import { isLate } from "../../../core/calls/early_stream.ts";
+import { readMediaBody } from "../../../core/media/body.ts";
+import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
+import { type SpeechResult, speechWork } from "../../../core/media/speech/attempt.ts";
+import { readSpeechRequest } from "../../../core/media/speech/request.ts";
+import { chooseModel } from "../admission.ts";
+import { hasOrderKey, knownAnswer } from "../call_order.ts";
+import type { Gateway } from "../gateway.ts";
+import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
+import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
+import { startCall } from "../media/media_settlement.ts";
+import { deliverSpeech, deliverSpeechEarly, type FoundSpeech } from "./speech_delivery.ts";
+
+/**
+ * Tries the routes.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when none gave any speech; the call is settled then
+ */
+async function find(
+  call: MediaCall<SpeechResult>,
+  statusSent: () => number | undefined,
+): Promise<FoundSpeech> {
+  const found = await tryRoutes(call);
+  if (!found.ok) throw await failedCall(call, found, statusSent());
+  return found;
+}
+
+/**
+ * Serves one speech call. Audio that breaks off upstream is free, since half a file is no speech; a client that leaves
+ * pays, since the provider made it all.
+ *
+ * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ */
+export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  requireJson(incoming.request);
+  const request = readSpeechRequest(body);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.config.catalog,
+    request.model,
+    "speech",
+    principal,
+  );
+  if (hasOrderKey(incoming)) {
+    const known = await knownAnswer(
+      gateway,
+      incoming,
+      principal,
+      readMediaBody(body, "application/json"),
+    );
+    if (known !== undefined) return known;
+  }
+  const price = applyPrice(chosen.model.price);
+  const call = await beginMediaCall(gateway, {
+    incoming,
+    principal,
+    chosen,
+    style: "speech",
+    operation: "speech",
+    stream: request.events,
+    price,
+    worstCaseMicroVnd: costOfUnits(price, 1),
+    dropped: [],
+    start,
+  }, speechWork(request, incoming.requestId));
+  try {
+    let statusSent: number | undefined;
+    const finding = find(call, () => statusSent);
+    if (request.events && await isLate(gateway.deadlines, finding)) {
+      statusSent = 200;
+      return deliverSpeechEarly(call, finding);
+    }
+    return deliverSpeech(call, await finding);
+  } catch (error) {
+    call.settlement.abandon();
+    throw error;
+  }
+}

@@ -1,0 +1,95 @@
+/** From what the attempts found to what the client of a speech call gets; settled before its last byte. */
+import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
+import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
+import { mediaErrorEvent } from "../../../core/media/events.ts";
+import type { MediaExchange } from "../../../core/media/exchange.ts";
+import { formatVnd } from "../../../core/billing/micro_vnd.ts";
+import { costOfUnits } from "../../../core/billing/price.ts";
+import type { Outcome } from "../../../core/billing/receipt.ts";
+import { idleMs } from "../../../core/routing/patience.ts";
+import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
+import { bytesLeave } from "../../http/bytes_leave.ts";
+import type { SpeechResult } from "../../../core/media/speech/attempt.ts";
+import type { MediaCall } from "../media/media_call.ts";
+import { relayedBody } from "../media/relayed_body.ts";
+import { streamOf } from "../response_headers.ts";
+
+export type FoundSpeech = Extract<
+  AttemptLoopResult<MediaExchange, SpeechResult>,
+  { readonly ok: true }
+>;
+type Events = Extract<SpeechResult, { readonly kind: "events" }>;
+type Audio = Extract<SpeechResult, { readonly kind: "audio" }>;
+
+/** Half a file is no speech; a client that leaves or loses its key pays, since the provider made it all. */
+const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "client_gone", "cut"]);
+
+/** How to settle; keeps nothing of the request, since it lives as long as the answer. */
+function settlerOf(
+  { settlement }: MediaCall,
+  { route, attempts }: FoundSpeech,
+): (outcome: Outcome) => Promise<void> {
+  return async (outcome) => {
+    const units = chargedOutcomes.has(outcome) ? 1 : 0;
+    const priceMicroVnd = costOfUnits(settlement.input.price, units);
+    await settlement.settle({ outcome, status: 200, units, priceMicroVnd, route, attempts });
+  };
+}
+
+function meteredInput(call: MediaCall, found: FoundSpeech, { started }: Events) {
+  const { gateway, control, settlement } = call;
+  return {
+    started,
+    keepAlive: keepAliveComment,
+    deadlines: gateway.deadlines,
+    control,
+    idleMs: idleMs(gateway.config.catalog, found.route),
+    settle: settlerOf(call, found),
+    bytesLeave,
+    onBug: settlement.onBug,
+  } satisfies MeteredStreamInput;
+}
+
+function deliverAudio(call: MediaCall, found: FoundSpeech, audio: Audio): Response {
+  const body = relayedBody({
+    ...audio,
+    control: call.control,
+    onEnd: settlerOf(call, found),
+  });
+  const cost = formatVnd(costOfUnits(call.input.price, 1));
+  return new Response(body, {
+    headers: [
+      ["content-type", audio.contentType],
+      ...call.headers,
+      ["x-gateway-cost-vnd", cost],
+    ],
+  });
+}
+
+/** What a route gave, in time. */
+export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
+  call.settlement.firstOutput();
+  const { result } = found;
+  if (result.kind === "audio") return deliverAudio(call, found, result);
+  return streamOf(meteredStream(meteredInput(call, found, result)), call.headers);
+}
+
+/** A stream that begins before there is any speech; see `deliverEarly` of chat. */
+export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech>): Response {
+  const { gateway, control, settlement, headers } = call;
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) => {
+      settlement.firstOutput();
+      return found.result.kind === "events" ? meteredInput(call, found, found.result) : undefined;
+    },
+    errorEvent: (error) => mediaErrorEvent(error, settlement.input.requestId),
+    abandon: () => settlement.abandon(),
+  });
+  call.input.incoming.held?.keepUntil(finding);
+  const { deadlines } = gateway;
+  return streamOf(
+    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
+    headers,
+  );
+}

@@ -1,0 +1,108 @@
+/** Where a task lives: polls, downloads and cancellations go back to the route and credential that made it. */
+import { readWhole } from "../../../core/calls/read_whole.ts";
+import type { Route } from "../../../core/catalog/catalog.ts";
+import { limits } from "../../../core/limits.ts";
+import { parseJson } from "../../../core/media/refusal.ts";
+import { retryAfterSeconds } from "../../../core/calls/retry_after.ts";
+import type {
+  Transport,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../../core/upstream/transport.ts";
+import { videoAdapterOf } from "../../../core/media/video/adapter.ts";
+import { readSighting } from "../../../core/media/video/provider_answer.ts";
+import type { VideoTask } from "../../../core/media/video/task.ts";
+import { pollRequest, type VideoUpstream } from "../../../core/media/video/upstream_requests.ts";
+import type { Json } from "../../../core/lib/json/json.ts";
+import type { AskProvider, VideoAnswer } from "../../../kv/videos/mod.ts";
+import type { Gateway } from "../gateway.ts";
+
+export interface TaskUpstream extends VideoUpstream {
+  readonly transport: Transport;
+}
+
+/** Names of the environment variables that hold a provider's credentials, in the order of the configuration. */
+function credentialNames(gateway: Gateway, providerName: string): readonly string[] {
+  const provider = gateway.config.catalog.providers[providerName];
+  return provider?.kind === "http" ? [provider.apiKeyEnv].flat() : [];
+}
+
+/** The name of a credential: what a task may store of it. */
+export function credentialName(
+  gateway: Gateway,
+  route: Route,
+  secret: string | undefined,
+): string | undefined {
+  if (secret === undefined) return undefined;
+  const index = gateway.config.providerKeys[route.provider]?.indexOf(secret) ?? -1;
+  return credentialNames(gateway, route.provider)[index];
+}
+
+/** `undefined` when the operator has removed the model or its route. */
+export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | undefined {
+  const model = gateway.config.catalog.find(task.model);
+  const route = model?.routes.find((candidate) => candidate.id === task.route);
+  if (route === undefined) return undefined;
+  const { provider, secret, transport } = gateway.router.access(route);
+  const index = task.credential === undefined
+    ? -1
+    : credentialNames(gateway, route.provider).indexOf(task.credential);
+  const pinned = gateway.config.providerKeys[route.provider]?.[index];
+  return { provider, secret: pinned ?? secret, transport, adapter: videoAdapterOf(route.facts) };
+}
+
+/** A small exchange beside calls: within a bound of time, its body read as JSON if it has one. `stop` ends it early. */
+export async function smallExchange(
+  gateway: Gateway,
+  transport: Transport,
+  request: UpstreamRequest,
+  stop?: AbortSignal,
+): Promise<{ readonly response: UpstreamResponse; readonly body: Json | undefined }> {
+  const exchange = transport.open(request);
+  const cancel = () => exchange.cancel();
+  const patience = gateway.deadlines.create(cancel);
+  patience.arm(limits.videoPollMs);
+  stop?.addEventListener("abort", cancel);
+  if (stop?.aborted === true) cancel();
+  try {
+    const response = await exchange.response;
+    const body = parseJson(await readWhole(response, limits.videoAnswerBytes));
+    return { response, body };
+  } catch (error) {
+    exchange.cancel();
+    throw error;
+  } finally {
+    patience.disarm();
+    stop?.removeEventListener("abort", cancel);
+  }
+}
+
+/** Asks a provider how a task is; what the pollers of `kv/videos` call. */
+export function askProviderOf(gateway: Gateway, stop?: AbortSignal): AskProvider {
+  return async (task): Promise<VideoAnswer> => {
+    const upstream = upstreamOf(gateway, task);
+    if (upstream === undefined) throw new NoRouteError("The route of this task is not configured");
+    const request = pollRequest(upstream, task.upstreamId);
+    const { response, body } = await smallExchange(gateway, upstream.transport, request, stop);
+    if (response.status === 404 || response.status === 410) return { kind: "unknown" };
+    if (response.status < 200 || response.status > 299 || body === undefined) {
+      throw new BadAnswerError(`The provider answered a poll with ${response.status}`);
+    }
+    const seconds = retryAfterSeconds(response.header, gateway.clock);
+    return {
+      kind: "seen",
+      sighting: readSighting(upstream.adapter, body, gateway.clock.nowMs()),
+      retryAfterMs: seconds === undefined ? undefined : seconds * 1_000,
+    };
+  };
+}
+
+/** The operator has removed the way to a task. */
+export class NoRouteError extends Error {
+  override name = "NoRouteError";
+}
+
+/** A poll that says nothing about the task. */
+class BadAnswerError extends Error {
+  override name = "BadAnswerError";
+}

@@ -1,0 +1,161 @@
+/**
+ * `POST /v1/videos` (spec section 4): the task is submitted within the request, so that no prompt is ever stored and a
+ * refusal of the provider is answered at once and costs nothing. Charge, task and first poll are one commit.
+ */
+import { GatewayError } from "../../../core/errors.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { fieldsOfBody, readMediaBody } from "../../../core/media/body.ts";
+import { modelField } from "../../../core/media/fields.ts";
+import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
+import { videoWork } from "../../../core/media/video/attempt.ts";
+import { videoRulesOf } from "../../../core/media/video/model_rules.ts";
+import { videoObject } from "../../../core/media/video/object.ts";
+import { readVideoRequest, type VideoRequest } from "../../../core/media/video/request.ts";
+import type { VideoTask } from "../../../core/media/video/task.ts";
+import { cancelRequest } from "../../../core/media/video/upstream_requests.ts";
+import type { BegunOrder } from "../../../kv/calls/orders.ts";
+import { newTaskRows, videoPolls } from "../../../kv/videos/mod.ts";
+import { chooseModel } from "../admission.ts";
+import type { Gateway } from "../gateway.ts";
+import { admitRequest, type Incoming } from "../incoming.ts";
+import {
+  beginMediaCall,
+  failedCall,
+  type MediaCall,
+  type MediaCallInput,
+  tryRoutes,
+} from "../media/media_call.ts";
+import { startCall } from "../media/media_settlement.ts";
+import { costHeaders } from "../response_headers.ts";
+import { giveUpOrder, orderOf } from "./video_order.ts";
+import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
+
+/** What `x-gateway-conversion` names. */
+function droppedFields({ unknownFields, approximatedFields }: VideoRequest): readonly string[] {
+  return [...unknownFields, ...approximatedFields];
+}
+
+function refuseDropped(request: VideoRequest, headers: Headers): void {
+  const dropped = droppedFields(request);
+  const [field] = dropped;
+  if (field === undefined || headers.get("x-gateway-strict") !== "true") return;
+  throw new GatewayError(
+    "conversion_refused",
+    `This model cannot follow: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
+    { param: field },
+  );
+}
+
+/** Nobody will ever ask for this task: it was accepted, but could not be written down. */
+async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
+  const upstream = upstreamOf(gateway, task);
+  const request = upstream && cancelRequest(upstream, task.upstreamId);
+  if (upstream === undefined || request === undefined) return;
+  await smallExchange(gateway, upstream.transport, request).catch(() => {});
+}
+
+async function submit(
+  call: MediaCall<string>,
+  request: VideoRequest,
+  order: BegunOrder | undefined,
+): Promise<Response> {
+  const { gateway, input, settlement } = call;
+  const { price, chosen, principal, incoming } = input;
+  const found = await tryRoutes(call);
+  if (!found.ok) throw await failedCall(call, found);
+  const { route, begun: { access }, attempts, result: upstreamId } = found;
+  const nowMs = gateway.clock.nowMs();
+  const priceMicroVnd = costOfUnits(price, 1);
+  const task: VideoTask = {
+    id: newId("video", nowMs),
+    accountId: principal.accountId,
+    keyId: principal.key.id,
+    requestId: incoming.requestId,
+    model: chosen.model.id,
+    route: route.id,
+    credential: credentialName(gateway, route, access.secret),
+    upstreamId,
+    state: "queued",
+    progress: 0,
+    createdAtMs: nowMs,
+    completedAtMs: undefined,
+    expiresAtMs: undefined,
+    deadlineAtMs: nowMs + videoRulesOf(chosen.model).deadlineMinutes * 60_000,
+    seconds: request.sentSeconds,
+    size: request.size,
+    error: undefined,
+    costMicroVnd: priceMicroVnd,
+    refundId: undefined,
+  };
+  const end = {
+    outcome: "completed",
+    status: 200,
+    units: 1,
+    priceMicroVnd,
+    route,
+    attempts,
+  } as const;
+  try {
+    const receipt = await settlement.settle(end, newTaskRows(task, order));
+    gateway.media.wakeUp.nudge(videoPolls.name);
+    return Response.json(videoObject(task), {
+      headers: [...call.headers, ...costHeaders(receipt)],
+    });
+  } catch (error) {
+    await takeBack(gateway, task);
+    throw error;
+  }
+}
+
+/**
+ * Serves the creation of a task.
+ *
+ * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ */
+export async function createVideo(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  const { headers } = incoming.request;
+  const media = readMediaBody(body, headers.get("content-type") ?? "");
+  const fields = fieldsOfBody(media);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.config.catalog,
+    modelField(fields),
+    "video",
+    principal,
+  );
+  const request = readVideoRequest(fields, videoRulesOf(chosen.model), chosen.model.id);
+  refuseDropped(request, headers);
+  const known = await orderOf(gateway, incoming, principal, media);
+  if (known?.kind === "ordered") return known.response;
+  try {
+    return await carryOut(gateway, request, known?.order, { incoming, principal, chosen, start });
+  } catch (error) {
+    await giveUpOrder(gateway, known?.order);
+    throw error;
+  }
+}
+
+async function carryOut(
+  gateway: Gateway,
+  request: VideoRequest,
+  order: BegunOrder | undefined,
+  input: Pick<MediaCallInput, "incoming" | "principal" | "chosen" | "start">,
+): Promise<Response> {
+  const price = applyPrice(input.chosen.model.price, request.billedSeconds);
+  const call = await beginMediaCall(gateway, {
+    ...input,
+    style: "videos",
+    operation: "video",
+    stream: false,
+    price,
+    worstCaseMicroVnd: costOfUnits(price, 1),
+    dropped: droppedFields(request),
+  }, videoWork(request));
+  try {
+    return await submit(call, request, order);
+  } catch (error) {
+    call.settlement.abandon();
+    throw error;
+  }
+}
