@@ -4,7 +4,7 @@
 import { systemClock } from "./core/lib/time/clock.ts";
 import { readConfig } from "./core/config/config.ts";
 import { setVariables } from "./core/config/environment.ts";
-import { runAdmin } from "./routes/admin/cli.ts";
+import { runAdmin } from "./routes/operator/cli/cli.ts";
 import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
 import { createStopSignals } from "./routes/server/stop_signals.ts";

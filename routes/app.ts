@@ -2,7 +2,7 @@
 import type { Hono } from "hono";
 import { mountDashboard } from "./dashboard/mod.ts";
 import { createHealth } from "./health.ts";
-import { createOperatorApi } from "./operator_api/app.ts";
+import { createOperatorApi } from "./operator/api/app.ts";
 import type { Site } from "./server/site.ts";
 import { createMetrics } from "./telemetry/metrics_app.ts";
 import { type ConnectionBindings, createApi, notFound } from "./api/app.ts";

@@ -25,7 +25,7 @@ import { createWalletPages } from "../dashboard/wallet_pages.tsx";
 import { createBankHookRoutes } from "../hooks/bank.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";
-import { createOperatorPages } from "../operator/mod.ts";
+import { createOperatorPages } from "../operator/pages/mod.ts";
 import { pollSepay, type SepayPollResult } from "../topup/sepay_poll.ts";
 import { createUsageApi } from "../usage_api/mod.ts";
 import type { Gateway } from "../api/gateway.ts";

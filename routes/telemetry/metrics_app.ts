@@ -1,6 +1,6 @@
 /** GET /metrics in the Prometheus text format, behind the operator's key; without one the path does not exist. */
 import { Hono } from "hono";
-import { requireOperatorKey } from "../operator_api/require_key.ts";
+import { requireOperatorKey } from "../operator/api/require_key.ts";
 import type { Gateway } from "../api/gateway.ts";
 
 /** Builds the app; mount it at `/`. */

@@ -1,7 +1,7 @@
 /** Commands of `deno task admin` as a test runs them. */
 import { systemClock } from "../../core/lib/time/clock.ts";
 import type { Config } from "../../core/config/config.ts";
-import { runAdmin } from "../../routes/admin/cli.ts";
+import { runAdmin } from "../../routes/operator/cli/cli.ts";
 
 export interface RanCommand {
   readonly code: number;

@@ -5,7 +5,7 @@ import { openSession } from "../../kv/accounts/sessions.ts";
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
-import { callAdminSocket } from "../../routes/admin/socket.ts";
+import { callAdminSocket } from "../../routes/operator/cli/socket.ts";
 import { verifyStore } from "../../kv/verify/verify.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import { type StartedGateway, startGateway, type StartOptions } from "./started_gateway.ts";

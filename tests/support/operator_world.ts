@@ -9,7 +9,7 @@ import { type Account, createAccount, findAccountByEmail } from "../../kv/accoun
 import type { Switches } from "../../kv/operators/control.ts";
 import { openTeller } from "../../kv/wallet/mod.ts";
 import type { DashboardEnv } from "../../routes/dashboard/visitor.ts";
-import { createOperatorPages, type OperatorDeps } from "../../routes/operator/mod.ts";
+import { createOperatorPages, type OperatorDeps } from "../../routes/operator/pages/mod.ts";
 import { pageApp, type PageVisitor, visit } from "./page_visitor.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "./topup_world.ts";
 

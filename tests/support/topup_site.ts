@@ -12,7 +12,7 @@ import { requestInvoice } from "../../kv/invoices/invoices.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { createInvoicePages } from "../../routes/dashboard/invoices_pages.tsx";
 import { createWalletPages } from "../../routes/dashboard/wallet_pages.tsx";
-import { createOperatorPages } from "../../routes/operator/mod.ts";
+import { createOperatorPages } from "../../routes/operator/pages/mod.ts";
 import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import { notice, receivingAccount } from "./topup_world.ts";

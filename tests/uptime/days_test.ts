@@ -7,7 +7,7 @@ import v8 from "node:v8";
 import vm from "node:vm";
 import { assert, assertEquals } from "@std/assert";
 import { type RowKind, rowKinds, rowsOfKindPrefix } from "../../kv/schema/keys.ts";
-import { adminSocketPath } from "../../routes/admin/socket.ts";
+import { adminSocketPath } from "../../routes/operator/cli/socket.ts";
 import { serve } from "../../routes/server/serve.ts";
 import { runCommand } from "../support/admin_command.ts";
 import { testConfig } from "../support/gateway_in_process.ts";

@@ -1,0 +1,138 @@
+/**
+ * What operators see and change by program: routes, maintenance and claims on providers. Behind a key of its own
+ * (`GATEWAY_OPERATOR_KEY`); without one these paths do not exist. Changes reach every instance within two seconds.
+ */
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import { GatewayError } from "../../../core/errors.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { limits } from "../../../core/limits.ts";
+import { formatVnd } from "../../../core/billing/micro_vnd.ts";
+import type { RouteReport } from "../../../core/routing/router.ts";
+import { providerOfRoute, readClaims } from "../../../kv/ledger/provider_claims.ts";
+import { operatorProgram } from "../../../kv/operators/operator_audit.ts";
+import { routeActions, setMaintenance, switchRoute } from "../../../kv/operators/switches.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { maintenanceBody } from "../../http/maintenance_body.ts";
+import { errorResponse } from "../../http/error_response.ts";
+import { readRequestBody } from "../../http/request_body.ts";
+import { boundedRange, requireRange } from "../../usage_api/range.ts";
+import type { Gateway } from "../../api/gateway.ts";
+import { requireOperatorKey } from "./require_key.ts";
+
+const switchBody = z.strictObject({
+  reason: z.string().min(1).max(limits.switchReasonChars).default("operator"),
+});
+
+function routeJson({ model, route, switched, operations, credentials }: RouteReport) {
+  return {
+    id: route.id,
+    model,
+    provider: route.provider,
+    style: route.style,
+    region: route.region ?? null,
+    priority: route.priority,
+    weight: route.weight,
+    switched: switched ?? "enabled",
+    credentials,
+    operations: Object.fromEntries(
+      Object.entries(operations).map(([name, view]) => [name, {
+        state: view.state,
+        window: { calls: view.windowCalls, failures: view.windowFailures },
+        consecutive_failures: view.consecutiveFailures,
+        first_output_ms: view.firstOutputMs ?? null,
+        tokens_per_second: view.tokensPerSecond ?? null,
+        in_flight: view.inFlight,
+        stuck: view.stuck,
+        next_probe_at: view.nextProbeAtMs === undefined
+          ? null
+          : new Date(view.nextProbeAtMs).toISOString(),
+        reason: view.reason ?? null,
+      }]),
+    ),
+  };
+}
+
+/** Builds the app; mount it at `/operator`. */
+export function createOperatorApi(gateway: Gateway): Hono {
+  const { control, router, clock, deadlines, log } = gateway;
+  const app = new Hono();
+  const requireKey = requireOperatorKey(gateway);
+  const act = () => ({ operator: operatorProgram, nowMs: clock.nowMs() });
+
+  /** The JSON of a body; nothing at all counts as an empty object. */
+  async function readJson(context: Context): Promise<unknown> {
+    const bytes = await readRequestBody(context.req.raw, deadlines, {
+      maxBytes: limits.operatorBodyBytes,
+    });
+    if (bytes.length === 0) return {};
+    try {
+      return JSON.parse(new TextDecoder().decode(bytes));
+    } catch {
+      throw new GatewayError("invalid_json", "The body is not JSON");
+    }
+  }
+
+  app.onError((error) => {
+    const known = error instanceof z.ZodError
+      ? new GatewayError(
+        "invalid_request",
+        error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
+      )
+      : error;
+    return errorResponse(known, "chat", newId("request", clock.nowMs()));
+  });
+
+  app.get(
+    "/routes",
+    requireKey,
+    (context) => context.json({ object: "list", data: router.reports().map(routeJson) }),
+  );
+
+  app.post("/routes/:id{.+}/:action{disable|enable|drain}", requireKey, async (context) => {
+    const id = router.reports().map(({ route }) => route.id)
+      .find((one) => one === context.req.param("id"));
+    const action = routeActions.find((one) => one === context.req.param("action"));
+    if (id === undefined || action === undefined) {
+      throw new GatewayError("not_found", "There is no such route");
+    }
+    const { reason } = switchBody.parse(await readJson(context));
+    await switchRoute(control, { routeId: id, action, reason }, act());
+    log.event("warn", `route ${action}`, { route: id, reason });
+    return context.json({ id, switched: control.switches.routes[id]?.state ?? "enabled" });
+  });
+
+  app.get("/provider-claims", requireKey, async (context) => {
+    const query = new URL(context.req.url).searchParams;
+    const asked = requireRange(query, vietnamDay(clock.nowMs()));
+    const { range, cut } = boundedRange(asked);
+    const { claims, isPartial } = await readClaims(gateway.kv, range);
+    return context.json({
+      object: "list",
+      from: range.fromDay,
+      to: range.toDay,
+      partial: cut || isPartial,
+      data: claims.map(({ day, route, calls, claimMicroVnd }) => ({
+        day,
+        provider: providerOfRoute(route),
+        route,
+        calls,
+        claim_vnd: formatVnd(claimMicroVnd),
+      })),
+    });
+  });
+
+  app.get(
+    "/maintenance",
+    requireKey,
+    (context) => context.json({ maintenance: control.switches.maintenance ?? null }),
+  );
+
+  app.post("/maintenance", requireKey, async (context) => {
+    const { on, message } = maintenanceBody.parse(await readJson(context));
+    await setMaintenance(control, on ? message : undefined, act());
+    log.event("warn", on ? "maintenance on" : "maintenance off");
+    return context.json({ maintenance: control.switches.maintenance ?? null });
+  });
+  return app;
+}

@@ -1,0 +1,25 @@
+import type { Context, Next } from "hono";
+import { GatewayError } from "../../../core/errors.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { sameSecret } from "../../../core/lib/sha256.ts";
+import { errorResponse } from "../../http/error_response.ts";
+import type { Gateway } from "../../api/gateway.ts";
+
+/**
+ * Lets only those through who send `Authorization: Bearer` with the operator's key. To everyone who sends nothing, and
+ * where no key is configured, the path does not exist.
+ */
+export function requireOperatorKey(
+  { config, clock }: Pick<Gateway, "config" | "clock">,
+): (context: Context, next: Next) => Promise<Response | undefined> {
+  return async (context, next) => {
+    const sent = /^bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    if (config.operatorKey === undefined || sent === undefined) return context.notFound();
+    if (!await sameSecret(sent, config.operatorKey)) {
+      const error = new GatewayError("invalid_api_key", "The operator key is wrong");
+      return errorResponse(error, "chat", newId("request", clock.nowMs()));
+    }
+    await next();
+    return undefined;
+  };
+}

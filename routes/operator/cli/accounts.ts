@@ -1,0 +1,117 @@
+/** What the command line does with accounts: making and showing them, their wallets, their second factor. */
+import type { Hono } from "hono";
+import { z } from "zod";
+import { GatewayError } from "../../../core/errors.ts";
+import { limits } from "../../../core/limits.ts";
+import { formatVnd } from "../../../core/billing/micro_vnd.ts";
+import { inVnd } from "../../../core/billing/vnd_json.ts";
+import { createAccount, getAccount, listAccounts } from "../../../kv/accounts/accounts.ts";
+import { isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
+import { credit, debit, isOwnOperationId } from "../../../kv/ledger/ledger.ts";
+import { addAuditLine, commandLine } from "../../../kv/operators/operator_audit.ts";
+import { forgetSecondFactor } from "../../../kv/accounts/second_factor.ts";
+import { requireAccount } from "./account_operand.ts";
+import { movementSummary, readTypedVnd } from "./amount.ts";
+import type { AdminDeps } from "./app.ts";
+
+const accountBody = z.strictObject({ email: z.email().optional() });
+const creditBody = z.strictObject({
+  vnd: z.string(),
+  reason: z.string().min(limits.adminReasonCharsMin).max(limits.adminReasonChars),
+  operationId: z.string().min(limits.adminOperationIdCharsMin).max(limits.adminOperationIdChars)
+    .refine(
+      (id) => !isOwnOperationId(id),
+      "is the gateway's own (a bank notice is credited on the operator's pages); use another",
+    ),
+});
+
+/** Adds `/accounts` and, below an account, its balance and second factor. */
+export function addAccountRoutes(
+  app: Hono,
+  { kv, clock, teller }: Pick<AdminDeps, "kv" | "clock" | "teller">,
+): void {
+  app.post("/accounts", async (context) => {
+    const { email } = accountBody.parse(await context.req.json());
+    const account = await createAccount(kv, {
+      nowMs: clock.nowMs(),
+      ...(email === undefined ? {} : { email: email.toLowerCase() }),
+    });
+    return context.json(account);
+  });
+
+  app.get("/accounts", async (context) => {
+    const { accounts } = await listAccounts(kv, { limit: limits.adminAccountsListed });
+    return context.json(accounts.map(({ id, email, createdAtMs, blockedAtMs }) => ({
+      id,
+      email,
+      createdAt: new Date(createdAtMs).toISOString(),
+      blocked: blockedAtMs !== undefined,
+    })));
+  });
+
+  app.get("/accounts/:account", async (context) => {
+    const id = await requireAccount(kv, context.req.param("account"));
+    const balance = await teller.balance(id);
+    const keys = await listApiKeys(kv, id);
+    return Response.json(inVnd({
+      ...(await getAccount(kv, id)),
+      balanceVnd: formatVnd(balance.totalMicroVnd),
+      keys: keys.map((key) => ({
+        id: key.id,
+        name: key.name,
+        masked: key.masked,
+        active: isActive(key, clock.nowMs()),
+      })),
+    }));
+  });
+
+  app.delete("/accounts/:account/second-factor", async (context) => {
+    const id = await requireAccount(kv, context.req.param("account"));
+    await forgetSecondFactor(kv, id);
+    return context.json({ id, secondFactor: "forgotten" });
+  });
+}
+
+/** Adds `POST /accounts/{account}/credit`: gives or, with a minus, takes. */
+export function addCreditRoute(
+  app: Hono,
+  { kv, clock, teller }: Pick<AdminDeps, "kv" | "clock" | "teller">,
+): void {
+  app.post("/accounts/:account/credit", async (context) => {
+    const { vnd, reason, operationId } = creditBody.parse(await context.req.json());
+    const amountMicroVnd = readTypedVnd(vnd);
+    if (amountMicroVnd === undefined) {
+      throw new GatewayError("invalid_request", `Not an amount in whole VND: ${vnd}`);
+    }
+    const accountId = await requireAccount(kv, context.req.param("account"));
+    const atMs = clock.nowMs();
+    const movement = {
+      accountId,
+      kind: "admin",
+      operationId,
+      reason,
+      atMs,
+      async attach(operation: Deno.AtomicOperation) {
+        const { totalMicroVnd: balanceBeforeMicroVnd } = await teller.balance(accountId);
+        const balanceAfterMicroVnd = balanceBeforeMicroVnd + amountMicroVnd;
+        addAuditLine(operation, commandLine, {
+          act: "wallet_adjusted",
+          subject: accountId,
+          detail: `${operationId}: ${reason}`,
+          atMs,
+          money: { accountId, amountMicroVnd, balanceBeforeMicroVnd, balanceAfterMicroVnd },
+        });
+      },
+    } as const;
+    const result = amountMicroVnd > 0n
+      ? await credit(kv, { ...movement, amountMicroVnd })
+      : await debit(kv, { ...movement, amountMicroVnd: -amountMicroVnd });
+    if (result.status !== "applied" && result.status !== "duplicate") {
+      throw new GatewayError("invalid_request", `Nothing was moved: ${result.status}`);
+    }
+    const balance = await teller.balance(accountId);
+    const summary = movementSummary(amountMicroVnd, result.status);
+    const balanceVnd = formatVnd(balance.totalMicroVnd);
+    return Response.json(inVnd({ summary, ...result, balanceVnd }));
+  });
+}

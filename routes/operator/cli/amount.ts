@@ -1,0 +1,49 @@
+/** Amounts of the admin command: read as the pages read them, said back so that a slip is seen. */
+import { formatVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
+import { parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
+
+/**
+ * An amount as an operator types it, in whole VND: `50.000` is what it is in the operator's forms. `undefined` for
+ * nothing, for fractions and for anything unclear.
+ *
+ * @example
+ * ```ts
+ * import { readTypedVnd } from "./amount.ts";
+ * if (readTypedVnd("50.000") !== 50_000_000_000n) throw new Error("not fifty thousand");
+ * if (readTypedVnd("-50000") !== -50_000_000_000n) throw new Error("not a debit");
+ * for (const unclear of ["50.0000", "50.5", "0", ""]) {
+ *   if (readTypedVnd(unclear) !== undefined) throw new Error(unclear);
+ * }
+ * ```
+ */
+export function readTypedVnd(text: string): bigint | undefined {
+  const amountMicroVnd = parseWrittenAmount(text);
+  const isWhole = amountMicroVnd !== undefined && amountMicroVnd !== 0n &&
+    amountMicroVnd % microVndPerVnd === 0n;
+  return isWhole ? amountMicroVnd : undefined;
+}
+
+/** Thousands apart by spaces: a dot or a comma would mean a fraction to half of the readers. */
+function spaced(amountMicroVnd: bigint): string {
+  return `${formatVnd(amountMicroVnd).replace(/\B(?=(\d{3})+(?!\d))/g, " ")} VND`;
+}
+
+/**
+ * What a command did, in words.
+ *
+ * @param amountMicroVnd above 0 for a credit
+ *
+ * @example
+ * ```ts
+ * import { movementSummary } from "./amount.ts";
+ * const text = movementSummary(1_050_000_000_000n, "applied");
+ * if (text !== "Credited 1 050 000 VND") throw new Error(text);
+ * ```
+ */
+export function movementSummary(amountMicroVnd: bigint, status: "applied" | "duplicate"): string {
+  const act = amountMicroVnd > 0n ? "credited" : "debited";
+  const amount = spaced(amountMicroVnd > 0n ? amountMicroVnd : -amountMicroVnd);
+  return status === "applied"
+    ? `${act === "credited" ? "Credited" : "Debited"} ${amount}`
+    : `Nothing moved: this operation has ${act} ${amount} before`;
+}

@@ -1,0 +1,65 @@
+/**
+ * The administrator's commands as a small HTTP app. `deno task admin` reaches it through the running server's socket
+ * or, when no server runs, in its own process: one implementation, one owner of the store.
+ */
+import { Hono } from "hono";
+import { z } from "zod";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import type { MasterKeys } from "../../../core/api_keys/seal.ts";
+import type { ReceivingAccount } from "../../../core/payments/receiving_account.ts";
+import type { Control } from "../../../kv/operators/control.ts";
+import { commandLine } from "../../../kv/operators/operator_audit.ts";
+import { setMaintenance } from "../../../kv/operators/switches.ts";
+import type { Teller } from "../../../kv/wallet/mod.ts";
+import { maintenanceBody } from "../../http/maintenance_body.ts";
+import { addAccountRoutes, addCreditRoute } from "./accounts.ts";
+import { addBookRoutes } from "./books.ts";
+import { addKeyRoutes } from "./keys.ts";
+import { addNoticeRoutes } from "./notices.ts";
+import { addOutboxRoutes } from "./outbox.ts";
+import type { BeginReading } from "./store_readings.ts";
+
+export interface AdminDeps {
+  readonly kv: Deno.Kv;
+  readonly clock: Clock;
+  readonly masterKeys: MasterKeys;
+  readonly control: Control;
+  readonly teller: Teller;
+  readonly receivingAccounts: readonly ReceivingAccount[];
+  /** Where the service runs on the same thread: whole readings of the store let its calls pass. */
+  readonly beginReading?: BeginReading;
+}
+
+/** Builds the app. It has no authentication of its own: whoever reaches its socket owns the store. */
+export function createAdminApp(deps: AdminDeps): Hono {
+  const { clock, control } = deps;
+  const app = new Hono();
+
+  app.onError((error, context) => {
+    if (error instanceof GatewayError) {
+      return context.json({ error: error.message }, error.status < 500 ? 400 : 503);
+    }
+    if (error instanceof z.ZodError) {
+      const text = error.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ");
+      return context.json({ error: text }, 400);
+    }
+    return context.json({ error: `${error.name}: ${error.message}` }, 500);
+  });
+
+  addAccountRoutes(app, deps);
+  addKeyRoutes(app, deps);
+  addCreditRoute(app, deps);
+  addNoticeRoutes(app, deps);
+  addBookRoutes(app, deps);
+  addOutboxRoutes(app, deps);
+
+  app.post("/maintenance", async (context) => {
+    const { on, message } = maintenanceBody.parse(await context.req.json());
+    const act = { operator: commandLine, nowMs: clock.nowMs() };
+    await setMaintenance(control, on ? message : undefined, act);
+    return context.json({ maintenance: on });
+  });
+
+  return app;
+}

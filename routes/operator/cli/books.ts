@@ -1,0 +1,52 @@
+/** The books as the command line sees them: proved, written out, and their derived sums made anew. */
+import type { Hono } from "hono";
+import { z } from "zod";
+import { inVnd } from "../../../core/billing/vnd_json.ts";
+import { exportRecords } from "../../../kv/verify/export.ts";
+import { checkTopups } from "../../../kv/payments/topup_checks.ts";
+import { rebuildAllRollups, rebuildRollups } from "../../../kv/receipts/usage.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
+import { requireAccount } from "./account_operand.ts";
+import type { AdminDeps } from "./app.ts";
+import type { StoreReading } from "./store_readings.ts";
+
+const rebuildBody = z.strictObject({ account: z.string().optional() });
+
+/** Adds `/verify`, `/export` and `/sums/rebuild`. */
+export function addBookRoutes(
+  app: Hono,
+  { kv, clock, beginReading }: Pick<AdminDeps, "kv" | "clock" | "beginReading">,
+): void {
+  app.get("/verify", async (context) => {
+    using reading = beginReading?.(context.req.raw.signal);
+    const wallets = await verifyStore(kv, reading ?? {});
+    const topups = await checkTopups(kv, clock.nowMs());
+    const ok = wallets.ok && topups.problems.length === 0;
+    return Response.json(inVnd({ ...wallets, ok, topups }));
+  });
+
+  app.get("/export", (context) => {
+    const reading = beginReading?.(context.req.raw.signal);
+    const records = ReadableStream.from(exported(kv, reading));
+    return new Response(records.pipeThrough(new TextEncoderStream()));
+  });
+
+  app.post("/sums/rebuild", async (context) => {
+    const { account } = rebuildBody.parse(await context.req.json());
+    if (account === undefined) {
+      using reading = beginReading?.(context.req.raw.signal);
+      return context.json(await rebuildAllRollups(kv, reading?.signal));
+    }
+    const id = await requireAccount(kv, account);
+    const { corrected, isMoving } = await rebuildRollups(kv, id);
+    return context.json({ accounts: 1, corrected, moving: isMoving ? [id] : [] });
+  });
+}
+
+async function* exported(
+  kv: Deno.Kv,
+  reading: StoreReading | undefined,
+): AsyncGenerator<string> {
+  using _ending = reading;
+  yield* exportRecords(kv, reading?.slices);
+}

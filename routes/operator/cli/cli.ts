@@ -1,0 +1,145 @@
+/** `deno task admin …`: commands for the operator, on the store of the configured gateway. */
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { openControl } from "../../../kv/operators/control.ts";
+import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
+import { openStore } from "../../../kv/store/store.ts";
+import { openTeller } from "../../../kv/wallet/mod.ts";
+import { loadMasterKeys } from "../../server/master_keys.ts";
+import { createAdminApp } from "./app.ts";
+import { readAdminCommand } from "./command.ts";
+import { type AdminRequest, adminUsage } from "./command_forms.ts";
+import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
+
+const encoder = new TextEncoder();
+
+/** What a command takes from the world: time, and where it writes; the process's own, or a test's. */
+export interface CommandWorld {
+  readonly clock: Clock;
+  /** Gets what was asked for. Awaited, so that whoever reads slowly is not run over. */
+  write(bytes: Uint8Array): void | Promise<void>;
+  error(text: string): void;
+}
+
+/** Runs one command and returns the exit code of the process. */
+export async function runAdmin(
+  config: Config,
+  args: readonly string[],
+  world: CommandWorld,
+): Promise<number> {
+  const read = readAdminCommand(args);
+  if (read.kind === "help") {
+    await world.write(encoder.encode(adminUsage()));
+    return 0;
+  }
+  if (read.kind === "refused") {
+    world.error(`${read.problem}\n${read.usage}`);
+    return 2;
+  }
+  const mustExist = read.request.makesStore !== true;
+  const opened = await openStore(config.store, world.clock, { mustExist });
+  if (opened.ok) {
+    using store = opened.store;
+    return await runHere(store.kv, config, read.request, world);
+  }
+  if (opened.reason === "unusable") {
+    world.error(`${opened.problem}\n`);
+    return 1;
+  }
+  return await runAtServer(adminSocketPath(config), read.request, world);
+}
+
+function initOf({ method, body }: AdminRequest): RequestInit {
+  if (body === undefined) return { method };
+  return { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+}
+
+/** Asks the server that has the store. */
+async function runAtServer(
+  socketPath: string,
+  command: AdminRequest,
+  world: CommandWorld,
+): Promise<number> {
+  let opened: AdminCall;
+  try {
+    opened = await callAdminSocket(socketPath, command.path, initOf(command));
+  } catch {
+    world.error(
+      `Another process has the store open and does not answer at ${socketPath}: ` +
+        `it starts or stops at this moment, or is no server\n${howToRepeat(command)}`,
+    );
+    return 1;
+  }
+  using call = opened;
+  return await tell(command, call.response, world);
+}
+
+/** Runs the command in this process, which is alone on the store. */
+async function runHere(
+  kv: Deno.Kv,
+  config: Config,
+  command: AdminRequest,
+  world: CommandWorld,
+): Promise<number> {
+  const { clock } = world;
+  const loaded = await loadMasterKeys(config);
+  if (!loaded.ok) {
+    world.error(`${loaded.problem}\n`);
+    return 1;
+  }
+  const control = await openControl(kv, clock);
+  await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
+  const teller = await openTeller(kv, { clock });
+  try {
+    const app = createAdminApp({
+      kv,
+      clock,
+      masterKeys: loaded.masterKeys,
+      control,
+      teller,
+      receivingAccounts: config.topup.receivingAccounts,
+    });
+    // Told to its end before the store closes under it.
+    return await tell(command, await app.request(command.path, initOf(command)), world);
+  } finally {
+    await teller.close();
+    control.close();
+  }
+}
+
+/** Whoever has no answer would type the command again: under an id of its own it would move the money twice. */
+function howToRepeat({ operationId }: AdminRequest): string {
+  return operationId === undefined
+    ? ""
+    : `Money may have moved. Repeat the command with --operation ${operationId}: it never counts twice\n`;
+}
+
+/** Writes the answer down and returns the exit code. */
+async function tell(
+  command: AdminRequest,
+  response: Response,
+  world: CommandWorld,
+): Promise<number> {
+  // The store may have failed behind the commit: what went wrong may be no more than the answer.
+  if (response.status >= 500) world.error(howToRepeat(command));
+  try {
+    if (command.path !== "/export" || !response.ok) return await tellJson(response, world);
+    for await (const bytes of response.body ?? []) await world.write(bytes);
+    return 0;
+  } catch {
+    // The server ended before its answer did, or nobody takes what is written.
+    const problem = "The answer broke off before its end: what was written is not all of it";
+    world.error(`${problem}\n${howToRepeat(command)}`);
+    return 1;
+  }
+}
+
+async function tellJson(response: Response, world: CommandWorld): Promise<number> {
+  const body: unknown = await response.json();
+  await world.write(encoder.encode(`${JSON.stringify(body, null, 2)}\n`));
+  if (!response.ok) return 1;
+  const isClean = typeof body === "object" && body !== null && "ok" in body
+    ? body.ok === true
+    : true;
+  return isClean ? 0 : 1;
+}

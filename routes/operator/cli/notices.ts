@@ -1,0 +1,45 @@
+/** What the command line may do with bank notices. Crediting them is left to the operator's pages, which ask twice. */
+import type { Hono } from "hono";
+import { GatewayError } from "../../../core/errors.ts";
+import { bankSources, isEventId } from "../../../core/payments/bank_event.ts";
+import type { BankEventRef } from "../../../kv/payments/bank_events.ts";
+import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
+import { commandLine } from "../../../kv/operators/operator_audit.ts";
+import type { AdminDeps } from "./app.ts";
+
+/** The notice that `sepay:92704` names. */
+function noticeOf(text: string): BankEventRef {
+  const [name, ...rest] = text.split(":");
+  const source = bankSources.find((one) => one === name);
+  const id = rest.join(":");
+  if (source === undefined || !isEventId(id)) {
+    throw new GatewayError("invalid_request", `Not a bank notice: ${text}`);
+  }
+  return { source, id };
+}
+
+const refusals = {
+  missing: "there is no such notice",
+  state: "it waits already, its money has been moved, or it never was money in",
+  not_same: "it is another movement",
+  busy: "it has just changed; try again",
+} as const;
+
+/** Adds `POST /notices/{source}:{id}/return`: back under review, whatever it was taken for. */
+export function addNoticeRoutes(
+  app: Hono,
+  { kv, clock, receivingAccounts }: Pick<AdminDeps, "kv" | "clock" | "receivingAccounts">,
+): void {
+  app.post("/notices/:notice/return", async (context) => {
+    const notice = noticeOf(context.req.param("notice"));
+    const result = await resolveBankEvent(kv, notice, { kind: "return" }, {
+      operator: commandLine,
+      nowMs: clock.nowMs(),
+      receivingAccounts,
+    });
+    if (!result.ok) {
+      throw new GatewayError("invalid_request", `It was not put back: ${refusals[result.why]}`);
+    }
+    return context.json(result.state);
+  });
+}

@@ -1,0 +1,85 @@
+/** What the command line does with dead letters: work of the outbox that was given up. */
+import type { Hono } from "hono";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { limits } from "../../../core/limits.ts";
+import { inVnd } from "../../../core/billing/vnd_json.ts";
+import { mailQueue, withoutSignUpSecrets } from "../../../kv/outbox/mail.ts";
+import type { OutboxQueue } from "../../../kv/outbox/outbox.ts";
+import {
+  type DeadLetter,
+  forgetDeadLetter,
+  listDeadLetters,
+  reviveDeadLetter,
+} from "../../../kv/outbox/outbox_dead_letters.ts";
+import { videoPolls } from "../../../kv/videos/mod.ts";
+import type { AdminDeps } from "./app.ts";
+
+const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
+
+interface LetterName {
+  readonly queue: OutboxQueue<unknown>;
+  readonly id: string;
+}
+
+/** The letter that `mail:ID` names. */
+function letterOf(text: string): LetterName {
+  const [name, ...rest] = text.split(":");
+  const queue = queues.find((one) => one.name === name);
+  const id = rest.join(":");
+  if (queue === undefined || id === "") {
+    const names = queues.map((one) => `${one.name}:ID`).join(" or ");
+    throw new GatewayError("invalid_request", `Not a dead letter: ${text} (${names})`);
+  }
+  return { queue, id };
+}
+
+function shown(queue: string, letter: DeadLetter) {
+  const { id, reason, attempts, createdAtMs, diedAtMs, payload } = letter;
+  return {
+    letter: `${queue}:${id}`,
+    reason,
+    attempts,
+    createdAt: new Date(createdAtMs).toISOString(),
+    diedAt: new Date(diedAtMs).toISOString(),
+    payload: withoutSignUpSecrets(payload),
+  };
+}
+
+async function revive(kv: Deno.Kv, clock: Clock, { queue, id }: LetterName): Promise<void> {
+  const outcome = await reviveDeadLetter(kv, queue, { id, nowMs: clock.nowMs() });
+  if (outcome === "revived") return;
+  const why = {
+    missing: "there is no such letter",
+    unreadable: "it cannot be read and would die again; it can only be forgotten",
+    busy: "it has just changed; look again",
+  }[outcome];
+  throw new GatewayError("invalid_request", `It was not revived: ${why}`);
+}
+
+/** Adds `/outbox`: the dead letters, and what becomes of them. */
+export function addOutboxRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "clock">): void {
+  app.get("/outbox", async () => {
+    const letters: ReturnType<typeof shown>[] = [];
+    for (const queue of queues) {
+      const some = await listDeadLetters(kv, queue, limits.deadLettersListed);
+      letters.push(...some.map((letter) => shown(queue.name, letter)));
+    }
+    return Response.json(inVnd(letters));
+  });
+
+  app.post("/outbox/:letter/revive", async (context) => {
+    const name = context.req.param("letter");
+    await revive(kv, clock, letterOf(name));
+    return context.json({ letter: name, revived: true });
+  });
+
+  app.delete("/outbox/:letter", async (context) => {
+    const name = context.req.param("letter");
+    const { queue, id } = letterOf(name);
+    if (!await forgetDeadLetter(kv, queue, id)) {
+      throw new GatewayError("not_found", "There is no such letter");
+    }
+    return context.json({ letter: name, forgotten: true });
+  });
+}

@@ -1,0 +1,80 @@
+/** `/operator/accounts`: all customers, and the search for one. */
+import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
+import { parseId } from "../../../../core/lib/ids.ts";
+import { parseOrderCode } from "../../../../core/payments/order_code.ts";
+import {
+  type Account,
+  findAccountByEmail,
+  getAccount,
+  listAccounts,
+} from "../../../../kv/accounts/accounts.ts";
+import { getTopupOrder } from "../../../../kv/payments/topups.ts";
+import { Card, DataTable, Notice, Pager, Time } from "../../../dashboard/components/mod.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import { AccountState } from "./account_page.tsx";
+import { accountTexts } from "./account_texts.ts";
+import type { OperatorDeps } from "../deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
+import { SearchForm } from "../list_parts.tsx";
+import { frameTexts } from "../texts.ts";
+
+const pageRows = 50;
+
+/** The account that a search means. */
+async function findAccount(deps: OperatorDeps, query: string): Promise<Account | undefined> {
+  const id = parseId("account", query);
+  if (id !== undefined) return await getAccount(deps.kv, id);
+  const code = parseOrderCode(query.toUpperCase());
+  if (code !== undefined) {
+    const order = (await getTopupOrder(deps.kv, code)).value;
+    return order === null ? undefined : await getAccount(deps.kv, order.accountId);
+  }
+  const email = normaliseEmail(query);
+  return email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
+}
+
+export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = accountTexts[locale];
+  const query = (c.req.query("q") ?? "").trim();
+  if (query !== "") {
+    const found = await findAccount(deps, query);
+    if (found !== undefined) return c.redirect(`/operator/accounts/${found.id}`, 303);
+  }
+  const after = parseId("account", c.req.query("after") ?? "");
+  const page = await listAccounts(deps.kv, {
+    limit: pageRows,
+    ...(after !== undefined && { after }),
+  });
+  return await renderOperatorPage(
+    c,
+    { section: "accounts" },
+    <Card>
+      {query !== "" && <Notice tone="warning">{t.notFound}</Notice>}
+      <SearchForm query={query} hint={t.searchHint} locale={locale} />
+      <AccountTable accounts={page.accounts} locale={locale} />
+      <Pager
+        next={page.next === undefined ? undefined : `/operator/accounts?after=${page.next}`}
+        locale={locale}
+      />
+    </Card>,
+  );
+}
+
+function AccountTable({ accounts, locale }: { accounts: readonly Account[]; locale: Locale }) {
+  const t = accountTexts[locale];
+  return (
+    <DataTable
+      label={frameTexts[locale].sections.accounts}
+      rows={accounts}
+      columns={[
+        {
+          head: frameTexts[locale].account,
+          cell: ({ id, email }) => <a href={`/operator/accounts/${id}`}>{email ?? id}</a>,
+        },
+        { head: t.created, cell: ({ createdAtMs }) => <Time atMs={createdAtMs} locale={locale} /> },
+        { head: t.state, cell: (account) => <AccountState account={account} locale={locale} /> },
+      ]}
+    />
+  );
+}

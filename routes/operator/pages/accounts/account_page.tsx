@@ -1,0 +1,154 @@
+/** `/operator/accounts/:id`: the wallet of one customer, what moved in it, and the forms to change it or to block. */
+import { parseId } from "../../../../core/lib/ids.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";
+import { listAccountInvoices } from "../../../../kv/invoices/invoices.ts";
+import { readStatement } from "../../../../kv/ledger/statement.ts";
+import { listTopupOrders } from "../../../../kv/payments/topups.ts";
+import {
+  Badge,
+  Card,
+  FormIdField,
+  Money,
+  Notice,
+  PostForm,
+  Stat,
+  Stats,
+  SubmitButton,
+  TextField,
+  Time,
+} from "../../../dashboard/components/mod.ts";
+import { formatMoney } from "../../../dashboard/format.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import type { Visitor } from "../../../dashboard/visitor.ts";
+import { StatementTable } from "../../../dashboard/wallet_statement.tsx";
+import { OrderTable } from "../../../dashboard/wallet_views.tsx";
+import { accountTexts } from "./account_texts.ts";
+import type { OperatorDeps } from "../deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
+import { InvoiceTable } from "../invoices/invoice_views.tsx";
+import { ReasonField } from "../reason_field.tsx";
+
+const statementMs = 90 * 86_400_000;
+
+/** The account that the path names. */
+export async function accountOf(
+  c: OperatorContext,
+  deps: OperatorDeps,
+): Promise<Account | undefined> {
+  const id = parseId("account", c.req.param("id") ?? "");
+  return id === undefined ? undefined : await getAccount(deps.kv, id);
+}
+
+export function AccountState({ account, locale }: { account: Account; locale: Locale }) {
+  const t = accountTexts[locale].states;
+  if (account.deletedAtMs !== undefined) return <Badge tone="neutral">{t.deleted}</Badge>;
+  return account.blockedAtMs === undefined
+    ? <Badge tone="good">{t.open}</Badge>
+    : <Badge tone="bad">{t.blocked}</Badge>;
+}
+
+/** `problem`: why the form that was sent did nothing. */
+export async function accountPage(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  account: Account,
+  problem?: string,
+) {
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const t = accountTexts[locale];
+  const nowMs = deps.clock.nowMs();
+  const period = { fromDay: vietnamDay(nowMs - statementMs), toDay: vietnamDay(nowMs) };
+  const [balance, statement, orders, invoices] = await Promise.all([
+    deps.teller.balance(account.id),
+    readStatement(deps.kv, account.id, period),
+    listTopupOrders(deps.kv, account.id, { count: 20 }),
+    listAccountInvoices(deps.kv, account.id, 20),
+  ]);
+  return await renderOperatorPage(
+    c,
+    {
+      section: "accounts",
+      title: account.email ?? account.id,
+      lead: account.id,
+      actions: <AccountState account={account} locale={locale} />,
+      problem,
+    },
+    <>
+      <Stats>
+        <Stat label={t.balance}>
+          <Money microVnd={balance.totalMicroVnd} locale={locale} />
+        </Stat>
+        <Stat label={t.reserved}>
+          <Money microVnd={balance.reservedMicroVnd} locale={locale} />
+        </Stat>
+        <Stat label={t.created}>
+          <Time atMs={account.createdAtMs} locale={locale} dateOnly />
+        </Stat>
+      </Stats>
+      {account.blockedReason !== undefined && (
+        <Notice tone="warning">{account.blockedReason}</Notice>
+      )}
+      {account.deletedAtMs === undefined && (
+        <div class="columns">
+          <AdjustCard account={account} deps={deps} visitor={visitor} />
+          <BlockCard account={account} visitor={visitor} />
+        </div>
+      )}
+      <Card title={t.statement}>
+        <StatementTable statement={statement} locale={locale} />
+      </Card>
+      <Card title={t.orders}>
+        <OrderTable orders={orders} nowMs={nowMs} locale={locale} linked={false} />
+      </Card>
+      <Card title={t.invoices}>
+        <InvoiceTable invoices={invoices} locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+function AdjustCard({ account, deps, visitor }: {
+  account: Account;
+  deps: OperatorDeps;
+  visitor: Visitor;
+}) {
+  const t = accountTexts[visitor.locale];
+  return (
+    <Card title={t.adjust}>
+      <p>{t.adjustText(formatMoney(deps.topup.approvalAboveMicroVnd, visitor.locale))}</p>
+      <PostForm
+        visitor={visitor}
+        action={`/operator/accounts/${account.id}/adjust`}
+        confirm={t.adjustConfirm}
+      >
+        {/* A form sent twice moves money once. */}
+        <FormIdField />
+        <TextField name="amount" label={t.adjustField} required maxlength={20} />
+        <ReasonField locale={visitor.locale} />
+        <SubmitButton tone="danger">{t.adjustButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function BlockCard({ account, visitor }: { account: Account; visitor: Visitor }) {
+  const t = accountTexts[visitor.locale];
+  const blocked = account.blockedAtMs !== undefined;
+  return (
+    <Card title={blocked ? t.unblock : t.block}>
+      <p>{t.blockText}</p>
+      <PostForm
+        visitor={visitor}
+        action={`/operator/accounts/${account.id}/${blocked ? "unblock" : "block"}`}
+        confirm={blocked ? undefined : t.blockConfirm}
+      >
+        <ReasonField locale={visitor.locale} id="block-reason" />
+        <SubmitButton tone={blocked ? "plain" : "danger"}>
+          {blocked ? t.unblock : t.block}
+        </SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}

@@ -1,0 +1,22 @@
+/** The operator's pages about accounts: find a customer, read the statement, block, give or take money. */
+import { Hono } from "hono";
+import { notFoundPage } from "../../../dashboard/error_pages.tsx";
+import type { DashboardEnv } from "../../../dashboard/visitor.ts";
+import { adjust, block } from "./account_acts.ts";
+import { accountListPage } from "./account_list.tsx";
+import { accountOf, accountPage } from "./account_page.tsx";
+import type { OperatorDeps } from "../deps.ts";
+
+/** The pages of accounts. */
+export function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/operator/accounts", (c) => accountListPage(c, deps));
+  app.get("/operator/accounts/:id", async (c) => {
+    const account = await accountOf(c, deps);
+    return account === undefined ? await notFoundPage(c) : await accountPage(c, deps, account);
+  });
+  app.post("/operator/accounts/:id/block", (c) => block(c, deps, true));
+  app.post("/operator/accounts/:id/unblock", (c) => block(c, deps, false));
+  app.post("/operator/accounts/:id/adjust", (c) => adjust(c, deps));
+  return app;
+}

@@ -1,0 +1,211 @@
+/** `/operator/approvals`: what waits for a second pair of eyes, and what was decided. */
+import { Hono } from "hono";
+import { parseId } from "../../../core/lib/ids.ts";
+import {
+  type Approval,
+  decideApproval,
+  listApprovals,
+  moneyOfApproval,
+} from "../../../kv/operators/approvals.ts";
+import type { Operator } from "../../../kv/operators/operator_audit.ts";
+import { isSamePerson } from "../../../kv/operators/operator_authority.ts";
+import { mailCredited } from "../../../kv/payments/topup_mails.ts";
+import {
+  Badge,
+  Card,
+  DataTable,
+  Fact,
+  PostForm,
+  SubmitButton,
+  Time,
+} from "../../dashboard/components/mod.ts";
+import { formatMoney } from "../../dashboard/format.ts";
+import type { Locale } from "../../dashboard/i18n.ts";
+import type { DashboardEnv, Visitor } from "../../dashboard/visitor.ts";
+import { accountTexts } from "./accounts/account_texts.ts";
+import { balanceIn, type OperatorDeps } from "./deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
+import { NothingHere } from "./list_parts.tsx";
+import { lookUpMoney, MoneyFacts, moneyLines, type ShownMoney } from "./moved_money.tsx";
+import { noticePath } from "./payments/notice_views.tsx";
+import { frameTexts } from "./texts.ts";
+
+const shownApprovals = 100;
+
+interface ShownApproval {
+  readonly approval: Approval;
+  /** Absent where an earlier version decided, or where the account is gone. */
+  readonly money: ShownMoney | undefined;
+}
+
+async function showApproval(deps: OperatorDeps, approval: Approval): Promise<ShownApproval> {
+  const money = await moneyOfApproval(deps.kv, approval, balanceIn(deps));
+  return { approval, money: money && await lookUpMoney(deps.kv, money) };
+}
+
+async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
+  const visitor = c.get("visitor");
+  const t = accountTexts[visitor.locale];
+  const approvals = await listApprovals(deps.kv, shownApprovals);
+  const shown = await Promise.all(approvals.map((approval) => showApproval(deps, approval)));
+  const waiting = shown.filter(({ approval }) => approval.state === "pending");
+  const decided = shown.filter(({ approval }) => approval.state !== "pending");
+  const me = operatorOf(c);
+  return await renderOperatorPage(
+    c,
+    { section: "approvals", lead: t.approvalsLead, problem },
+    <>
+      <h2>{t.waiting}</h2>
+      {waiting.length === 0 && (
+        <Card>
+          <NothingHere locale={visitor.locale} />
+        </Card>
+      )}
+      {waiting.map((one) => (
+        <WaitingCard
+          key={one.approval.id}
+          {...one}
+          me={me}
+          visitor={visitor}
+        />
+      ))}
+      {decided.length > 0 && (
+        <Card title={t.decided}>
+          <DecidedTable rows={decided} locale={visitor.locale} />
+        </Card>
+      )}
+    </>,
+  );
+}
+
+/** Why this operator may not approve; `undefined` if they may. */
+function hindrance(
+  { approval: { requestedBy }, money }: ShownApproval,
+  me: Operator,
+): "self" | "beneficiary" | undefined {
+  if (isSamePerson(me, requestedBy)) return "self";
+  if (money === undefined) return undefined;
+  const whose = { accountId: money.accountId, email: money.account?.email };
+  return isSamePerson(me, whose) ? "beneficiary" : undefined;
+}
+
+function WaitingCard({ approval, money, me, visitor }: ShownApproval & {
+  me: Operator;
+  visitor: Visitor;
+}) {
+  const { locale } = visitor;
+  const t = accountTexts[locale];
+  const path = `/operator/approvals/${approval.id}`;
+  const hindered = hindrance({ approval, money }, me);
+  const question = money === undefined
+    ? t.approveConfirm
+    : `${t.approveConfirm}\n\n${moneyLines(money, locale)}\n${
+      frameTexts[locale].reason
+    }: ${approval.act.reason}`;
+  return (
+    <Card
+      title={<SubjectLink approval={approval} locale={locale} />}
+      actions={<Badge tone="busy">{t.approvalStates.pending}</Badge>}
+    >
+      <ApprovalFacts approval={approval} money={money} locale={locale} />
+      {hindered !== undefined && <p class="muted">{t.cannotDecide[hindered]}</p>}
+      <div class="table-actions">
+        {hindered === undefined && (
+          <PostForm visitor={visitor} action={`${path}/approve`} confirm={question}>
+            <SubmitButton small>{t.approve}</SubmitButton>
+          </PostForm>
+        )}
+        <PostForm visitor={visitor} action={`${path}/refuse`}>
+          <SubmitButton small tone="plain">{t.refuse}</SubmitButton>
+        </PostForm>
+      </div>
+    </Card>
+  );
+}
+
+function ApprovalFacts({ approval, money, locale }: ShownApproval & { locale: Locale }) {
+  const t = accountTexts[locale];
+  const frame = frameTexts[locale];
+  const { act, requestedBy } = approval;
+  const asked = [
+    [frame.reason, act.reason],
+    [t.askedBy, requestedBy.email],
+    [frame.when, <Time key="asked-at" atMs={approval.requestedAtMs} locale={locale} />],
+  ] as const;
+  if (money !== undefined) {
+    const { requestedBy: _, ...unnamed } = money;
+    return <MoneyFacts money={unnamed} locale={locale} more={asked} />;
+  }
+  return (
+    <dl class="facts">
+      <Fact name={frame.amount}>{formatMoney(act.amountMicroVnd, locale)}</Fact>
+      {asked.map(([name, value]) => <Fact key={name} name={name}>{value}</Fact>)}
+    </dl>
+  );
+}
+
+const tones = { pending: "busy", approved: "good", refused: "neutral" } as const;
+
+function DecidedTable({ rows, locale }: { rows: readonly ShownApproval[]; locale: Locale }) {
+  const t = accountTexts[locale];
+  const frame = frameTexts[locale];
+  return (
+    <DataTable
+      label={t.decided}
+      rows={rows}
+      columns={[
+        {
+          head: frame.when,
+          kind: "one-line",
+          cell: ({ approval }) => (
+            <Time atMs={approval.decidedAtMs ?? approval.requestedAtMs} locale={locale} />
+          ),
+        },
+        {
+          head: t.act,
+          cell: ({ approval }) => <SubjectLink approval={approval} locale={locale} />,
+        },
+        { head: t.money, cell: (row) => <ApprovalFacts {...row} locale={locale} /> },
+        {
+          head: t.state,
+          cell: ({ approval: { state, decidedBy } }) => (
+            <>
+              <Badge tone={tones[state]}>{t.approvalStates[state]}</Badge> {decidedBy?.email}
+            </>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function SubjectLink({ approval, locale }: { approval: Approval; locale: Locale }) {
+  const t = accountTexts[locale].kinds;
+  const { act } = approval;
+  const href = act.kind === "adjust" ? `/operator/accounts/${act.accountId}` : noticePath(act.ref);
+  return <a href={href}>{t[act.kind]}</a>;
+}
+
+async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve" | "refuse") {
+  const t = frameTexts[c.get("visitor").locale];
+  const id = parseId("approval", c.req.param("id") ?? "");
+  if (id === undefined) return await approvalsPage(c, deps, t.problems.missing);
+  const result = await decideApproval(deps.kv, id, verdict, {
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+    balanceOf: balanceIn(deps),
+    onCredited: mailCredited,
+  });
+  if (!result.ok) return await approvalsPage(c, deps, t.problems[result.why]);
+  deps.hintMail();
+  return doneAt(c, "/operator/approvals", verdict === "approve" ? "approved" : "refused");
+}
+
+/** The approvals. */
+export function createApprovalPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/operator/approvals", (c) => approvalsPage(c, deps));
+  app.post("/operator/approvals/:id/approve", (c) => decide(c, deps, "approve"));
+  app.post("/operator/approvals/:id/refuse", (c) => decide(c, deps, "refuse"));
+  return app;
+}

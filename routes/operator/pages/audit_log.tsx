@@ -1,0 +1,70 @@
+/** `/operator/audit`: every act of every operator, newest first. */
+import { Hono } from "hono";
+import { parseId } from "../../../core/lib/ids.ts";
+import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
+import { Card, DataTable, Pager, Time } from "../../dashboard/components/mod.ts";
+import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import { accountTexts } from "./accounts/account_texts.ts";
+import type { OperatorDeps } from "./deps.ts";
+import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
+import { lookUpMoney, MoneyFacts } from "./moved_money.tsx";
+import { frameTexts } from "./texts.ts";
+
+const auditRows = 100;
+
+async function auditPage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = accountTexts[locale];
+  const frame = frameTexts[locale];
+  const before = parseId("audit", c.req.query("before") ?? "");
+  const lines = await listAuditLines(deps.kv, {
+    count: auditRows,
+    ...(before !== undefined && { before }),
+  });
+  const rows = await Promise.all(
+    lines.map(async (line) => ({
+      ...line,
+      shown: line.money && await lookUpMoney(deps.kv, line.money),
+    })),
+  );
+  const last = lines.length === auditRows ? lines.at(-1)?.id : undefined;
+  return await renderOperatorPage(
+    c,
+    { section: "audit", lead: t.auditLead },
+    <Card>
+      <DataTable
+        label={frame.sections.audit}
+        rows={rows}
+        columns={[
+          {
+            head: frame.when,
+            kind: "one-line",
+            cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+          },
+          { head: frame.who, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
+          { head: t.act, cell: ({ act }) => t.acts[act] },
+          { head: t.subject, kind: "long", cell: ({ subject }) => <code>{subject}</code> },
+          {
+            head: t.detail,
+            kind: "long",
+            cell: ({ detail, shown }) => (
+              <>
+                {detail}
+                {shown !== undefined && <MoneyFacts money={shown} locale={locale} />}
+              </>
+            ),
+          },
+        ]}
+      />
+      <Pager
+        next={last === undefined ? undefined : `/operator/audit?before=${last}`}
+        locale={locale}
+      />
+    </Card>,
+  );
+}
+
+/** The audit log. */
+export function createAuditPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>().get("/operator/audit", (c) => auditPage(c, deps));
+}

@@ -1,0 +1,36 @@
+/** What the operator's pages need of the world. */
+import type { MasterKeys } from "../../../core/api_keys/seal.ts";
+import type { RouteReport } from "../../../core/routing/router.ts";
+import type { TopupSettings } from "../../../core/payments/settings.ts";
+import type { BalanceOf } from "../../../kv/payments/bank_assignment.ts";
+import type { BankIntake } from "../../../kv/payments/bank_intake.ts";
+import type { Control } from "../../../kv/operators/control.ts";
+import type { Authority } from "../../../kv/operators/operator_authority.ts";
+import type { Teller } from "../../../kv/wallet/mod.ts";
+import type { PageDeps } from "../../dashboard/deps.ts";
+import type { SepayPollResult } from "../../topup/sepay_poll.ts";
+
+/** Everything for the pages under `/operator`. */
+export interface OperatorDeps extends PageDeps {
+  readonly teller: Pick<Teller, "balance">;
+  readonly topup: TopupSettings;
+  /** Seals the secrets of second factors. */
+  readonly masterKeys: MasterKeys;
+  readonly intake: BankIntake;
+  readonly control: Pick<Control, "switches" | "update">;
+  readonly routes: () => readonly RouteReport[];
+  /** Reads the provider's list of movements now. Absent: no token is set. */
+  readonly poll?: (() => Promise<SepayPollResult>) | undefined;
+  /** Called after a mail was added to the queue. */
+  readonly hintMail: () => void;
+}
+
+/** Reads balances with what the running calls hold. */
+export function balanceIn({ teller }: Pick<OperatorDeps, "teller">): BalanceOf {
+  return async (accountId) => (await teller.balance(accountId)).totalMicroVnd;
+}
+
+/** What one operator may do without a second. */
+export function aloneIn({ topup }: Pick<OperatorDeps, "topup">): Authority {
+  return { kind: "alone", limitMicroVnd: topup.approvalAboveMicroVnd };
+}

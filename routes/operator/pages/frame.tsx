@@ -1,0 +1,85 @@
+/** The frame of the operator's pages: their own navigation, and a message after an act. */
+import type { Context } from "hono";
+import type { Child } from "hono/jsx";
+import { Notice } from "../../dashboard/components/mod.ts";
+import { renderPage } from "../../dashboard/layout.tsx";
+import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import type { Operator } from "../../../kv/operators/operator_audit.ts";
+import { frameTexts } from "./texts.ts";
+
+export type OperatorContext = Context<DashboardEnv>;
+
+/** The pages, in the order of their navigation. */
+const operatorSections = [
+  ["overview", "/operator"],
+  ["review", "/operator/review"],
+  ["bank", "/operator/bank"],
+  ["accounts", "/operator/accounts"],
+  ["approvals", "/operator/approvals"],
+  ["invoices", "/operator/invoices"],
+  ["claims", "/operator/claims"],
+  ["service", "/operator/service"],
+  ["audit", "/operator/audit"],
+] as const;
+
+export type OperatorSection = typeof operatorSections[number][0];
+
+/** The words after an act, named in the address: anything else there is not shown. */
+export type Done = keyof typeof frameTexts["en"]["done"];
+
+function isDone(text: string | undefined): text is Done {
+  return text !== undefined && Object.hasOwn(frameTexts.en.done, text);
+}
+
+/** Answers with an operator page. */
+export async function renderOperatorPage(
+  c: OperatorContext,
+  options: {
+    readonly section: OperatorSection;
+    readonly title?: string;
+    readonly lead?: Child;
+    readonly actions?: Child;
+    /** What went wrong with the form that was sent. */
+    readonly problem?: string | undefined;
+    /** For a page that says itself, elsewhere than at its top, what went wrong. */
+    readonly status?: 400;
+  },
+  body: Child,
+) {
+  const t = frameTexts[c.get("visitor").locale];
+  const done = c.req.query("done");
+  return await renderPage(
+    c,
+    {
+      title: options.title ?? t.sections[options.section],
+      section: "operator",
+      status: options.status ?? (options.problem === undefined ? 200 : 400),
+      ...(options.lead !== undefined && { lead: options.lead }),
+      ...(options.actions !== undefined && { actions: options.actions }),
+    },
+    <>
+      <nav class="subnav" aria-label={t.navigation}>
+        {operatorSections.map(([section, href]) => (
+          <a href={href} aria-current={section === options.section ? "page" : undefined}>
+            {t.sections[section]}
+          </a>
+        ))}
+      </nav>
+      {options.problem !== undefined && <Notice tone="danger">{options.problem}</Notice>}
+      {isDone(done) && <Notice tone="success">{t.done[done]}</Notice>}
+      {body}
+    </>,
+  );
+}
+
+/** After an act: back to a page that says so. A reload then repeats nothing. */
+export function doneAt(c: OperatorContext, path: string, done: Done): Response {
+  const mark = path.includes("?") ? "&" : "?";
+  return c.redirect(`${path}${mark}done=${done}`, 303);
+}
+
+/** Who acts. */
+export function operatorOf(c: OperatorContext): Operator {
+  const { account } = c.get("signedIn");
+  return { accountId: account.id, email: account.email ?? account.id };
+}

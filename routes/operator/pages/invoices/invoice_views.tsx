@@ -1,0 +1,41 @@
+/** Invoice requests as operators see them. */
+import type { Invoice } from "../../../../core/invoices/invoice.ts";
+import { DataTable, Time } from "../../../dashboard/components/mod.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import { invoiceTexts } from "../../../dashboard/invoices_texts.ts";
+import { sharedInvoiceColumns } from "../../../dashboard/invoices_views.tsx";
+import { NothingHere } from "../list_parts.tsx";
+
+export function InvoiceTable({ invoices, locale }: {
+  invoices: readonly Invoice[];
+  locale: Locale;
+}) {
+  const t = invoiceTexts[locale];
+  const { buyer, total, state } = sharedInvoiceColumns(locale);
+  return (
+    <DataTable
+      label={t.title}
+      rows={invoices}
+      empty={<NothingHere locale={locale} />}
+      columns={[
+        {
+          head: t.day,
+          kind: "one-line",
+          cell: (invoice) => (
+            <a href={`/operator/invoices/${invoice.id}`}>
+              <Time atMs={invoice.requestedAtMs} locale={locale} />
+            </a>
+          ),
+        },
+        buyer,
+        { head: t.taxCode, cell: (invoice) => invoice.buyer.taxCode ?? "" },
+        total,
+        {
+          head: t.number,
+          cell: ({ issued }) => issued === undefined ? "" : `${issued.series} ${issued.number}`,
+        },
+        state,
+      ]}
+    />
+  );
+}

@@ -1,0 +1,29 @@
+/** What the operator's lists have in common. */
+import { Empty, SubmitButton, TextField } from "../../dashboard/components/mod.ts";
+import type { Locale } from "../../dashboard/i18n.ts";
+import { frameTexts } from "./texts.ts";
+
+/** Stands where a list would be. */
+export function NothingHere({ locale }: { locale: Locale }) {
+  const t = frameTexts[locale];
+  return (
+    <Empty title={t.nothing}>
+      <p>{t.nothingText}</p>
+    </Empty>
+  );
+}
+
+/** Searches the list of the page itself. */
+export function SearchForm({ query, hint, locale }: {
+  query: string;
+  hint: string;
+  locale: Locale;
+}) {
+  const t = frameTexts[locale];
+  return (
+    <form method="get" class="inline-form">
+      <TextField name="q" label={t.search} type="search" hint={hint} value={query} />
+      <SubmitButton tone="plain">{t.show}</SubmitButton>
+    </form>
+  );
+}

@@ -1,0 +1,205 @@
+/** `/operator`: sums of the whole service, what waits for a person, and the proof of the ledger. */
+import { Hono } from "hono";
+import { limits } from "../../../core/limits.ts";
+import { listApprovals } from "../../../kv/operators/approvals.ts";
+import { listReviews, listUnmatched } from "../../../kv/payments/bank_events.ts";
+import { listInvoices } from "../../../kv/invoices/invoices.ts";
+import {
+  type OperatorFigures,
+  readOperatorFigures,
+} from "../../../kv/operators/operator_figures.ts";
+import { checkTopups } from "../../../kv/payments/topup_checks.ts";
+import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
+import { verifyStore } from "../../../kv/verify/verify.ts";
+import {
+  Card,
+  Money,
+  Notice,
+  PostForm,
+  Stat,
+  Stats,
+  SubmitButton,
+} from "../../dashboard/components/mod.ts";
+import { formatCount } from "../../dashboard/format.ts";
+import type { Locale } from "../../dashboard/i18n.ts";
+import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import type { OperatorDeps } from "./deps.ts";
+import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
+import { serviceTexts } from "./service/service_texts.ts";
+
+/** More than this many of anything is shown as "100+". */
+const countedRows = 100;
+
+/** Figures cost a scan: several operators looking at once share one. */
+type FiguresOf = () => Promise<OperatorFigures>;
+
+function cachedFigures(deps: OperatorDeps): FiguresOf {
+  let known: { readonly atMs: number; readonly figures: Promise<OperatorFigures> } | undefined;
+  return () => {
+    const nowMs = deps.clock.nowMs();
+    if (known === undefined || nowMs - known.atMs > limits.operatorFiguresMs) {
+      const figures = readOperatorFigures(deps.kv, nowMs);
+      known = { atMs: nowMs, figures };
+      // A scan that failed is not kept.
+      figures.catch(() => known = undefined);
+    }
+    return known.figures;
+  };
+}
+
+interface Todo {
+  readonly href: string;
+  readonly text: string;
+}
+
+function counted(count: number, locale: Locale): string {
+  return count >= countedRows ? `${countedRows}+` : formatCount(count, locale);
+}
+
+async function todos(deps: OperatorDeps, locale: Locale): Promise<Todo[]> {
+  const t = serviceTexts[locale];
+  const { kv } = deps;
+  const [reviews, unreadable, unmatched, approvals, requested, exported] = await Promise.all([
+    listReviews(kv, countedRows),
+    listUnreadable(kv),
+    listUnmatched(kv, countedRows),
+    listApprovals(kv, countedRows),
+    listInvoices(kv, { count: countedRows, state: "requested" }),
+    listInvoices(kv, { count: countedRows, state: "exported" }),
+  ]);
+  const lateBefore = deps.clock.nowMs() - limits.bankMatchLateMs;
+  const rows = [
+    ["/operator/review", t.reviews, reviews.length],
+    ["/operator/review/unreadable", t.unreadable, unreadable.length],
+    [
+      "/operator/bank",
+      t.unmatched,
+      unmatched.filter((one) => one.receivedAtMs < lateBefore).length,
+    ],
+    ["/operator/approvals", t.approvals, approvals.filter((one) => one.state === "pending").length],
+    ["/operator/invoices", t.invoices, requested.length + exported.length],
+    ["/operator/service?state=trouble", t.routesDown, routesDown(deps)],
+  ] as const;
+  return rows.filter(([, , count]) => count > 0)
+    .map(([href, text, count]) => ({ href, text: text(counted(count, locale)) }));
+}
+
+/** Routes that a fault or an operator has taken out. */
+function routesDown(deps: OperatorDeps): number {
+  return deps.routes().filter(({ switched, operations }) =>
+    switched !== undefined || Object.values(operations).some(({ state }) => state === "open")
+  ).length;
+}
+
+async function overviewPage(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  figuresOf: FiguresOf,
+  proof?: Proof,
+) {
+  const visitor = c.get("visitor");
+  const t = serviceTexts[visitor.locale];
+  const [figures, waiting] = await Promise.all([figuresOf(), todos(deps, visitor.locale)]);
+  return await renderOperatorPage(
+    c,
+    { section: "overview" },
+    <>
+      {proof !== undefined && <ProofNotice proof={proof} locale={visitor.locale} />}
+      {figures.partial && <Notice tone="warning">{t.partial}</Notice>}
+      <Figures figures={figures} locale={visitor.locale} />
+      <Card title={t.todo}>
+        {waiting.length === 0 ? <p class="muted">{t.nothing}</p> : (
+          <ul>
+            {waiting.map(({ href, text }) => (
+              <li>
+                <a href={href}>{text}</a>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Card>
+      <Card title={t.verify}>
+        <p>{t.verifyText}</p>
+        <PostForm visitor={visitor} action="/operator/verify">
+          <SubmitButton tone="plain">{t.verifyButton}</SubmitButton>
+        </PostForm>
+      </Card>
+    </>,
+  );
+}
+
+function Figures({ figures, locale }: { figures: OperatorFigures; locale: Locale }) {
+  const t = serviceTexts[locale];
+  return (
+    <Stats>
+      <Stat label={t.liability} note={t.liabilityNote(formatCount(figures.wallets, locale))}>
+        <Money microVnd={figures.liabilityMicroVnd} locale={locale} short />
+      </Stat>
+      <Stat label={t.revenueToday}>
+        <Money microVnd={figures.revenueTodayMicroVnd} locale={locale} short />
+      </Stat>
+      <Stat label={t.revenueMonth}>
+        <Money microVnd={figures.revenueMonthMicroVnd} locale={locale} short />
+      </Stat>
+      <Stat label={t.creditedMonth}>
+        <Money microVnd={figures.creditedMonthMicroVnd} locale={locale} short />
+      </Stat>
+    </Stats>
+  );
+}
+
+/** What the proof came to. */
+interface Proof {
+  readonly accounts: number;
+  readonly receipts: number;
+  readonly problems: readonly string[];
+  readonly problemCount: number;
+  readonly moving: number;
+}
+
+async function prove(deps: OperatorDeps): Promise<Proof> {
+  const store = await verifyStore(deps.kv);
+  const bank = await checkTopups(deps.kv, deps.clock.nowMs());
+  return {
+    accounts: store.accounts,
+    receipts: store.receipts,
+    problems: [
+      ...store.problems.map(({ accountId, kind, detail }) =>
+        `${accountId ?? ""} ${kind}: ${detail}`
+      ),
+      ...bank.problems,
+    ].slice(0, 50),
+    problemCount: store.problemCount + bank.problems.length,
+    moving: store.moving.length,
+  };
+}
+
+function ProofNotice({ proof, locale }: { proof: Proof; locale: Locale }) {
+  const t = serviceTexts[locale];
+  const [accounts, receipts] = [proof.accounts, proof.receipts].map((n) => formatCount(n, locale));
+  return (
+    <>
+      {proof.problemCount === 0
+        ? <Notice tone="success">{t.proven(accounts ?? "", receipts ?? "")}</Notice>
+        : (
+          <Notice tone="danger" title={t.problems(formatCount(proof.problemCount, locale))}>
+            {proof.problems.map((problem) => <p key={problem}>{problem}</p>)}
+          </Notice>
+        )}
+      {proof.moving > 0 && (
+        <Notice tone="info">{t.moving(formatCount(proof.moving, locale))}</Notice>
+      )}
+    </>
+  );
+}
+
+/** The overview. */
+export function createOverviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  const figuresOf = cachedFigures(deps);
+  app.get("/operator", (c) => overviewPage(c, deps, figuresOf));
+  app.post("/operator/verify", async (c) => {
+    return await overviewPage(c, deps, figuresOf, await prove(deps));
+  });
+  return app;
+}

@@ -1,0 +1,113 @@
+/** `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups. */
+import { Hono } from "hono";
+import { bankSources } from "../../../../core/payments/bank_event.ts";
+import {
+  type BankEventRow,
+  type JournalMark,
+  listBankEvents,
+} from "../../../../kv/payments/bank_events.ts";
+import { writeAuditLine } from "../../../../kv/operators/operator_audit.ts";
+import { checkTopups } from "../../../../kv/payments/topup_checks.ts";
+import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
+import { Card, Pager } from "../../../dashboard/components/mod.ts";
+import { readForm } from "../../../dashboard/form_data.ts";
+import type { DashboardEnv } from "../../../dashboard/visitor.ts";
+import { importStatement } from "../../../topup/statement_import.ts";
+import { topupsCsv } from "./bank_export.ts";
+import { bankTexts } from "./bank_texts.ts";
+import { BankActs, type BankResults, Outcome } from "./bank_views.tsx";
+import type { OperatorDeps } from "../deps.ts";
+import { type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import { NoticeTable } from "./notice_views.tsx";
+import { frameTexts } from "../texts.ts";
+
+const pageRows = 50;
+
+/** A place in the journal as part of an address. */
+function markText(row: BankEventRow): string {
+  return `${row.receivedAtMs}:${row.event.source}:${row.event.id}`;
+}
+
+function parseMark(text: string): JournalMark | undefined {
+  const [at, source, ...id] = text.split(":");
+  const known = bankSources.find((one) => one === source);
+  const receivedAtMs = Number(at);
+  const isMark = known !== undefined && Number.isSafeInteger(receivedAtMs) && id.length > 0;
+  return isMark ? { receivedAtMs, source: known, id: id.join(":") } : undefined;
+}
+
+async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankResults = {}) {
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const t = bankTexts[locale];
+  const before = parseMark(c.req.query("before") ?? "");
+  const rows = await listBankEvents(deps.kv, {
+    count: pageRows,
+    ...(before !== undefined && { before }),
+  });
+  const last = rows.length === pageRows ? rows.at(-1) : undefined;
+  return await renderOperatorPage(
+    c,
+    { section: "bank", lead: t.bankLead, problem: results.problem },
+    <>
+      <Outcome results={results} locale={locale} />
+      <BankActs deps={deps} visitor={visitor} />
+      <Card title={t.journal}>
+        <NoticeTable rows={rows} label={t.journal} locale={locale} />
+        <Pager
+          next={last === undefined
+            ? undefined
+            : `/operator/bank?before=${encodeURIComponent(markText(last))}`}
+          locale={locale}
+        />
+      </Card>
+    </>,
+  );
+}
+
+async function importFile(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale];
+  const form = await readForm(c);
+  const file = form.file("statement");
+  const account = deps.topup.receivingAccounts.find((to) => to.account === form.text("account"));
+  if (file === undefined || account === undefined) {
+    return await bankPage(c, deps, { problem: t.problems.file });
+  }
+  const operator = operatorOf(c);
+  const text = await file.text();
+  const imported = await importStatement(deps.intake, text, account.account, operator);
+  await writeAuditLine(deps.kv, operator, {
+    act: "statement_imported",
+    subject: account.account,
+    detail: `${imported.rows} rows, ${imported.fresh} new, ${imported.problems.length} problems`,
+    atMs: deps.clock.nowMs(),
+  });
+  return await bankPage(c, deps, { imported });
+}
+
+async function pollNow(c: OperatorContext, deps: OperatorDeps) {
+  if (deps.poll === undefined) return await bankPage(c, deps);
+  const polled = await deps.poll();
+  await writeAuditLine(deps.kv, operatorOf(c), {
+    act: "notices_polled",
+    subject: "sepay-poll",
+    detail: polled.ok ? `${polled.seen} seen, ${polled.fresh} new` : polled.why,
+    atMs: deps.clock.nowMs(),
+  });
+  return await bankPage(c, deps, { polled });
+}
+
+/** The bank pages. */
+export function createBankPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/operator/bank", (c) => bankPage(c, deps));
+  app.post("/operator/bank/import", (c) => importFile(c, deps));
+  app.post("/operator/bank/poll", (c) => pollNow(c, deps));
+  app.post("/operator/bank/check", async (c) => {
+    const checked = await checkTopups(deps.kv, deps.clock.nowMs());
+    const unreadable = (await listUnreadable(deps.kv)).length;
+    return await bankPage(c, deps, { checked, unreadable });
+  });
+  app.get("/operator/bank/topups.csv", (c) => topupsCsv(c, deps));
+  return app;
+}

@@ -1,0 +1,204 @@
+/** The review queue, and the page of one notice with every decision about it. */
+import { Hono } from "hono";
+import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
+import { parseId } from "../../../../core/lib/ids.ts";
+import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
+import { type BankSource, bankSources, isEventId } from "../../../../core/payments/bank_event.ts";
+import { foldVietnamese } from "../../../../core/payments/fold_text.ts";
+import { parseOrderCode } from "../../../../core/payments/order_code.ts";
+import { findAccountByEmail } from "../../../../kv/accounts/accounts.ts";
+import { requestApproval } from "../../../../kv/operators/approvals.ts";
+import { assignBankEvent, type AssignTarget } from "../../../../kv/payments/bank_assignment.ts";
+import {
+  type BankEventRef,
+  type BankEventRow,
+  getBankEvent,
+  listReviews,
+} from "../../../../kv/payments/bank_events.ts";
+import { resolveBankEvent, type Verdict } from "../../../../kv/payments/bank_resolution.ts";
+import { mailCredited } from "../../../../kv/payments/topup_mails.ts";
+import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
+import { Card, Notice } from "../../../dashboard/components/mod.ts";
+import { notFoundPage } from "../../../dashboard/error_pages.tsx";
+import { type PostedForm, readForm } from "../../../dashboard/form_data.ts";
+import { formatCount } from "../../../dashboard/format.ts";
+import type { DashboardEnv } from "../../../dashboard/visitor.ts";
+import { bankTexts } from "./bank_texts.ts";
+import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import { findLikelyOrders } from "./likely_orders.ts";
+import { SearchForm } from "../list_parts.tsx";
+import { NoticeFacts, noticePath, NoticeTable } from "./notice_views.tsx";
+import { AssignCard, LikelyCard, VerdictCard } from "./review_forms.tsx";
+import { frameTexts } from "../texts.ts";
+import { unreadablePath } from "./unreadable.tsx";
+
+const shownReviews = 200;
+
+/** Whether a notice matches what was typed: digits of the amount, the reference, or the memo without accents. */
+function matches({ event }: BankEventRow, query: string): boolean {
+  const wanted = foldVietnamese(query).replace(/[^A-Z0-9]/g, "");
+  if (wanted === "") return true;
+  const texts = [formatVnd(event.amountMicroVnd), event.reference ?? "", event.memo, event.id];
+  return texts.some((text) => foldVietnamese(text).replace(/[^A-Z0-9]/g, "").includes(wanted));
+}
+
+async function queuePage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = bankTexts[locale];
+  const query = c.req.query("q") ?? "";
+  const [reviews, unreadable] = await Promise.all([
+    listReviews(deps.kv, shownReviews),
+    listUnreadable(deps.kv),
+  ]);
+  return await renderOperatorPage(
+    c,
+    { section: "review", lead: t.reviewLead },
+    <>
+      <Card>
+        <SearchForm query={query} hint={t.searchHint} locale={locale} />
+      </Card>
+      <Card>
+        <NoticeTable
+          rows={reviews.filter((row) => matches(row, query))}
+          label={frameTexts[locale].sections.review}
+          locale={locale}
+        />
+      </Card>
+      {unreadable.length > 0 && (
+        <Notice tone="warning">
+          <a href={unreadablePath}>{t.unreadableCount(formatCount(unreadable.length, locale))}</a>
+        </Notice>
+      )}
+    </>,
+  );
+}
+
+function parseSource(text: string | undefined): BankSource | undefined {
+  return bankSources.find((source) => source === text);
+}
+
+/** The notice that a path names. */
+function refOf(c: OperatorContext): BankEventRef | undefined {
+  const source = parseSource(c.req.param("source"));
+  const id = c.req.param("id") ?? "";
+  return source !== undefined && isEventId(id) ? { source, id } : undefined;
+}
+
+async function noticePage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
+  const ref = refOf(c);
+  const row = ref === undefined ? null : (await getBankEvent(deps.kv, ref)).value;
+  if (row === null) return await notFoundPage(c);
+  const visitor = c.get("visitor");
+  const t = bankTexts[visitor.locale];
+  const isReview = row.state.kind === "review";
+  const likely = isReview ? await findLikelyOrders(deps.kv, row.event) : [];
+  const forms = { row, visitor, action: noticePath(row.event) };
+  const back = isReview ? "review" : "bank";
+  return await renderOperatorPage(
+    c,
+    { section: back, title: t.notice, problem },
+    <>
+      <NoticeFacts
+        row={row}
+        title={`${row.event.source}:${row.event.id}`}
+        locale={visitor.locale}
+      />
+      {isReview && <LikelyCard {...forms} likely={likely} />}
+      {isReview && <AssignCard {...forms} />}
+      <VerdictCard {...forms} />
+    </>,
+  );
+}
+
+/** Whose money it is, as typed: an order code, an account id or an e-mail address. */
+async function targetOf(deps: OperatorDeps, typed: string): Promise<AssignTarget | undefined> {
+  const code = parseOrderCode(typed.toUpperCase());
+  if (code !== undefined) return { kind: "order", code };
+  const id = parseId("account", typed);
+  if (id !== undefined) return { kind: "account", accountId: id };
+  const email = normaliseEmail(typed);
+  const account = email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
+  return account === undefined ? undefined : { kind: "account", accountId: account.id };
+}
+
+async function assign(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale];
+  const ref = refOf(c);
+  const row = ref === undefined ? null : (await getBankEvent(deps.kv, ref)).value;
+  if (ref === undefined || row === null) return await notFoundPage(c);
+  const form = await readForm(c);
+  const target = await targetOf(deps, form.text("target"));
+  const reason = form.text("reason");
+  if (target === undefined) return await noticePage(c, deps, t.problems.target);
+  if (reason === "") return await noticePage(c, deps, t.problems.reason);
+  const assignment = { ref, target, reason };
+  const context = {
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+    balanceOf: balanceIn(deps),
+  };
+  const result = await assignBankEvent(deps.kv, assignment, {
+    ...context,
+    authority: aloneIn(deps),
+    onCredited: mailCredited,
+  });
+  if (result.ok) {
+    deps.hintMail();
+    return doneAt(c, noticePath(ref), "assigned");
+  }
+  if (result.why !== "limit") return await noticePage(c, deps, t.problems[result.why]);
+  const act = { kind: "assign", amountMicroVnd: row.event.amountMicroVnd, ...assignment } as const;
+  const asked = await requestApproval(deps.kv, act, context);
+  if (!asked.ok) return await noticePage(c, deps, t.problems[asked.why]);
+  return doneAt(c, "/operator/approvals", "asked");
+}
+
+/** Reads a decision; the name of what is missing otherwise. */
+function verdictOf(form: PostedForm): Verdict | "reason" | "not_same" {
+  const note = form.text("note");
+  switch (form.text("verdict")) {
+    case "duplicate": {
+      const [source, ...rest] = form.text("of").split(":");
+      const id = rest.join(":");
+      const parsed = parseSource(source);
+      return parsed === undefined || !isEventId(id)
+        ? "not_same"
+        : { kind: "duplicate", of: { source: parsed, id } };
+    }
+    case "ignore":
+      return note === "" ? "reason" : { kind: "ignore", note };
+    case "start_refund":
+      return note === "" ? "reason" : { kind: "start_refund", note };
+    case "finish_refund":
+      return note === "" ? "reason" : { kind: "finish_refund", bankReference: note };
+    default:
+      return { kind: "return" };
+  }
+}
+
+async function resolve(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale];
+  const ref = refOf(c);
+  if (ref === undefined) return await notFoundPage(c);
+  const verdict = verdictOf(await readForm(c));
+  if (typeof verdict === "string") return await noticePage(c, deps, t.problems[verdict]);
+  const result = await resolveBankEvent(deps.kv, ref, verdict, {
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+    receivingAccounts: deps.topup.receivingAccounts,
+  });
+  if (!result.ok) return await noticePage(c, deps, t.problems[result.why]);
+  return doneAt(c, noticePath(ref), "resolved");
+}
+
+/** `/operator/review` and the pages of single notices. */
+export function createReviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  const path = "/operator/notices/:source/:id";
+  app.get("/operator/review", (c) => queuePage(c, deps));
+  app.get(path, (c) => noticePage(c, deps));
+  app.post(`${path}/assign`, (c) => assign(c, deps));
+  app.post(`${path}/resolve`, (c) => resolve(c, deps));
+  return app;
+}

@@ -1,0 +1,91 @@
+/** Notices of the bank that could not be read: a page of them, oldest first, each set aside with a note. */
+import { Hono } from "hono";
+import { bankSources } from "../../../../core/payments/bank_event.ts";
+import {
+  listUnreadable,
+  setAsideUnreadable,
+  type UnreadableNotice,
+} from "../../../../kv/payments/unreadable_notices.ts";
+import {
+  Card,
+  Empty,
+  PostForm,
+  SubmitButton,
+  TextField,
+  Time,
+} from "../../../dashboard/components/mod.ts";
+import { readForm } from "../../../dashboard/form_data.ts";
+import type { DashboardEnv, Visitor } from "../../../dashboard/visitor.ts";
+import { bankTexts } from "./bank_texts.ts";
+import type { OperatorDeps } from "../deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import { frameTexts } from "../texts.ts";
+
+export const unreadablePath = "/operator/review/unreadable";
+
+const shownNotices = 50;
+
+function NoticeCard({ notice, visitor }: { notice: UnreadableNotice; visitor: Visitor }) {
+  const { locale } = visitor;
+  const t = bankTexts[locale];
+  return (
+    <Card>
+      <details>
+        <summary>
+          <Time atMs={notice.receivedAtMs} locale={locale} /> {notice.source}: {notice.reason}
+        </summary>
+        <pre class="raw" tabindex={0}>{notice.raw}</pre>
+        <PostForm visitor={visitor} action={unreadablePath} class="inline-form">
+          <input type="hidden" name="source" value={notice.source} />
+          <input type="hidden" name="hash" value={notice.contentHash} />
+          <TextField name="note" label={frameTexts[locale].reason} required maxlength={200} />
+          <SubmitButton tone="plain">{t.markIgnored}</SubmitButton>
+        </PostForm>
+      </details>
+    </Card>
+  );
+}
+
+async function unreadableList(c: OperatorContext, deps: OperatorDeps, problem?: string) {
+  const visitor = c.get("visitor");
+  const t = bankTexts[visitor.locale];
+  // Those set aside leave the list, so the next ones move up: there is nothing to page through.
+  const notices = await listUnreadable(deps.kv);
+  return await renderOperatorPage(
+    c,
+    { section: "review", title: t.unreadable, lead: t.unreadableText, problem },
+    <>
+      {notices.length === 0 && <Empty title={t.noUnreadable} />}
+      {notices.slice(0, shownNotices).map((notice) => (
+        <NoticeCard notice={notice} visitor={visitor} />
+      ))}
+      {notices.length > shownNotices && (
+        <p class="muted">{t.moreUnreadable(String(notices.length - shownNotices))}</p>
+      )}
+    </>,
+  );
+}
+
+async function setAside(c: OperatorContext, deps: OperatorDeps) {
+  const t = frameTexts[c.get("visitor").locale];
+  const form = await readForm(c);
+  const source = bankSources.find((known) => known === form.text("source"));
+  const note = form.text("note");
+  if (source === undefined) return await unreadableList(c, deps, t.problems.missing);
+  if (note === "") return await unreadableList(c, deps, t.problems.reason);
+  const done = await setAsideUnreadable(
+    deps.kv,
+    { source, contentHash: form.text("hash") },
+    { operator: operatorOf(c), nowMs: deps.clock.nowMs(), note },
+  );
+  if (!done) return await unreadableList(c, deps, t.problems.missing);
+  return doneAt(c, unreadablePath, "resolved");
+}
+
+/** `/operator/review/unreadable`. */
+export function createUnreadablePages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get(unreadablePath, (c) => unreadableList(c, deps));
+  app.post(unreadablePath, (c) => setAside(c, deps));
+  return app;
+}

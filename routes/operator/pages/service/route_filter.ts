@@ -1,0 +1,69 @@
+/** Which routes `/operator/service` lists: words to look for, all or only those in trouble, and the one last changed. */
+import type { RouteReport } from "../../../../core/routing/router.ts";
+
+export interface RouteFilter {
+  readonly search: string;
+  readonly onlyTrouble: boolean;
+  /** The row that was acted on, by {@linkcode rowOf}: it is listed whatever else is looked for. */
+  readonly row: string | undefined;
+}
+
+/** Longer searches are cut. */
+const searchChars = 100;
+
+/** Names a row of the list. A route may serve several models under one id, so the model belongs to it. */
+export function rowOf({ model, route }: RouteReport): string {
+  return `${model}:${route.id}`;
+}
+
+/** Reads the filter from the fields of an address or of a form. */
+export function readRouteFilter(field: (name: string) => string | undefined): RouteFilter {
+  return {
+    search: (field("q") ?? "").trim().slice(0, searchChars),
+    onlyTrouble: field("state") === "trouble",
+    row: field("row") || undefined,
+  };
+}
+
+/** The address of the list, at the row that was changed. */
+export function changedRowPath({ search, onlyTrouble, row = "" }: RouteFilter): string {
+  const query = new URLSearchParams({
+    ...(search !== "" && { q: search }),
+    ...(onlyTrouble && { state: "trouble" }),
+    row,
+  });
+  return `/operator/service?${query}#${encodeURIComponent(row)}`;
+}
+
+/** Whether calls do not reach a route as they should: switched, resting, on trial, hanging, or without a usable key. */
+export function isInTrouble({ switched, operations, credentials }: RouteReport): boolean {
+  return switched !== undefined ||
+    Object.values(operations).some(({ state, stuck }) => state !== "closed" || stuck) ||
+    (credentials.count > 0 && credentials.resting === credentials.count);
+}
+
+export interface RouteGroup {
+  readonly model: string;
+  readonly reports: readonly RouteReport[];
+  readonly inTrouble: number;
+}
+
+/** The routes that fit, by model, in the order of the catalogue. */
+export function routeGroups(
+  reports: readonly RouteReport[],
+  { search, onlyTrouble, row }: RouteFilter,
+): RouteGroup[] {
+  const words = search.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const fits = (report: RouteReport) => {
+    if (rowOf(report) === row) return true;
+    if (onlyTrouble && !isInTrouble(report)) return false;
+    const text = `${report.model} ${report.route.id}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  return [...Map.groupBy(reports.filter(fits), ({ model }) => model)]
+    .map(([model, some]) => ({
+      model,
+      reports: some,
+      inTrouble: some.filter(isInTrouble).length,
+    }));
+}

@@ -1,0 +1,121 @@
+/** Words of the overview and of the page about routes and maintenance. */
+import { englishCount } from "../../../dashboard/format.ts";
+import { defineTexts } from "../../../dashboard/i18n.ts";
+
+export const serviceTexts = defineTexts({
+  en: {
+    liability: "Owed to customers",
+    liabilityNote: (count: string) => `in ${englishCount(count, "wallet", "wallets")}`,
+    revenueToday: "Revenue today",
+    revenueMonth: "Revenue, 30 days",
+    creditedMonth: "Topped up, 30 days",
+    partial: "The store holds more than the overview reads: these sums are too low.",
+    todo: "To do",
+    reviews: (count: string) =>
+      `${englishCount(count, "bank notice waits", "bank notices wait")} for a decision`,
+    unreadable: (count: string) =>
+      `${englishCount(count, "bank notice", "bank notices")} could not be read`,
+    unmatched: (count: string) =>
+      `${englishCount(count, "bank notice", "bank notices")} could not be matched for five minutes`,
+    approvals: (count: string) =>
+      `${englishCount(count, "act waits", "acts wait")} for a second operator`,
+    invoices: (count: string) =>
+      englishCount(count, "invoice request waits", "invoice requests wait"),
+    routesDown: (count: string) =>
+      `${englishCount(count, "route is", "routes are")} out of service`,
+    nothing: "Nothing waits for you.",
+    verify: "Proof of the ledger",
+    verifyText:
+      "Reads the whole store and proves that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree.",
+    verifyButton: "Prove now",
+    proven: (accounts: string, receipts: string) =>
+      `Proven: ${englishCount(accounts, "account", "accounts")}, ${
+        englishCount(receipts, "receipt", "receipts")
+      }.`,
+    problems: (count: string) => englishCount(count, "problem", "problems"),
+    moving: (count: string) =>
+      `${
+        englishCount(count, "account was", "accounts were")
+      } in use all the time: nothing is proven there.`,
+    maintenance: "Maintenance",
+    maintenanceOn: (since: string) => `On since ${since}. Every API call is answered with 503.`,
+    maintenanceOff: "Off. The service answers calls.",
+    message: "Message to callers",
+    turnOn: "Turn on",
+    turnOff: "Turn off",
+    turnOnConfirm: "Answer every API call with 503?",
+    routesShown: (shown: string, all: string) =>
+      shown === all
+        ? englishCount(all, "route", "routes")
+        : `${shown} of ${englishCount(all, "route", "routes")}`,
+    routeCount: (count: string) => englishCount(count, "route", "routes"),
+    inTrouble: (count: string) => `${count} off or failing`,
+    searchHint: "model, provider or route",
+    state: "State",
+    allRoutes: "All",
+    troubleOnly: "Off or failing",
+    noRoute: "No route fits",
+    noRouteHint: "Try another word, or all states.",
+    stuck: "hanging",
+    keysResting: (resting: string, all: string) =>
+      `keys of the provider: ${resting} of ${all} resting`,
+    failures: (failed: string, calls: string) => `${failed} of ${calls} failed`,
+    firstOutput: "First output",
+    enable: "Enable",
+    drain: "Drain",
+    disable: "Disable",
+    states: { enabled: "On", disabled: "Off", draining: "Draining" },
+    breaker: { closed: "well", open: "resting", half_open: "on trial" } as Readonly<
+      Record<string, string>
+    >,
+  },
+  vi: {
+    liability: "Đang nợ khách hàng",
+    liabilityNote: (count) => `trong ${count} ví`,
+    revenueToday: "Doanh thu hôm nay",
+    revenueMonth: "Doanh thu 30 ngày",
+    creditedMonth: "Nạp tiền 30 ngày",
+    partial: "Kho dữ liệu lớn hơn phần trang này đọc: các tổng này thấp hơn thực tế.",
+    todo: "Cần làm",
+    reviews: (count) => `${count} thông báo ngân hàng chờ quyết định`,
+    unreadable: (count) => `${count} thông báo ngân hàng không đọc được`,
+    unmatched: (count) => `${count} thông báo ngân hàng quá năm phút chưa xử lý được`,
+    approvals: (count) => `${count} việc chờ người thứ hai duyệt`,
+    invoices: (count) => `${count} yêu cầu hoá đơn đang chờ`,
+    routesDown: (count) => `${count} tuyến đang ngừng`,
+    nothing: "Không có việc nào đang chờ.",
+    verify: "Chứng minh sổ cái",
+    verifyText:
+      "Đọc toàn bộ kho và chứng minh mỗi ví bằng tổng ghi có trừ tổng phí, không có số âm, và ngân hàng khớp sổ cái.",
+    verifyButton: "Chứng minh ngay",
+    proven: (accounts, receipts) => `Đã chứng minh: ${accounts} tài khoản, ${receipts} biên nhận.`,
+    problems: (count) => `${count} vấn đề`,
+    moving: (count) =>
+      `${count} tài khoản liên tục hoạt động: chưa chứng minh được cho các tài khoản đó.`,
+    maintenance: "Bảo trì",
+    maintenanceOn: (since) => `Đang bật từ ${since}. Mọi lệnh gọi API nhận 503.`,
+    maintenanceOff: "Đang tắt. Dịch vụ trả lời bình thường.",
+    message: "Lời nhắn cho người gọi",
+    turnOn: "Bật",
+    turnOff: "Tắt",
+    turnOnConfirm: "Trả 503 cho mọi lệnh gọi API?",
+    routesShown: (shown, all) => shown === all ? `${all} tuyến` : `${shown} trên ${all} tuyến`,
+    routeCount: (count) => `${count} tuyến`,
+    inTrouble: (count) => `${count} tắt hoặc lỗi`,
+    searchHint: "mô hình, nhà cung cấp hoặc tuyến",
+    state: "Trạng thái",
+    allRoutes: "Tất cả",
+    troubleOnly: "Tắt hoặc lỗi",
+    noRoute: "Không có tuyến phù hợp",
+    noRouteHint: "Hãy thử từ khác, hoặc chọn mọi trạng thái.",
+    stuck: "đang treo",
+    keysResting: (resting, all) => `khoá API của nhà cung cấp: ${resting} trên ${all} đang nghỉ`,
+    failures: (failed, calls) => `${failed} trên ${calls} lỗi`,
+    firstOutput: "Đầu ra đầu tiên",
+    enable: "Bật",
+    drain: "Rút dần",
+    disable: "Tắt",
+    states: { enabled: "Bật", disabled: "Tắt", draining: "Đang rút" },
+    breaker: { closed: "tốt", open: "đang nghỉ", half_open: "thử lại" },
+  },
+});

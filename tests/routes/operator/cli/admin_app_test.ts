@@ -1,0 +1,188 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { Hono } from "hono";
+import { newId } from "../../../../core/lib/ids.ts";
+import { newMasterKey, readMasterKeys } from "../../../../core/api_keys/seal.ts";
+import { creditOperationId } from "../../../../core/payments/bank_event.ts";
+import { openControl } from "../../../../kv/operators/control.ts";
+import { rollupKey } from "../../../../kv/schema/keys.ts";
+import { mailQueue } from "../../../../kv/outbox/mail.ts";
+import { claimDue } from "../../../../kv/outbox/outbox_claims.ts";
+import { bury } from "../../../../kv/outbox/outbox_dead_letters.ts";
+import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
+import { refundOperationId } from "../../../../kv/ledger/refunds.ts";
+import { openTeller } from "../../../../kv/wallet/mod.ts";
+import { noUsage } from "../../../../kv/receipts/rollups.ts";
+import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
+import { readAdminCommand } from "../../../../routes/operator/cli/command.ts";
+import { testKeyId } from "../../../support/money_world.ts";
+import {
+  notice,
+  receivingAccount,
+  type TopupWorld,
+  topupWorld,
+} from "../../../support/topup_world.ts";
+
+/** The commands of the machine's owner on a small world. */
+async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>): Promise<void> {
+  using kv = await Deno.openKv(":memory:");
+  const world = topupWorld(kv);
+  const clock = { nowMs: () => world.nowMs, monotonicMs: () => world.nowMs };
+  const teller = await openTeller(kv, { clock });
+  const control = await openControl(kv, clock);
+  const masterKeys = await readMasterKeys(newMasterKey());
+  const receivingAccounts = [receivingAccount];
+  try {
+    await run(world, createAdminApp({ kv, clock, masterKeys, control, teller, receivingAccounts }));
+  } finally {
+    control.close();
+    await teller.close();
+  }
+}
+
+/** Runs what was typed after `deno task admin`. */
+async function typed(app: Hono, line: string): Promise<{ status: number; said: string }> {
+  const read = readAdminCommand(line.split(" "));
+  if (read.kind !== "request") throw new Error(JSON.stringify(read));
+  const { method, path, body } = read.request;
+  const response = await app.request(path, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, said: await response.text() };
+}
+
+const putBack = (app: Hono, name: string) =>
+  app.request(`/notices/${encodeURIComponent(name)}/return`, { method: "POST" });
+
+Deno.test("a notice that the machine took for a duplicate is put back by the command line", () =>
+  administered(async (world, app) => {
+    await world.intake.take(notice("nap tien", { reference: "R1" }), "{}");
+    const joined = notice("nap tien", { source: "casso", id: "c:1", reference: "R1" });
+    await world.intake.take(joined, "{}");
+    const done = await putBack(app, "casso:c:1");
+    assertEquals([done.status, (await done.json()).kind], [200, "review"]);
+    const [line] = await listAuditLines(world.kv, { count: 1 });
+    assertEquals([line?.act, line?.operatorEmail, line?.operatorId], [
+      "notice_returned",
+      "command line",
+      undefined,
+    ]);
+    const refusals = [
+      ["casso:c:1", "it waits already"],
+      ["casso:nothing", "there is no such notice"],
+      ["nobody:1", "Not a bank notice"],
+    ] as const;
+    for (const [name, why] of refusals) {
+      const refused = await putBack(app, name);
+      assertEquals(refused.status, 400);
+      assertStringIncludes((await refused.json()).error, why);
+    }
+    assertEquals(await world.findings(), []);
+  }));
+
+Deno.test("maintenance turned by the command line is in the audit log", () =>
+  administered(async (world, app) => {
+    const turn = (body: unknown) =>
+      app.request("/maintenance", { method: "POST", body: JSON.stringify(body) });
+    assertEquals((await turn({ on: true, message: "back at six" })).status, 200);
+    assertEquals((await turn({ on: false })).status, 200);
+    const lines = await listAuditLines(world.kv, { count: 10 });
+    assertEquals(
+      lines.map(({ operatorEmail, subject, detail }) => [operatorEmail, subject, detail]),
+      [
+        ["command line", "off", ""],
+        ["command line", "on", "back at six"],
+      ],
+    );
+  }));
+
+Deno.test("money is not moved by hand under an operation id of the gateway's own", () =>
+  administered(async (world, app) => {
+    const ann = await world.customer("ann");
+    const event = notice((await world.order(ann)).code);
+    const move = (operationId: string, vnd = "200000") =>
+      app.request(`/accounts/${ann.id}/credit`, {
+        method: "POST",
+        body: JSON.stringify({ vnd, reason: "bank is late", operationId }),
+      });
+    const refund = refundOperationId(newId("request", 1));
+    const own = [creditOperationId(event), refund, "adj:form-1234", "demo:acc_1"];
+    for (const operationId of own) {
+      const refused = await move(operationId);
+      assertEquals(refused.status, 400, operationId);
+      assertStringIncludes((await refused.json()).error, "the gateway's own");
+      assertEquals((await move(operationId, "-5")).status, 400, operationId);
+    }
+    assertEquals(await world.balanceVnd(ann.id), 0);
+    assertEquals((await move("late-bank-1")).status, 200);
+    await world.intake.take(event, "{}");
+    assertEquals(await world.balanceVnd(ann.id), 400_000);
+    assertEquals(await world.findings(), []);
+  }));
+
+Deno.test("work that was given up is listed, tried again and forgotten by the command line", () =>
+  administered(async ({ kv, nowMs }, app) => {
+    const mailTo = (to: string) => ({ kind: "password_changed", to, locale: "en" });
+    const signUp = { ...mailTo("new@example.com"), kind: "sign_up", passwordHash: "s3cret" };
+    const unreadable = { kind: "of another version" };
+    const payloads = { one: mailTo("ann@example.com"), two: signUp, three: unreadable };
+    const write = kv.atomic();
+    for (const [id, payload] of Object.entries(payloads)) {
+      const row = { payload, createdAtMs: nowMs, attempts: 8 };
+      bury(write, mailQueue, { id, row, reason: "MailError", nowMs });
+    }
+    await write.commit();
+
+    const listed = await typed(app, "outbox list");
+    assert(!listed.said.includes("s3cret"), listed.said);
+    const letters = JSON.parse(listed.said);
+    assertEquals(letters.map(({ letter }: { letter: string }) => letter), [
+      "mail:one",
+      "mail:three",
+      "mail:two",
+    ]);
+    assertEquals([letters[0].reason, letters[0].attempts, letters[0].payload.to], [
+      "MailError",
+      8,
+      "ann@example.com",
+    ]);
+
+    assertEquals((await typed(app, "outbox revive mail:one")).status, 200);
+    const [claim] = await claimDue(kv, mailQueue, { nowMs, count: 8 });
+    assertEquals([claim?.id, claim?.attempt], ["one", 1]);
+    const refusals = [
+      ["outbox revive mail:one", "there is no such letter"],
+      ["outbox revive mail:three", "it cannot be read"],
+      ["outbox revive pigeons:one", "Not a dead letter"],
+      ["outbox forget mail", "Not a dead letter"],
+      ["outbox forget mail:one", "There is no such letter"],
+    ] as const;
+    for (const [line, why] of refusals) {
+      const refused = await typed(app, line);
+      assertEquals(refused.status, 400, line);
+      assertStringIncludes(refused.said, why);
+    }
+    assertEquals((await typed(app, "outbox forget mail:three")).status, 200);
+    assertEquals(JSON.parse((await typed(app, "outbox list")).said).length, 1);
+  }));
+
+Deno.test("wrong day sums are made anew by the command line, of one account or of all", () =>
+  administered(async (world, app) => {
+    const { kv } = world;
+    const accounts = [await world.customer("ann"), await world.customer("bob")];
+    const damage = async () => {
+      for (const { id } of accounts) {
+        await kv.set(rollupKey(id, "2026-11-20", testKeyId, "ghost"), { ...noUsage, calls: 9 });
+      }
+    };
+    const isRight = async () => JSON.parse((await typed(app, "verify")).said).ok;
+    await damage();
+    assertEquals(await isRight(), false);
+    const one = await typed(app, `sums rebuild --account ${accounts[0]?.email}`);
+    assertEquals(JSON.parse(one.said), { accounts: 1, corrected: 1, moving: [] });
+    assertEquals(await isRight(), false);
+    const all = await typed(app, "sums rebuild");
+    assertEquals(JSON.parse(all.said), { accounts: 2, corrected: 1, moving: [] });
+    assertEquals(await isRight(), true);
+    assertEquals((await typed(app, "sums rebuild --account nobody@example.com")).status, 400);
+  }));
