@@ -26,7 +26,7 @@ import { createBankHookRoutes } from "../hooks/bank.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";
 import { createOperatorPages } from "../operator/pages/mod.ts";
-import { pollSepay, type SepayPollResult } from "../topup/sepay_poll.ts";
+import { pollSepay, type SepayPollResult } from "../payments/sepay_poll.ts";
 import { createUsageApi } from "../usage_api/mod.ts";
 import type { Gateway } from "../api/gateway.ts";
 import type { Job } from "./jobs.ts";

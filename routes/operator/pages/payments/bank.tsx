@@ -12,7 +12,7 @@ import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { Card, Pager } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/form_data.ts";
 import type { DashboardEnv } from "../../../dashboard/visitor.ts";
-import { importStatement } from "../../../topup/statement_import.ts";
+import { importStatement } from "../../../payments/statement_import.ts";
 import { topupsCsv } from "./bank_export.ts";
 import { bankTexts } from "./bank_texts.ts";
 import { BankActs, type BankResults, Outcome } from "./bank_views.tsx";

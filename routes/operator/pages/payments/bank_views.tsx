@@ -16,8 +16,8 @@ import {
 import { formatCount } from "../../../dashboard/format.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";
 import type { Visitor } from "../../../dashboard/visitor.ts";
-import type { SepayPollResult } from "../../../topup/sepay_poll.ts";
-import type { ImportResult } from "../../../topup/statement_import.ts";
+import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
+import type { ImportResult } from "../../../payments/statement_import.ts";
 import { bankTexts } from "./bank_texts.ts";
 import type { OperatorDeps } from "../deps.ts";
 import { unreadablePath } from "./unreadable.tsx";

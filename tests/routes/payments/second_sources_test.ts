@@ -3,8 +3,8 @@ import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { parseStatement } from "../../../core/payments/statement_csv.ts";
 import { listReviews } from "../../../kv/payments/bank_events.ts";
-import { importStatement } from "../../../routes/topup/statement_import.ts";
-import { pollSepay } from "../../../routes/topup/sepay_poll.ts";
+import { importStatement } from "../../../routes/payments/statement_import.ts";
+import { pollSepay } from "../../../routes/payments/sepay_poll.ts";
 import {
   notice,
   receivingAccount,
