@@ -1,6 +1,6 @@
 /** Reads posted forms. Hono keeps the parsed form, so it may be read as often as needed. */
 import type { Context } from "hono";
-import type { DashboardEnv } from "./visitor.ts";
+import type { DashboardEnv } from "./visitor/visitor.ts";
 
 export interface PostedForm {
   /** A single field, trimmed; empty if it is not there. */

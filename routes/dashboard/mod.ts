@@ -7,26 +7,26 @@ import { limits } from "../../core/limits.ts";
 import { pathOf } from "../http/path_of.ts";
 import { createAccountPages } from "./account/mod.tsx";
 import { createAssetRoutes } from "./assets.ts";
-import { createConnectPage } from "./connect.tsx";
+import { createConnectPage } from "./connect/connect.tsx";
 import type { DashboardDeps } from "./deps.ts";
-import { errorPage, forbiddenPage, notFoundPage, tooLargePage } from "./error_pages.tsx";
+import { errorPage, forbiddenPage, notFoundPage, tooLargePage } from "./frame/error_pages.tsx";
 import { createHomePage } from "./home/mod.tsx";
-import { guardMutations, identifyVisitor } from "./identify.ts";
+import { guardMutations, identifyVisitor } from "./visitor/identify.ts";
 import { createKeyPages } from "./keys/mod.tsx";
 import { createModelPage } from "./models.tsx";
 import { createPlayground } from "./playground/mod.tsx";
-import { createPreferences } from "./preferences.ts";
-import { securityHeaders } from "./security_headers.ts";
+import { createPreferences } from "./visitor/preferences.ts";
+import { securityHeaders } from "./visitor/security_headers.ts";
 import { createMailLinkPages } from "./sign_in/mail_link.tsx";
 import { createOpenIdPages } from "./sign_in/openid.tsx";
 import { createResetPages } from "./sign_in/reset.tsx";
 import { createSignInPages } from "./sign_in/sign_in.tsx";
 import { createSignUpPages } from "./sign_in/sign_up.tsx";
 import { createUsagePages } from "./usage/mod.ts";
-import type { DashboardEnv } from "./visitor.ts";
+import type { DashboardEnv } from "./visitor/visitor.ts";
 
 export type { DashboardDeps, Dispatch, ModelStatus, PageDeps } from "./deps.ts";
-export type { DashboardEnv, SignedIn, Visitor } from "./visitor.ts";
+export type { DashboardEnv, SignedIn, Visitor } from "./visitor/visitor.ts";
 
 /** First path segments that belong to pages. */
 const pageRoots = [

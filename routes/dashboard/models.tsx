@@ -17,8 +17,8 @@ import {
 import type { DashboardDeps, ModelStatus } from "./deps.ts";
 import { formatCount, formatMoney } from "./format.ts";
 import { defineTexts, type Locale } from "./i18n.ts";
-import { renderPage } from "./layout.tsx";
-import type { DashboardEnv } from "./visitor.ts";
+import { renderPage } from "./frame/layout.tsx";
+import type { DashboardEnv } from "./visitor/visitor.ts";
 
 const kinds: readonly ModelKind[] = ["chat", "image", "speech", "video"];
 

@@ -14,14 +14,14 @@ import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { mailCredited } from "../../kv/payments/topup_mails.ts";
 import { createOpenIdClient } from "../auth/openid.ts";
 import { createPasswordHasher } from "../auth/password_hash.ts";
-import { createInvoicePages } from "../dashboard/invoices_pages.tsx";
+import { createInvoicePages } from "../dashboard/invoices/invoices_pages.tsx";
 import {
   createDashboard,
   type DashboardEnv,
   type Dispatch,
   type PageDeps,
 } from "../dashboard/mod.ts";
-import { createWalletPages } from "../dashboard/wallet_pages.tsx";
+import { createWalletPages } from "../dashboard/wallet/wallet_pages.tsx";
 import { createBankHookRoutes } from "../hooks/bank.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";

@@ -8,7 +8,7 @@ import { readTopupSettings } from "../../core/payments/settings.ts";
 import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts/accounts.ts";
 import type { Switches } from "../../kv/operators/control.ts";
 import { openTeller } from "../../kv/wallet/mod.ts";
-import type { DashboardEnv } from "../../routes/dashboard/visitor.ts";
+import type { DashboardEnv } from "../../routes/dashboard/visitor/visitor.ts";
 import { createOperatorPages, type OperatorDeps } from "../../routes/operator/pages/mod.ts";
 import { pageApp, type PageVisitor, visit } from "./page_visitor.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "./topup_world.ts";

@@ -1,10 +1,10 @@
 /** A browser for page tests: a session, its cookie and its CSRF token, in front of one sub-app. */
 import { Hono } from "hono";
-import { forbiddenPage, notFoundPage } from "../../routes/dashboard/error_pages.tsx";
-import { guardMutations, identifyVisitor } from "../../routes/dashboard/identify.ts";
-import { securityHeaders } from "../../routes/dashboard/security_headers.ts";
+import { forbiddenPage, notFoundPage } from "../../routes/dashboard/frame/error_pages.tsx";
+import { guardMutations, identifyVisitor } from "../../routes/dashboard/visitor/identify.ts";
+import { securityHeaders } from "../../routes/dashboard/visitor/security_headers.ts";
 import type { PageDeps } from "../../routes/dashboard/deps.ts";
-import type { DashboardEnv } from "../../routes/dashboard/visitor.ts";
+import type { DashboardEnv } from "../../routes/dashboard/visitor/visitor.ts";
 import type { Account } from "../../kv/accounts/accounts.ts";
 import { openSession } from "../../kv/accounts/sessions.ts";
 

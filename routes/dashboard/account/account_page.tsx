@@ -20,10 +20,10 @@ import {
   Time,
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
-import { blankForm } from "../invoices_form.tsx";
-import { renderPage } from "../layout.tsx";
+import { blankForm } from "../invoices/invoices_form.tsx";
+import { renderPage } from "../frame/layout.tsx";
 import { signInTexts } from "../sign_in/texts.ts";
-import type { DashboardEnv, SignedIn, Visitor } from "../visitor.ts";
+import type { DashboardEnv, SignedIn, Visitor } from "../visitor/visitor.ts";
 import { InvoiceDetailsCard } from "./invoice_details.tsx";
 import { accountTexts } from "./texts.ts";
 

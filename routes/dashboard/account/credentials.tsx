@@ -17,11 +17,11 @@ import { rateRules } from "../../auth/rate_rules.ts";
 import { Card, Notice, PostForm, SubmitButton } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { readForm } from "../form_data.ts";
-import { renderPage } from "../layout.tsx";
+import { renderPage } from "../frame/layout.tsx";
 import { TokenField } from "../sign_in/mail_pages.tsx";
 import { startSession } from "../sign_in/start_session.ts";
 import { signInTexts } from "../sign_in/texts.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { accountPage } from "./account_page.tsx";
 import { accountTexts } from "./texts.ts";
 

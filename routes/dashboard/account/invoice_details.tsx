@@ -1,8 +1,8 @@
 /** Tax code, name, address and mail for invoices, as set in the account. */
 import type { BuyerForm, BuyerProblem } from "../../../core/invoices/invoice.ts";
 import { Card, PostForm, SubmitButton } from "../components/mod.ts";
-import { BuyerFields } from "../invoices_form.tsx";
-import type { Visitor } from "../visitor.ts";
+import { BuyerFields } from "../invoices/invoices_form.tsx";
+import type { Visitor } from "../visitor/visitor.ts";
 import { accountTexts } from "./texts.ts";
 
 export function InvoiceDetailsCard({ visitor, form, problems }: {

@@ -1,6 +1,6 @@
 /** The parts of forms. Every field has its label, its hint and its error tied to it for screen readers. */
 import type { Child, PropsWithChildren } from "hono/jsx";
-import type { Visitor } from "../visitor.ts";
+import type { Visitor } from "../visitor/visitor.ts";
 
 /** The hidden field without which no form is accepted. */
 export function CsrfField({ visitor }: { visitor: Visitor }) {

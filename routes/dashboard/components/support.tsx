@@ -1,6 +1,6 @@
 /** Whom to turn to, wherever a page tells people to. */
 import type { Child } from "hono/jsx";
-import type { Visitor } from "../visitor.ts";
+import type { Visitor } from "../visitor/visitor.ts";
 
 /**
  * A sentence that ends in the address of support: nothing at all where the operator has named none, since a page must

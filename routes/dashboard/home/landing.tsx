@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import type { DashboardDeps } from "../deps.ts";
 import { Badge, CodeBlock } from "../components/mod.ts";
 import { defineTexts } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
-import type { DashboardEnv } from "../visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 
 const texts = defineTexts({
   en: {

@@ -12,11 +12,11 @@ import { Card, chartAssets, DayChart, Icon, Money, Stat, Stats } from "../compon
 import type { DashboardDeps } from "../deps.ts";
 import { formatCount, formatMoney } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
+import { renderPage } from "../frame/layout.tsx";
 import { shiftDay } from "../../usage_api/days.ts";
 import { ReceiptTable } from "../usage/receipt_table.tsx";
 import { dayBars, totalUsage, usageSince } from "../../usage_api/summary.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { landingPage } from "./landing.tsx";
 
 const latestCalls = 6;

@@ -21,10 +21,10 @@ import {
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { formatCount } from "../format.ts";
-import { renderPage } from "../layout.tsx";
+import { renderPage } from "../frame/layout.tsx";
 import { shiftDay } from "../../usage_api/days.ts";
 import { dayBars, totalUsage } from "../../usage_api/summary.ts";
-import type { DashboardEnv, Visitor } from "../visitor.ts";
+import type { DashboardEnv, Visitor } from "../visitor/visitor.ts";
 import { KeyFields } from "./key_fields.tsx";
 import { type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.ts";
 import { KeyState } from "./key_list.tsx";

@@ -8,10 +8,10 @@ import { netCostMicroVnd, nothingUsed, readUsage, type Usage } from "../../../kv
 import { Badge, Card, DataTable, Empty, Icon, Money, Notice, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import type { Locale } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
+import { renderPage } from "../frame/layout.tsx";
 import { shiftDay } from "../../usage_api/days.ts";
 import { usageBy, usageSince } from "../../usage_api/summary.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { keyTexts } from "./texts.ts";
 
 /** How far back the last use of a key is looked for. */

@@ -29,11 +29,11 @@ import {
   SubmitButton,
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
-import { notFoundPage } from "../error_pages.tsx";
+import { notFoundPage } from "../frame/error_pages.tsx";
 import { readForm } from "../form_data.ts";
-import { requireAccount } from "../identify.ts";
-import { renderPage } from "../layout.tsx";
-import type { DashboardEnv } from "../visitor.ts";
+import { requireAccount } from "../visitor/identify.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { keyDetailPage } from "./key_detail.tsx";
 import { KeyFields } from "./key_fields.tsx";
 import {

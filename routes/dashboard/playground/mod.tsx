@@ -15,10 +15,10 @@ import {
 import { Card, Empty, SelectField, TextField } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { defineTexts } from "../i18n.ts";
-import { requireAccount } from "../identify.ts";
+import { requireAccount } from "../visitor/identify.ts";
 import { clientAddress } from "../sign_in/start_session.ts";
-import { renderPage } from "../layout.tsx";
-import type { DashboardEnv } from "../visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 
 const texts = defineTexts({
   en: {

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import { Card, Notice, type NoticeTone, TextField } from "../components/mod.ts";
 import type { Locale } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
-import type { DashboardEnv } from "../visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { signInTexts } from "./texts.ts";
 

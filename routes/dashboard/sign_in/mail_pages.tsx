@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { Card, TextField } from "../components/mod.ts";
 import type { Locale } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
-import type { DashboardEnv } from "../visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { signInTexts } from "./texts.ts";
 
 export function mailSentPage(c: Context<DashboardEnv>, sentence: string) {

@@ -14,9 +14,9 @@ import {
 import { saveSignInFlow, takeSignInFlow } from "../../../kv/accounts/tokens.ts";
 import type { OpenIdClaims, OpenIdClient } from "../../auth/openid.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
-import { createCookies } from "../cookies.ts";
+import { createCookies } from "../visitor/cookies.ts";
 import type { Locale } from "../i18n.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
 import { clientAddress, startSession } from "./start_session.ts";

@@ -10,7 +10,7 @@ import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
 import { countOpeningMail, linkWasUsed } from "../../auth/sign_in_budgets.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
 import { readForm } from "../form_data.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { deadEndPage, EmailField, formPage } from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_pages.tsx";

@@ -7,9 +7,9 @@ import { type Account, findAccountByEmail } from "../../../kv/accounts/accounts.
 import { closeSession } from "../../../kv/accounts/sessions.ts";
 import { countPasswordTry } from "../../auth/sign_in_budgets.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
-import { createCookies } from "../cookies.ts";
+import { createCookies } from "../visitor/cookies.ts";
 import { readForm } from "../form_data.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
 import { LinkInstead } from "./mail_link.tsx";

@@ -19,9 +19,9 @@ import { countTry } from "../../../kv/accounts/rate_limits.ts";
 import { type MailGrantOf, readMailToken } from "../../../kv/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../components/mod.ts";
-import { createCookies } from "../cookies.ts";
+import { createCookies } from "../visitor/cookies.ts";
 import { readForm } from "../form_data.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import {
   deadEndPage,

@@ -10,7 +10,7 @@ import { rangeMs } from "../../usage_api/range.ts";
 import { receiptCells, receiptColumns, receiptJson } from "../../usage_api/receipt_json.ts";
 import { scanReceipts } from "../../usage_api/receipt_scan.ts";
 import type { DashboardDeps } from "../deps.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { readUsageFilter } from "./filter.ts";
 
 /** What a row of the file is made of. */

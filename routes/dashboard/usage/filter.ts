@@ -5,7 +5,7 @@ import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type DayRange } from "../../../kv/receipts/rollups.ts";
 import type { UsageRow } from "../../../kv/receipts/usage.ts";
 import { boundedRange, dayRange } from "../../usage_api/range.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 
 export interface UsageFilter {
   readonly range: DayRange;

@@ -1,8 +1,8 @@
 /** `/usage` and `/receipts`. */
 import { Hono } from "hono";
 import type { DashboardDeps } from "../deps.ts";
-import { requireAccount } from "../identify.ts";
-import type { DashboardEnv } from "../visitor.ts";
+import { requireAccount } from "../visitor/identify.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { csvForm, exportFile, jsonForm } from "./export.ts";
 import { receiptPage } from "./receipt_page.tsx";
 import { usagePage } from "./usage_page.tsx";

@@ -8,11 +8,11 @@ import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { Card, CopyButton, DataTable, Fact, Money, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
-import { noReceiptPage, notFoundPage } from "../error_pages.tsx";
+import { noReceiptPage, notFoundPage } from "../frame/error_pages.tsx";
 import { formatCount, formatDuration, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
-import type { DashboardEnv } from "../visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { OutcomeBadge } from "./receipt_table.tsx";
 import { usageTexts } from "./texts.ts";
 

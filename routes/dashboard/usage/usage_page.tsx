@@ -25,8 +25,8 @@ import {
 import type { DashboardDeps } from "../deps.ts";
 import { formatCount, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
-import { renderPage } from "../layout.tsx";
-import type { DashboardEnv } from "../visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
 import { ReceiptTable } from "./receipt_table.tsx";
 import { usageTexts } from "./texts.ts";

@@ -21,7 +21,7 @@ import {
 } from "../../dashboard/components/mod.ts";
 import { formatMoney } from "../../dashboard/format.ts";
 import type { Locale } from "../../dashboard/i18n.ts";
-import type { DashboardEnv, Visitor } from "../../dashboard/visitor.ts";
+import type { DashboardEnv, Visitor } from "../../dashboard/visitor/visitor.ts";
 import { accountTexts } from "./accounts/account_texts.ts";
 import { balanceIn, type OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { Card, DataTable, Pager, Time } from "../../dashboard/components/mod.ts";
-import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import { accountTexts } from "./accounts/account_texts.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, renderOperatorPage } from "./frame.tsx";

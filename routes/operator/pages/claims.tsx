@@ -16,7 +16,7 @@ import {
 } from "../../dashboard/components/mod.ts";
 import { formatCount, formatDate } from "../../dashboard/format.ts";
 import type { Locale } from "../../dashboard/i18n.ts";
-import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import { boundedRange, dayRange } from "../../usage_api/range.ts";
 import { claimsTexts } from "./claims_texts.ts";
 import type { OperatorDeps } from "./deps.ts";

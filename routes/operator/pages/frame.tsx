@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import { Notice } from "../../dashboard/components/mod.ts";
-import { renderPage } from "../../dashboard/layout.tsx";
-import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import { renderPage } from "../../dashboard/frame/layout.tsx";
+import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { Operator } from "../../../kv/operators/operator_audit.ts";
 import { frameTexts } from "./texts.ts";
 

@@ -23,12 +23,12 @@ import {
   SubmitButton,
   TextField,
 } from "../../dashboard/components/mod.ts";
-import { notFoundPage } from "../../dashboard/error_pages.tsx";
+import { notFoundPage } from "../../dashboard/frame/error_pages.tsx";
 import { readForm } from "../../dashboard/form_data.ts";
-import { requireAccount } from "../../dashboard/identify.ts";
-import { renderPage } from "../../dashboard/layout.tsx";
-import { renderQr } from "../../dashboard/wallet_qr.ts";
-import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import { requireAccount } from "../../dashboard/visitor/identify.ts";
+import { renderPage } from "../../dashboard/frame/layout.tsx";
+import { renderQr } from "../../dashboard/wallet/wallet_qr.ts";
+import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, operatorOf } from "./frame.tsx";
 import { frameTexts } from "./texts.ts";

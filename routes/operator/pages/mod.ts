@@ -1,6 +1,6 @@
 /** The operator's pages. Mounted behind the dashboard's visitor, CSRF guard and security headers. */
 import { Hono } from "hono";
-import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import { createAccountsPages } from "./accounts/accounts.ts";
 import { createApprovalPages } from "./approvals.tsx";
 import { createAuditPages } from "./audit_log.tsx";

@@ -22,7 +22,7 @@ import {
 } from "../../dashboard/components/mod.ts";
 import { formatCount } from "../../dashboard/format.ts";
 import type { Locale } from "../../dashboard/i18n.ts";
-import type { DashboardEnv } from "../../dashboard/visitor.ts";
+import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
 import { serviceTexts } from "./service/service_texts.ts";

@@ -3,7 +3,10 @@ import { attachInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../kv/invoices/invoices.ts";
 import type { Account } from "../../../kv/accounts/accounts.ts";
 import { readTopupSettings, type TopupSettings } from "../../../core/payments/settings.ts";
-import { createInvoicePages, type InvoiceDeps } from "../../../routes/dashboard/invoices_pages.tsx";
+import {
+  createInvoicePages,
+  type InvoiceDeps,
+} from "../../../routes/dashboard/invoices/invoices_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";
 import {
   notice,

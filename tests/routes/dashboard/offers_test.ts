@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createWalletPages } from "../../../routes/dashboard/wallet_pages.tsx";
+import { createWalletPages } from "../../../routes/dashboard/wallet/wallet_pages.tsx";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import { topupSettings } from "../../support/topup_settings.ts";
 

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readSupport, type SupportContact } from "../../../core/config/support.ts";
 import { setBlocked } from "../../../kv/accounts/account_blocking.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
-import { createInvoicePages } from "../../../routes/dashboard/invoices_pages.tsx";
-import { createWalletPages } from "../../../routes/dashboard/wallet_pages.tsx";
+import { createInvoicePages } from "../../../routes/dashboard/invoices/invoices_pages.tsx";
+import { createWalletPages } from "../../../routes/dashboard/wallet/wallet_pages.tsx";
 import {
   type DashboardWorld,
   openDashboardWorld,

@@ -2,7 +2,7 @@ import { readQr } from "../../support/qr_reader.ts";
 import { assert, assertEquals } from "@std/assert";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { orderVietQr } from "../../../core/payments/receiving_account.ts";
-import { renderQr } from "../../../routes/dashboard/wallet_qr.ts";
+import { renderQr } from "../../../routes/dashboard/wallet/wallet_qr.ts";
 import { receivingAccount } from "../../support/topup_world.ts";
 
 /** Draws the SVG into pixels: a white rectangle and black squares is all it may hold. */

@@ -4,7 +4,7 @@ import { parseWrittenAmount } from "../../../../core/payments/statement_csv.ts";
 import { setBlocked } from "../../../../kv/accounts/account_blocking.ts";
 import { requestApproval } from "../../../../kv/operators/approvals.ts";
 import { type Adjustment, adjustWallet } from "../../../../kv/wallet/wallet_adjustment.ts";
-import { notFoundPage } from "../../../dashboard/error_pages.tsx";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { readForm } from "../../../dashboard/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
 import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";

@@ -20,9 +20,9 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatMoney } from "../../../dashboard/format.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";
-import type { Visitor } from "../../../dashboard/visitor.ts";
-import { StatementTable } from "../../../dashboard/wallet_statement.tsx";
-import { OrderTable } from "../../../dashboard/wallet_views.tsx";
+import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import { StatementTable } from "../../../dashboard/wallet/wallet_statement.tsx";
+import { OrderTable } from "../../../dashboard/wallet/wallet_views.tsx";
 import { accountTexts } from "./account_texts.ts";
 import type { OperatorDeps } from "../deps.ts";
 import { type OperatorContext, renderOperatorPage } from "../frame.tsx";

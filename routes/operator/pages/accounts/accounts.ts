@@ -1,7 +1,7 @@
 /** The operator's pages about accounts: find a customer, read the statement, block, give or take money. */
 import { Hono } from "hono";
-import { notFoundPage } from "../../../dashboard/error_pages.tsx";
-import type { DashboardEnv } from "../../../dashboard/visitor.ts";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
+import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
 import { adjust, block } from "./account_acts.ts";
 import { accountListPage } from "./account_list.tsx";
 import { accountOf, accountPage } from "./account_page.tsx";

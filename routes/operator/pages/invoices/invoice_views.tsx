@@ -2,8 +2,8 @@
 import type { Invoice } from "../../../../core/invoices/invoice.ts";
 import { DataTable, Time } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";
-import { invoiceTexts } from "../../../dashboard/invoices_texts.ts";
-import { sharedInvoiceColumns } from "../../../dashboard/invoices_views.tsx";
+import { invoiceTexts } from "../../../dashboard/invoices/invoices_texts.ts";
+import { sharedInvoiceColumns } from "../../../dashboard/invoices/invoices_views.tsx";
 import { NothingHere } from "../list_parts.tsx";
 
 export function InvoiceTable({ invoices, locale }: {

@@ -25,11 +25,15 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import { notFoundPage } from "../../../dashboard/error_pages.tsx";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../../dashboard/form_data.ts";
-import { invoiceTexts } from "../../../dashboard/invoices_texts.ts";
-import { fileResponse, InvoiceFacts, InvoiceFiles } from "../../../dashboard/invoices_views.tsx";
-import type { DashboardEnv, Visitor } from "../../../dashboard/visitor.ts";
+import { invoiceTexts } from "../../../dashboard/invoices/invoices_texts.ts";
+import {
+  fileResponse,
+  InvoiceFacts,
+  InvoiceFiles,
+} from "../../../dashboard/invoices/invoices_views.tsx";
+import type { DashboardEnv, Visitor } from "../../../dashboard/visitor/visitor.ts";
 import { csvDownloadHeaders } from "../../../http/csv_download.ts";
 import { parseDay } from "../../../usage_api/days.ts";
 import type { OperatorDeps } from "../deps.ts";

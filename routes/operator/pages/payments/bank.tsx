@@ -11,7 +11,7 @@ import { checkTopups } from "../../../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { Card, Pager } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/form_data.ts";
-import type { DashboardEnv } from "../../../dashboard/visitor.ts";
+import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
 import { importStatement } from "../../../payments/statement_import.ts";
 import { topupsCsv } from "./bank_export.ts";
 import { bankTexts } from "./bank_texts.ts";

@@ -15,7 +15,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatCount } from "../../../dashboard/format.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";
-import type { Visitor } from "../../../dashboard/visitor.ts";
+import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
 import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
 import type { ImportResult } from "../../../payments/statement_import.ts";
 import { bankTexts } from "./bank_texts.ts";

@@ -19,10 +19,10 @@ import { resolveBankEvent, type Verdict } from "../../../../kv/payments/bank_res
 import { mailCredited } from "../../../../kv/payments/topup_mails.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { Card, Notice } from "../../../dashboard/components/mod.ts";
-import { notFoundPage } from "../../../dashboard/error_pages.tsx";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../../dashboard/form_data.ts";
 import { formatCount } from "../../../dashboard/format.ts";
-import type { DashboardEnv } from "../../../dashboard/visitor.ts";
+import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
 import { bankTexts } from "./bank_texts.ts";
 import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";

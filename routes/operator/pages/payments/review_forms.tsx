@@ -12,7 +12,7 @@ import {
   Time,
 } from "../../../dashboard/components/mod.ts";
 import { formatMoney } from "../../../dashboard/format.ts";
-import type { Visitor } from "../../../dashboard/visitor.ts";
+import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
 import { bankTexts } from "./bank_texts.ts";
 import type { LikelyOrder } from "./likely_orders.ts";
 import { ReasonField } from "../reason_field.tsx";

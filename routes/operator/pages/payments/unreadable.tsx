@@ -15,7 +15,7 @@ import {
   Time,
 } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/form_data.ts";
-import type { DashboardEnv, Visitor } from "../../../dashboard/visitor.ts";
+import type { DashboardEnv, Visitor } from "../../../dashboard/visitor/visitor.ts";
 import { bankTexts } from "./bank_texts.ts";
 import type { OperatorDeps } from "../deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";

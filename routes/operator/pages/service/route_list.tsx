@@ -13,7 +13,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatDuration } from "../../../dashboard/format.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";
-import type { Visitor } from "../../../dashboard/visitor.ts";
+import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
 import { type RouteFilter, type RouteGroup, routeGroups, rowOf } from "./route_filter.ts";
 import { serviceTexts } from "./service_texts.ts";
 import { frameTexts } from "../texts.ts";

@@ -1,8 +1,8 @@
 /** Who is looking at a page: what every page, layout and form of the dashboard needs to know. */
-import type { Account } from "../../kv/accounts/accounts.ts";
-import type { Session } from "../../core/accounts/session_rules.ts";
-import type { SupportContact } from "../../core/config/support.ts";
-import type { Locale } from "./i18n.ts";
+import type { Account } from "../../../kv/accounts/accounts.ts";
+import type { Session } from "../../../core/accounts/session_rules.ts";
+import type { SupportContact } from "../../../core/config/support.ts";
+import type { Locale } from "../i18n.ts";
 
 /** `auto` follows the system. */
 export type Theme = "auto" | "light" | "dark";

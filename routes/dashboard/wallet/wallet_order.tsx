@@ -1,8 +1,8 @@
 /** One top-up order: QR, account data to copy, and a state that updates by itself. */
 import { raw } from "hono/html";
-import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import { orderVietQr } from "../../core/payments/receiving_account.ts";
-import { orderStatus, type TopupOrder, type TopupPayment } from "../../kv/payments/topups.ts";
+import { microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
+import { orderVietQr } from "../../../core/payments/receiving_account.ts";
+import { orderStatus, type TopupOrder, type TopupPayment } from "../../../kv/payments/topups.ts";
 import {
   AskSupport,
   Card,
@@ -13,10 +13,10 @@ import {
   PostForm,
   SubmitButton,
   Time,
-} from "./components/mod.ts";
-import { formatDateTime, formatMoney } from "./format.ts";
-import type { Locale } from "./i18n.ts";
-import type { Visitor } from "./visitor.ts";
+} from "../components/mod.ts";
+import { formatDateTime, formatMoney } from "../format.ts";
+import type { Locale } from "../i18n.ts";
+import type { Visitor } from "../visitor/visitor.ts";
 import { renderQr } from "./wallet_qr.ts";
 import { walletTexts } from "./wallet_texts.ts";
 

@@ -1,6 +1,6 @@
 /** The form of an invoice request, with what is wrong beside each field. */
-import type { BuyerForm, BuyerProblem, InvoiceSettings } from "../../core/invoices/invoice.ts";
-import type { TopupOrder } from "../../kv/payments/topups.ts";
+import type { BuyerForm, BuyerProblem, InvoiceSettings } from "../../../core/invoices/invoice.ts";
+import type { TopupOrder } from "../../../kv/payments/topups.ts";
 import {
   Card,
   CheckboxField,
@@ -8,11 +8,11 @@ import {
   SelectField,
   SubmitButton,
   TextField,
-} from "./components/mod.ts";
-import type { PostedForm } from "./form_data.ts";
-import type { Locale } from "./i18n.ts";
+} from "../components/mod.ts";
+import type { PostedForm } from "../form_data.ts";
+import type { Locale } from "../i18n.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
-import type { Visitor } from "./visitor.ts";
+import type { Visitor } from "../visitor/visitor.ts";
 
 /** A form before anything was typed: the usual buyer, and at least the e-mail address of the account. */
 export function blankForm(usual: InvoiceSettings, email: string | undefined): BuyerForm {

@@ -1,15 +1,15 @@
 /** `/wallet`: balance, top-up orders, statement, low-balance mail. */
 import { type Context, Hono } from "hono";
-import { limits } from "../../core/limits.ts";
-import { formatVnd, fromVnd, microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import { parseOrderCode } from "../../core/payments/order_code.ts";
-import type { TopupSettings } from "../../core/payments/settings.ts";
-import { parseWrittenAmount } from "../../core/payments/statement_csv.ts";
-import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { updateAccount } from "../../kv/accounts/accounts.ts";
-import { countTry, type RateRule } from "../../kv/accounts/rate_limits.ts";
-import { lastLines, readStatement, type Statement } from "../../kv/ledger/statement.ts";
-import type { Teller } from "../../kv/wallet/mod.ts";
+import { limits } from "../../../core/limits.ts";
+import { formatVnd, fromVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
+import { parseOrderCode } from "../../../core/payments/order_code.ts";
+import type { TopupSettings } from "../../../core/payments/settings.ts";
+import { parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { updateAccount } from "../../../kv/accounts/accounts.ts";
+import { countTry, type RateRule } from "../../../kv/accounts/rate_limits.ts";
+import { lastLines, readStatement, type Statement } from "../../../kv/ledger/statement.ts";
+import type { Teller } from "../../../kv/wallet/mod.ts";
 import {
   cancelTopupOrder,
   createTopupOrder,
@@ -17,19 +17,19 @@ import {
   listTopupOrders,
   listTopupPayments,
   type TopupOrder,
-} from "../../kv/payments/topups.ts";
-import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "./components/mod.ts";
-import type { PageDeps } from "./deps.ts";
-import { notFoundPage } from "./error_pages.tsx";
-import { readForm } from "./form_data.ts";
-import { formatMoney } from "./format.ts";
-import { requireAccount } from "./identify.ts";
-import { renderPage } from "./layout.tsx";
-import { csvDownloadHeaders } from "../http/csv_download.ts";
-import { parseDay } from "../usage_api/days.ts";
-import type { DashboardEnv } from "./visitor.ts";
+} from "../../../kv/payments/topups.ts";
+import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
+import type { PageDeps } from "../deps.ts";
+import { notFoundPage } from "../frame/error_pages.tsx";
+import { readForm } from "../form_data.ts";
+import { formatMoney } from "../format.ts";
+import { requireAccount } from "../visitor/identify.ts";
+import { renderPage } from "../frame/layout.tsx";
+import { csvDownloadHeaders } from "../../http/csv_download.ts";
+import { parseDay } from "../../usage_api/days.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
-import { statementCsv } from "./wallet_statement_csv.ts";
+import { statementCsv } from "../wallet_statement_csv.ts";
 import { StatementTable } from "./wallet_statement.tsx";
 import { walletTexts } from "./wallet_texts.ts";
 import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";

@@ -4,10 +4,10 @@ import {
   openingDay,
   type Statement,
   type StatementLine,
-} from "../../kv/ledger/statement.ts";
-import { Empty, Money, Notice, TableFrame, Time } from "./components/mod.ts";
-import { formatCount } from "./format.ts";
-import type { Locale } from "./i18n.ts";
+} from "../../../kv/ledger/statement.ts";
+import { Empty, Money, Notice, TableFrame, Time } from "../components/mod.ts";
+import { formatCount } from "../format.ts";
+import type { Locale } from "../i18n.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
 function detailOf(line: StatementLine, locale: Locale): string {

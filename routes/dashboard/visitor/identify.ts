@@ -1,13 +1,13 @@
 /** Middleware of all pages: who is looking, in which language, and whether a form really came from our page. */
 import type { Context, MiddlewareHandler } from "hono";
-import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
-import { getAccount } from "../../kv/accounts/accounts.ts";
-import { closeSession, findSession } from "../../kv/accounts/sessions.ts";
+import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
+import { getAccount } from "../../../kv/accounts/accounts.ts";
+import { closeSession, findSession } from "../../../kv/accounts/sessions.ts";
 import { type Cookies, createCookies, readPreference } from "./cookies.ts";
 import { maskCsrfToken, sameCsrfToken } from "./csrf_token.ts";
-import type { PageDeps } from "./deps.ts";
-import { parseForm } from "./form_data.ts";
-import { acceptedLocale, parseLocale } from "./i18n.ts";
+import type { PageDeps } from "../deps.ts";
+import { parseForm } from "../form_data.ts";
+import { acceptedLocale, parseLocale } from "../i18n.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "./visitor.ts";
 
 function parseTheme(text: string | undefined): Theme {

@@ -1,11 +1,11 @@
 /** `/connect`: snippets to copy, each with the base address that its kind of client needs (spec section 1). */
 import { type Context, Hono } from "hono";
-import { Card, CodeBlock, CopyRow } from "./components/mod.ts";
+import { Card, CodeBlock, CopyRow } from "../components/mod.ts";
 import { snippets } from "./connect_snippets.ts";
-import type { DashboardDeps } from "./deps.ts";
-import { defineTexts, type Locale } from "./i18n.ts";
-import { renderPage } from "./layout.tsx";
-import type { DashboardEnv } from "./visitor.ts";
+import type { DashboardDeps } from "../deps.ts";
+import { defineTexts, type Locale } from "../i18n.ts";
+import { renderPage } from "../frame/layout.tsx";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 
 const texts = defineTexts({
   en: {

@@ -1,7 +1,7 @@
 /** Words of the wallet pages. */
-import type { LedgerKind } from "../../kv/ledger/ledger.ts";
-import { englishCount } from "./format.ts";
-import { defineTexts } from "./i18n.ts";
+import type { LedgerKind } from "../../../kv/ledger/ledger.ts";
+import { englishCount } from "../format.ts";
+import { defineTexts } from "../i18n.ts";
 
 type Kinds = Readonly<Record<LedgerKind | "usage", string>>;
 

@@ -1,25 +1,25 @@
 /** `/invoices`: requests for VAT invoices, their states and files. */
 import { type Context, Hono } from "hono";
-import { parseId } from "../../core/lib/ids.ts";
+import { parseId } from "../../../core/lib/ids.ts";
 import {
   type BuyerForm,
   type BuyerProblem,
   type Invoice,
   readBuyerForm,
-} from "../../core/invoices/invoice.ts";
-import { parseOrderCode } from "../../core/payments/order_code.ts";
-import type { TopupSettings } from "../../core/payments/settings.ts";
-import { vatRateAt } from "../../core/invoices/vat.ts";
-import { openInvoicePart } from "../../kv/invoices/invoiced_orders.ts";
-import { usualBuyer } from "../../kv/invoices/invoice_settings.ts";
-import { getInvoice, listAccountInvoices, requestInvoice } from "../../kv/invoices/invoices.ts";
-import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../kv/payments/topups.ts";
-import { AskSupport, Card, Notice } from "./components/mod.ts";
-import type { PageDeps } from "./deps.ts";
-import { notFoundPage } from "./error_pages.tsx";
-import { readForm } from "./form_data.ts";
-import { formatMoney } from "./format.ts";
-import { requireAccount } from "./identify.ts";
+} from "../../../core/invoices/invoice.ts";
+import { parseOrderCode } from "../../../core/payments/order_code.ts";
+import type { TopupSettings } from "../../../core/payments/settings.ts";
+import { vatRateAt } from "../../../core/invoices/vat.ts";
+import { openInvoicePart } from "../../../kv/invoices/invoiced_orders.ts";
+import { usualBuyer } from "../../../kv/invoices/invoice_settings.ts";
+import { getInvoice, listAccountInvoices, requestInvoice } from "../../../kv/invoices/invoices.ts";
+import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../../kv/payments/topups.ts";
+import { AskSupport, Card, Notice } from "../components/mod.ts";
+import type { PageDeps } from "../deps.ts";
+import { notFoundPage } from "../frame/error_pages.tsx";
+import { readForm } from "../form_data.ts";
+import { formatMoney } from "../format.ts";
+import { requireAccount } from "../visitor/identify.ts";
 import { blankForm, InvoiceForm, postedBuyer } from "./invoices_form.tsx";
 import { invoiceTexts } from "./invoices_texts.ts";
 import { createSharedInvoicePages } from "./invoices_shared.tsx";
@@ -31,9 +31,9 @@ import {
   OpenOrders,
   Requests,
 } from "./invoices_views.tsx";
-import { renderPage } from "./layout.tsx";
-import { layoutTexts } from "./layout_texts.ts";
-import type { DashboardEnv } from "./visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import { layoutTexts } from "../frame/layout_texts.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 
 /** What the invoice pages need. */
 export interface InvoiceDeps extends PageDeps {

@@ -3,13 +3,13 @@ import type { Context } from "hono";
 import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { type AssetName, assetPath } from "./assets.ts";
-import { Icon, type IconName, Mark } from "./components/icons.tsx";
-import { CsrfField } from "./components/form.tsx";
-import { Notice } from "./components/blocks.tsx";
-import { localeNames, locales } from "./i18n.ts";
+import { type AssetName, assetPath } from "../assets.ts";
+import { Icon, type IconName, Mark } from "../components/icons.tsx";
+import { CsrfField } from "../components/form.tsx";
+import { Notice } from "../components/blocks.tsx";
+import { localeNames, locales } from "../i18n.ts";
 import { layoutTexts } from "./layout_texts.ts";
-import { type DashboardEnv, themes, type Visitor } from "./visitor.ts";
+import { type DashboardEnv, themes, type Visitor } from "../visitor/visitor.ts";
 
 /** The entry of the navigation that a page belongs to. */
 export type Section =

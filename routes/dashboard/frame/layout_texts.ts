@@ -1,4 +1,4 @@
-import { defineTexts } from "./i18n.ts";
+import { defineTexts } from "../i18n.ts";
 
 export const layoutTexts = defineTexts({
   en: {

@@ -3,21 +3,21 @@
  * here, so the mailed token alone opens this one invoice and its files, until it expires.
  */
 import { type Context, Hono } from "hono";
-import type { Invoice } from "../../core/invoices/invoice.ts";
-import { getInvoice } from "../../kv/invoices/invoices.ts";
-import { readMailToken } from "../../kv/accounts/tokens.ts";
-import { countTryByAddress, rateRules } from "../auth/rate_rules.ts";
-import { Card, Notice, PostForm, SubmitButton } from "./components/mod.ts";
-import type { PageDeps } from "./deps.ts";
-import { notFoundPage } from "./error_pages.tsx";
-import { readForm } from "./form_data.ts";
+import type { Invoice } from "../../../core/invoices/invoice.ts";
+import { getInvoice } from "../../../kv/invoices/invoices.ts";
+import { readMailToken } from "../../../kv/accounts/tokens.ts";
+import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
+import { Card, Notice, PostForm, SubmitButton } from "../components/mod.ts";
+import type { PageDeps } from "../deps.ts";
+import { notFoundPage } from "../frame/error_pages.tsx";
+import { readForm } from "../form_data.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
 import { fileResponse, InvoiceFacts } from "./invoices_views.tsx";
-import { renderPage } from "./layout.tsx";
-import { TokenField } from "./sign_in/mail_pages.tsx";
-import { clientAddress } from "./sign_in/start_session.ts";
-import { signInTexts } from "./sign_in/texts.ts";
-import type { DashboardEnv, Visitor } from "./visitor.ts";
+import { renderPage } from "../frame/layout.tsx";
+import { TokenField } from "../sign_in/mail_pages.tsx";
+import { clientAddress } from "../sign_in/start_session.ts";
+import { signInTexts } from "../sign_in/texts.ts";
+import type { DashboardEnv, Visitor } from "../visitor/visitor.ts";
 
 type PageContext = Context<DashboardEnv>;
 

@@ -1,8 +1,8 @@
 /** The cookies of the dashboard. Over https the secret ones carry `__Host-`: no subdomain can plant or read them. */
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { knownPlaceMs } from "../../kv/accounts/known_places.ts";
-import { sessionAbsoluteMs } from "../../core/accounts/session_rules.ts";
+import { knownPlaceMs } from "../../../kv/accounts/known_places.ts";
+import { sessionAbsoluteMs } from "../../../core/accounts/session_rules.ts";
 
 /**
  * `session`: signed in. `visitor`: ties the forms of somebody who is not signed in to their browser.

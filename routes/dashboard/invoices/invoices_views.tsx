@@ -1,10 +1,10 @@
 /** Parts of the invoice pages; some are also used on the operator's. */
 import type { Context } from "hono";
-import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import type { Invoice, InvoiceState } from "../../core/invoices/invoice.ts";
-import { formatVatRate } from "../../core/invoices/vat.ts";
-import { readInvoiceFile } from "../../kv/invoices/invoice_files.ts";
-import type { TopupOrder } from "../../kv/payments/topups.ts";
+import { microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
+import type { Invoice, InvoiceState } from "../../../core/invoices/invoice.ts";
+import { formatVatRate } from "../../../core/invoices/vat.ts";
+import { readInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
+import type { TopupOrder } from "../../../kv/payments/topups.ts";
 import {
   Badge,
   type BadgeTone,
@@ -16,12 +16,12 @@ import {
   Icon,
   Money,
   Time,
-} from "./components/mod.ts";
-import { notFoundPage } from "./error_pages.tsx";
-import { formatMoney } from "./format.ts";
-import type { Locale } from "./i18n.ts";
+} from "../components/mod.ts";
+import { notFoundPage } from "../frame/error_pages.tsx";
+import { formatMoney } from "../format.ts";
+import type { Locale } from "../i18n.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
-import type { DashboardEnv } from "./visitor.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 
 const tones: Readonly<Record<InvoiceState, BadgeTone>> = {
   requested: "busy",

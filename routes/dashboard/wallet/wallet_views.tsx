@@ -1,8 +1,8 @@
 /** Parts of the wallet page: figures, the choice of an amount, the list of orders. */
-import { limits } from "../../core/limits.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { Balance } from "../../kv/wallet/mod.ts";
-import { orderStatus, type TopupOrder } from "../../kv/payments/topups.ts";
+import { limits } from "../../../core/limits.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import type { Balance } from "../../../kv/wallet/mod.ts";
+import { orderStatus, type TopupOrder } from "../../../kv/payments/topups.ts";
 import {
   AskSupport,
   Badge,
@@ -20,11 +20,11 @@ import {
   SubmitButton,
   TextField,
   Time,
-} from "./components/mod.ts";
-import { formatMoney } from "./format.ts";
-import type { Locale } from "./i18n.ts";
-import { layoutTexts } from "./layout_texts.ts";
-import type { Visitor } from "./visitor.ts";
+} from "../components/mod.ts";
+import { formatMoney } from "../format.ts";
+import type { Locale } from "../i18n.ts";
+import { layoutTexts } from "../frame/layout_texts.ts";
+import type { Visitor } from "../visitor/visitor.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
 /** Round sums whose tax splits without a remainder at 8 and at 10 percent. */

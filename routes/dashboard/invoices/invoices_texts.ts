@@ -1,6 +1,6 @@
 /** Words of the invoice pages. */
-import type { InvoiceState } from "../../core/invoices/invoice.ts";
-import { defineTexts } from "./i18n.ts";
+import type { InvoiceState } from "../../../core/invoices/invoice.ts";
+import { defineTexts } from "../i18n.ts";
 
 const statesEn: Readonly<Record<InvoiceState, string>> = {
   requested: "Requested",

@@ -3,7 +3,7 @@
  * compressed page that holds both a fixed secret and text of an attacker's choice gives the secret away (BREACH,
  * CVE-2013-3587).
  */
-import { sameSecret } from "../../core/lib/sha256.ts";
+import { sameSecret } from "../../../core/lib/sha256.ts";
 
 function xor(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(one, (byte, i) => byte ^ (other[i] ?? 0));
