@@ -78,7 +78,7 @@ Deno.test("every function that builds a key begins it with a known kind of row",
   assertEquals(known.filter((kind) => !seen.has(kind)), [], "kinds that nobody writes");
 });
 
-Deno.test("nobody builds a key or takes one apart outside of kv/keys", async () => {
+Deno.test("nobody builds a key or takes one apart outside of kv/schema", async () => {
   const forms = [
     /\.(?:get|set|delete)(?:<[^()]*>)?\(\s*\[\s*"/, // kv.get(["wallet", id])
     /\b(?:prefix|start|end|key): \[/, // { prefix: ["wallet"] }
@@ -103,7 +103,7 @@ async function* sourceFiles(root: URL, folders: readonly string[]): AsyncGenerat
   for (const folder of folders) {
     const here = new URL(`${folder}/`, root);
     for await (const { name, isDirectory } of Deno.readDir(here)) {
-      if (isDirectory && here.pathname.endsWith("/kv/") && name === "keys") continue;
+      if (isDirectory && here.pathname.endsWith("/kv/") && name === "schema") continue;
       if (isDirectory) yield* sourceFiles(here, [name]);
       else if (/\.tsx?$/.test(name)) yield new URL(name, here);
     }
