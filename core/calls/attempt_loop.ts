@@ -12,12 +12,12 @@ import {
   type BegunTry,
   type FailedTry,
   type RaceOutcome,
-  Racer,
-  type RacerInput,
-} from "./racer.ts";
+  RouteAttempt,
+  type RouteAttemptInput,
+} from "./route_attempt.ts";
 
 export interface AttemptLoopInput<Begun extends BegunTry, Result>
-  extends RacerInput<Begun, Result> {
+  extends RouteAttemptInput<Begun, Result> {
   /** Routes in the order to try; each at most once, or once per credential where one was refused. */
   readonly candidates: readonly Route[];
   /** When a second route runs beside the first, and the quicker one is taken. */
@@ -85,7 +85,7 @@ function forClient(error: GatewayError): GatewayError {
 }
 
 interface EndedTry<Begun extends BegunTry, Result> {
-  readonly racer: Racer<Begun, Result>;
+  readonly racer: RouteAttempt<Begun, Result>;
   readonly outcome: RaceOutcome<Begun, Result>;
 }
 
@@ -104,9 +104,9 @@ class AttemptLoop<Begun extends BegunTry, Result> {
   /** Said by a route that cannot carry this request. Counts only if no route could. */
   #unsuited: GatewayError | undefined;
   /** Tries that may still answer, in the order in which they began. */
-  readonly #running: Racer<Begun, Result>[] = [];
+  readonly #running: RouteAttempt<Begun, Result>[] = [];
   /** Tries that were given up for their silence and have not ended yet. */
-  readonly #leaving: Racer<Begun, Result>[] = [];
+  readonly #leaving: RouteAttempt<Begun, Result>[] = [];
   readonly #ended: EndedTry<Begun, Result>[] = [];
   #givenUp = 0;
   #hedgeTimer: Deadline | undefined;
@@ -119,15 +119,15 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     if (this.#queue.length > 1) this.#onTurn = () => this.#besides();
   }
 
-  #next(): Racer<Begun, Result> | undefined {
+  #next(): RouteAttempt<Begun, Result> | undefined {
     if (this.#started >= limits.attemptsPerCall) return undefined;
     const route = this.#queue.shift();
     if (route === undefined) return undefined;
     this.#started++;
-    return new Racer(this.#input, route, this.#onTurn);
+    return new RouteAttempt(this.#input, route, this.#onTurn);
   }
 
-  #note(racer: Racer<Begun, Result>, lost = false): void {
+  #note(racer: RouteAttempt<Begun, Result>, lost = false): void {
     for (const attempt of racer.attempts) {
       // Both had output in the same moment: there is one winner all the same.
       const photoFinish = lost && attempt.outcome === "ok";
@@ -207,7 +207,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
   }
 
   /** Ends what still runs beside a try that decided the call. */
-  async #endOthers(decided: Racer<Begun, Result>, won: boolean): Promise<void> {
+  async #endOthers(decided: RouteAttempt<Begun, Result>, won: boolean): Promise<void> {
     const others = [...this.#running, ...this.#leaving].filter((racer) => racer !== decided);
     for (const other of others) other.beat();
     for (const other of others) {

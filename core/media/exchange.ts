@@ -5,7 +5,7 @@
 import { answered, type AttemptTime } from "../calls/attempt.ts";
 import { type CallControl, stopError } from "../calls/call_control.ts";
 import type { RouteAccess } from "../calls/chat_exchange.ts";
-import type { BegunTry } from "../calls/racer.ts";
+import type { BegunTry } from "../calls/route_attempt.ts";
 import type { GrowingRoom } from "../calls/read_whole.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";

@@ -2,7 +2,7 @@
 import { invariant } from "../lib/assert.ts";
 import { type Hedge, isRouteFault } from "../calls/attempt_loop.ts";
 import type { RouteAccess } from "../calls/chat_exchange.ts";
-import type { AttemptResult } from "../calls/racer.ts";
+import type { AttemptResult } from "../calls/route_attempt.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { GatewayError } from "../errors.ts";

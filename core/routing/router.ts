@@ -1,7 +1,7 @@
 /** What the way of a call needs from routing. */
 import type { RouteAccess } from "../calls/chat_exchange.ts";
 import type { Hedge } from "../calls/attempt_loop.ts";
-import type { AttemptResult } from "../calls/racer.ts";
+import type { AttemptResult } from "../calls/route_attempt.ts";
 import type { Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type { GatewayError } from "../errors.ts";
 import type { HealthView } from "./route_health.ts";

@@ -10,7 +10,7 @@ import {
   mostStreamBytes,
   OutputLimit,
 } from "../../../core/calls/bounds/output_limit.ts";
-import type { AttemptResult } from "../../../core/calls/racer.ts";
+import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
 import { unforeseen } from "../../../core/lib/error_line.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";

@@ -2,7 +2,7 @@
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
 import { unforeseen } from "../../../core/lib/error_line.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
-import type { AttemptResult } from "../../../core/calls/racer.ts";
+import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../../core/billing/receipt.ts";
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
 import type { Attachment, Reservation } from "../../../kv/wallet/mod.ts";

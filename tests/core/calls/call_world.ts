@@ -9,7 +9,7 @@ import {
 } from "../../../core/calls/attempt.ts";
 import { type AttemptLoopInput, runAttempts } from "../../../core/calls/attempt_loop.ts";
 import { CallControl } from "../../../core/calls/call_control.ts";
-import type { AttemptResult } from "../../../core/calls/racer.ts";
+import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { readAnswer } from "../../../core/wire/answer_reading.ts";
 import { decodeProviderError } from "../../../core/wire/errors/errors.ts";

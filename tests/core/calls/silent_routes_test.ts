@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { roomAfterSilenceMs } from "../../../core/calls/racer.ts";
+import { roomAfterSilenceMs } from "../../../core/calls/route_attempt.ts";
 import { limits } from "../../../core/limits.ts";
 import { chatStream, tryRoutes, type World } from "./call_world.ts";
 import { settled } from "./fake_exchange.ts";

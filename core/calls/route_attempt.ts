@@ -29,7 +29,7 @@ export interface BegunTry {
   readonly mayRepeat?: () => boolean;
 }
 
-export interface RacerInput<Begun extends BegunTry, Result> {
+export interface RouteAttemptInput<Begun extends BegunTry, Result> {
   /**
    * Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused): the route
    * cannot carry this request, and nothing was sent to it. A promise where something must be made ready first; the
@@ -42,7 +42,7 @@ export interface RacerInput<Begun extends BegunTry, Result> {
    */
   readonly firstOutput: (begun: Begun, onSign: () => void) => Promise<Result>;
   /**
-   * Time for {@linkcode RacerInput.firstOutput}, after which the try is given up; `undefined`: as long as the call may
+   * Time for {@linkcode RouteAttemptInput.firstOutput}, after which the try is given up; `undefined`: as long as the call may
    * take.
    */
   readonly patienceMs: (route: Route) => number | undefined;
@@ -83,11 +83,11 @@ export type RaceOutcome<Begun extends BegunTry, Result> =
  */
 export const roomAfterSilenceMs = 120_000;
 
-export class Racer<Begun extends BegunTry, Result> {
+export class RouteAttempt<Begun extends BegunTry, Result> {
   readonly route: Route;
   /** Never rejects. */
   readonly outcome: Promise<RaceOutcome<Begun, Result>>;
-  readonly #input: RacerInput<Begun, Result>;
+  readonly #input: RouteAttemptInput<Begun, Result>;
   readonly #cancel = () => this.#begun?.exchange.cancel();
   readonly #onSign = () => {
     this.#lastSignMs = this.#input.clock.monotonicMs();
@@ -113,7 +113,7 @@ export class Racer<Begun extends BegunTry, Result> {
   #attempts: readonly Attempt[] = [];
 
   /** @param onTurn told when this try becomes slow, and when it becomes silent; absent where no other route waits */
-  constructor(input: RacerInput<Begun, Result>, route: Route, onTurn?: () => void) {
+  constructor(input: RouteAttemptInput<Begun, Result>, route: Route, onTurn?: () => void) {
     this.route = route;
     this.#onTurn = onTurn;
     this.#input = input;
