@@ -360,9 +360,9 @@ export const limits = {
   /** Bytes of one such row: the store's bound for a value is 64 KiB, and a failing write would tear the commit. */
   attachedRowBytes: 32 * 1024,
   /** Room that small copies of stream bytes share; what one held copy can keep in memory. */
-  slabBytes: 8 * 1024,
+  pooledBufferBytes: 8 * 1024,
   /** Larger copies have a buffer of their own: they would leave half of a shared one unused. */
-  slabCopyBytes: 2 * 1024,
+  pooledCopyBytes: 2 * 1024,
   /** Largest receipt in the store: 16 attempts with two texts each, every character two bytes. */
   receiptBytes: 32 * 1024,
   /** Characters on one sheet of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB. */

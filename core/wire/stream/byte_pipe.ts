@@ -1,7 +1,7 @@
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
-import { copyOf } from "../../lib/bytes/slab.ts";
+import { copyOf } from "../../lib/bytes/buffer_pool.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
-import { encoded } from "../../lib/bytes/slab.ts";
+import { encoded } from "../../lib/bytes/buffer_pool.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 import { needsRestoring, restoringSink } from "./answer_restoration.ts";

@@ -1,28 +1,28 @@
 import { limits } from "../../limits.ts";
 
 const encoder = new TextEncoder();
-let slab = new Uint8Array(0);
+let buffer = new Uint8Array(0);
 let used = 0;
 
 /** Room for `length` bytes that is nobody's yet. */
 function room(length: number): Uint8Array {
-  if (used + length > slab.length) {
-    slab = new Uint8Array(limits.slabBytes);
+  if (used + length > buffer.length) {
+    buffer = new Uint8Array(limits.pooledBufferBytes);
     used = 0;
   }
-  return slab.subarray(used, used + length);
+  return buffer.subarray(used, used + length);
 }
 
 /**
  * A copy of `bytes[start, end)`, small ones many to a buffer: a buffer for each event of a stream would cost more than
  * everything else that is done with it. A buffer lives as long as any of its copies, so one that is kept keeps at most
- * `limits.slabBytes`.
+ * `limits.pooledBufferBytes`.
  *
  * The copy is for reading. Its `buffer` holds other copies too and must not be transferred.
  *
  * @example
  * ```ts
- * import { copyOf } from "./slab.ts";
+ * import { copyOf } from "./buffer_pool.ts";
  * const lent = new Uint8Array([1, 2, 3, 4]);
  * const [one, two] = [copyOf(lent, 0, 2), copyOf(lent, 1, 4)];
  * lent.fill(0);
@@ -31,7 +31,7 @@ function room(length: number): Uint8Array {
  */
 export function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const length = end - start;
-  if (length > limits.slabCopyBytes) return bytes.slice(start, end);
+  if (length > limits.pooledCopyBytes) return bytes.slice(start, end);
   const copy = room(length);
   copy.set(bytes.subarray(start, end));
   used += length;
@@ -42,7 +42,7 @@ export function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Arra
 export function encoded(text: string): Uint8Array {
   // A UTF-16 unit takes three bytes at most.
   const mostBytes = text.length * 3;
-  if (mostBytes > limits.slabCopyBytes) return encoder.encode(text);
+  if (mostBytes > limits.pooledCopyBytes) return encoder.encode(text);
   const place = room(mostBytes);
   const { written } = encoder.encodeInto(text, place);
   used += written;

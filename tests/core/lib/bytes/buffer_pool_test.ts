@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { limits } from "../../../../core/limits.ts";
-import { copyOf, encoded } from "../../../../core/lib/bytes/slab.ts";
+import { copyOf, encoded } from "../../../../core/lib/bytes/buffer_pool.ts";
 
 const piece = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
-  fc.uint8Array({ minLength: limits.slabCopyBytes - 2, maxLength: limits.slabCopyBytes + 2 }),
+  fc.uint8Array({ minLength: limits.pooledCopyBytes - 2, maxLength: limits.pooledCopyBytes + 2 }),
 );
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -29,11 +29,11 @@ Deno.test("copies keep their bytes, whatever is copied after them and done to th
   for (const [copy, expected] of kept) assertEquals(copy, expected);
 });
 
-Deno.test("a small copy never keeps more than a slab in memory, a large one only itself", () => {
-  for (let length = 1; length <= 2 * limits.slabCopyBytes; length += 97) {
+Deno.test("a small copy never keeps more than a buffer in memory, a large one only itself", () => {
+  for (let length = 1; length <= 2 * limits.pooledCopyBytes; length += 97) {
     const copy = copyOf(new Uint8Array(length), 0, length);
     const keptBytes = copy.buffer.byteLength;
-    assert(keptBytes <= Math.max(limits.slabBytes, length));
-    if (length > limits.slabCopyBytes) assertEquals(keptBytes, length);
+    assert(keptBytes <= Math.max(limits.pooledBufferBytes, length));
+    if (length > limits.pooledCopyBytes) assertEquals(keptBytes, length);
   }
 });
