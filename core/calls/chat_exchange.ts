@@ -17,7 +17,11 @@ import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./request/chat_request.ts";
-import { fieldsLeftOut, hostedToolsAskedFor, type StyledRequest } from "./request/dear_features.ts";
+import {
+  fieldsLeftOut,
+  hostedToolsAskedFor,
+  type StyledRequest,
+} from "./request/billable_features.ts";
 import { wishesLost, withoutForeignReasoning } from "./request/foreign_reasoning.ts";
 import { withFields } from "./request/changed_body.ts";
 import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";

@@ -1,6 +1,6 @@
 /** The catalogue in memory: built once from `gateway.json`, read on every call. */
 import type { RouteFacts, Style } from "../wire/contract.ts";
-import type { DearFeature } from "../wire/billable_features/features.ts";
+import type { BillableFeature } from "../wire/billable_features/features.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../billing/price.ts";
 import { catalogProblems } from "./problems.ts";
@@ -22,7 +22,7 @@ export interface Route {
   readonly weight: number;
   readonly countTokens: boolean;
   /** What may cost the operator more than tokens here. */
-  readonly allow: ReadonlySet<DearFeature>;
+  readonly allow: ReadonlySet<BillableFeature>;
   readonly facts: RouteFacts & {
     readonly videoAdapter?: unknown;
     readonly image_edits?: "form" | "json" | undefined;

@@ -3,7 +3,7 @@
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
 import { z } from "zod";
-import { dearFeatures } from "../wire/billable_features/features.ts";
+import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeFactsSchema } from "../wire/facts.ts";
 import { limits } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
@@ -126,7 +126,7 @@ const routeSchema = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
   countTokens: z.boolean().default(false)
     .describe("The provider counts tokens at /v1/messages/count_tokens."),
-  allow: z.array(z.enum(dearFeatures)).default([]).describe(
+  allow: z.array(z.enum(billableFeatures)).default([]).describe(
     "Chat: what this route lets through although the provider charges more than tokens for it. " +
       "Customers are not charged for it; see docs/operations.md. Everything else of this kind is refused.",
   ),

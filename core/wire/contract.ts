@@ -5,7 +5,7 @@
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import type { ReportedUsage, TokenUsage } from "../billing/token_usage.ts";
-import type { DearFeature } from "./billable_features/features.ts";
+import type { BillableFeature } from "./billable_features/features.ts";
 import type { FetchedDocuments } from "./fields/document_urls.ts";
 import type { RouteFacts } from "./facts.ts";
 import type { ThinkTags } from "./fields/think_tags.ts";
@@ -160,5 +160,5 @@ export interface ConversionOptions {
   /** Cap on output tokens of the model: used where the target style must name one. */
   readonly maxOutputTokens: number;
   /** What the route allows beyond tokens: hosted tools of other kinds are not carried to it. Absent: everything. */
-  readonly allow?: ReadonlySet<DearFeature>;
+  readonly allow?: ReadonlySet<BillableFeature>;
 }

@@ -1,7 +1,7 @@
 /** What a few bytes make a provider read must be held before the call: many at once would else share one small balance. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
-import { hostedToolsAskedFor } from "../../core/calls/request/dear_features.ts";
+import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
 import { inputTokensBound } from "../../core/calls/bounds/input_bound.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -62,7 +62,7 @@ Deno.test("hosted tools bring text of their own, tools of the client do not", ()
   assert(
     bound({ ...text, tools: [{ type: "shell", environment: { type: "container_auto" } }] }) > 1e5,
   );
-  const dearFields: JsonObject[] = [
+  const billableFields: JsonObject[] = [
     { mcp_servers: [{ url: "https://a" }] },
     { web_search_options: {} },
     { plugins: [{ id: "web" }] },
@@ -70,7 +70,7 @@ Deno.test("hosted tools bring text of their own, tools of the client do not", ()
     { search_parameters: { mode: "auto" } },
     { container: "container_1" },
   ];
-  for (const field of dearFields) {
+  for (const field of billableFields) {
     assert(bound({ ...text, ...field }) >= 1e5, JSON.stringify(field));
     assert(bound({ ...text, extra_body: field }) >= 1e5, `inside: ${JSON.stringify(field)}`);
   }

@@ -1,11 +1,11 @@
 /** What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked. */
 import type { Model } from "../../catalog/catalog.ts";
-import type { DearFeature } from "../../wire/billable_features/features.ts";
+import type { BillableFeature } from "../../wire/billable_features/features.ts";
 import { worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/receipt.ts";
 import { estimateOutputTokens, roughInputTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
-import { hostedToolsAskedFor } from "../request/dear_features.ts";
+import { hostedToolsAskedFor } from "../request/billable_features.ts";
 import { type InputBound, inputBound } from "./input_bound.ts";
 import type { JsonBody } from "../request/json_body.ts";
 import { wantedOutputTokens } from "./output_limit.ts";
@@ -20,7 +20,7 @@ export interface ChatBounds {
   /** Our own count of the prompt, for a provider that reports none. A bound it is not. */
   readonly estimatedInputTokens: number;
   /** Tools of the provider that are asked for: they may bring more into the prompt than is in the request. */
-  readonly hostedTools: readonly DearFeature[];
+  readonly hostedTools: readonly BillableFeature[];
   /** What the prompt begins with. Only of a stream, which may break; a whole answer comes or does not. */
   readonly prefixes?: PromptPrefixes | undefined;
   /** The most that the call can cost; see `chat_hold.ts` for what is reserved. */

@@ -3,10 +3,10 @@
  * spelling of the name, and not out of an object that it merges into the request.
  */
 import {
-  dearFieldNames,
+  billableFieldNames,
   judgedFieldNames,
   mergedField,
-} from "../../wire/billable_features/wishes.ts";
+} from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 
@@ -33,7 +33,7 @@ const decisive: ReadonlyMap<string, string> = new Map([
   "conversation",
   "prompt",
   "thread",
-  ...dearFieldNames,
+  ...billableFieldNames,
 ].map((name) => [foldCase(name), name]));
 
 /** What is judged inside the merged object too, by the rules of its own. */

@@ -1,6 +1,6 @@
 /** Reads `POST /v1/images/generations` and `/v1/images/edits`, as JSON or as a form (spec section 4). */
 import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
-import { mergedField } from "../../wire/billable_features/wishes.ts";
+import { mergedField } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import { fieldsOfBody, type MediaBody, readMediaBody } from "../body.ts";

@@ -3,20 +3,20 @@
  * those are judged where they stand; agents send many of them with every call.
  */
 import type { Json } from "../../lib/json/json.ts";
-import type { DearFeature } from "./features.ts";
+import type { BillableFeature } from "./features.ts";
 
 /** Prompts beyond 200,000 tokens at up to twice the rate. Models for which they have their normal price need no beta. */
 const longContext = /^context-1m(?:-|$)/i;
-const feature: DearFeature = "long_context";
+const feature: BillableFeature = "long_context";
 
-function isDear(beta: string): boolean {
+function isBillable(beta: string): boolean {
   return longContext.test(beta.trim());
 }
 
 /** The same values in a request body, where some hosts take them: a list, or words with commas. */
-export function hasDearBeta(value: Json): boolean {
-  if (typeof value === "string") return value.split(",").some(isDear);
-  return Array.isArray(value) && value.some(hasDearBeta);
+export function hasBillableBeta(value: Json): boolean {
+  if (typeof value === "string") return value.split(",").some(isBillable);
+  return Array.isArray(value) && value.some(hasBillableBeta);
 }
 
 export interface SortedBetas {
@@ -37,9 +37,9 @@ export interface SortedBetas {
  * if (kept !== "a-2025-01-01" || dropped[0] !== "anthropic-beta.context-1m") throw new Error(kept);
  * ```
  */
-export function sortBetas(header: string, allow: ReadonlySet<DearFeature>): SortedBetas {
-  if (allow.has(feature) || !hasDearBeta(header)) return { kept: header, dropped: [] };
-  const kept = header.split(",").map((beta) => beta.trim()).filter((beta) => !isDear(beta));
+export function sortBetas(header: string, allow: ReadonlySet<BillableFeature>): SortedBetas {
+  if (allow.has(feature) || !hasBillableBeta(header)) return { kept: header, dropped: [] };
+  const kept = header.split(",").map((beta) => beta.trim()).filter((beta) => !isBillable(beta));
   return {
     kept: kept.length === 0 ? undefined : kept.join(","),
     dropped: ["anthropic-beta.context-1m"],

@@ -10,7 +10,7 @@ const hostedTools = [
 ] as const;
 
 /** What providers charge for beyond tokens, or at dearer token rates: the closed set that `routes[].allow` takes. */
-export const dearFeatures = [
+export const billableFeatures = [
   ...hostedTools,
   "other_models",
   "fallbacks",
@@ -21,13 +21,13 @@ export const dearFeatures = [
   "media_output",
 ] as const;
 
-export type DearFeature = typeof dearFeatures[number];
+export type BillableFeature = typeof billableFeatures[number];
 
 /** Tools that the provider runs: it reads the prompt anew after each round, so one call may fill its context often. */
-export const hostedToolFeatures: ReadonlySet<DearFeature> = new Set(hostedTools);
+export const hostedToolFeatures: ReadonlySet<BillableFeature> = new Set(hostedTools);
 
 /** How a refusal speaks of it: the subject of "costs extra at the provider". */
-export const dearFeatureWords: Readonly<Record<DearFeature, string>> = {
+export const billableFeatureWords: Readonly<Record<BillableFeature, string>> = {
   web_search: "searching the web",
   web_fetch: "fetching web pages",
   code_execution: "running code on the provider's machines",

@@ -1,6 +1,6 @@
 /** Tells tools that the provider runs, and charges for, from those that the caller runs and that cost only tokens. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { DearFeature } from "./features.ts";
+import type { BillableFeature } from "./features.ts";
 
 /** The model only asks for these; the caller runs them. */
 const runByCaller: ReadonlySet<string> = new Set([
@@ -19,7 +19,7 @@ const runByCallerDated =
   /^(?:(?:bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8}|tool_search_tool_\w+)$/;
 
 /** Dates and versions follow the name; aggregators put their own name before it. */
-const runByProvider: readonly (readonly [RegExp, DearFeature])[] = [
+const runByProvider: readonly (readonly [RegExp, BillableFeature])[] = [
   [/^(?:\w+:)?(?:web_search|x_search|live_search|google_search)/, "web_search"],
   [/^(?:\w+:)?(?:web_fetch|url_context)/, "web_fetch"],
   [/^(?:\w+:)?(?:code_execution|code_interpreter|programmatic_tool_calling)/, "code_execution"],
@@ -47,12 +47,12 @@ function hidesType(tool: JsonObject): boolean {
  *
  * @example
  * ```ts
- * import { dearFeatureOfTool } from "./tools.ts";
- * if (dearFeatureOfTool({ type: "web_search_20250305", name: "s" }) !== "web_search") throw new Error("free");
- * if (dearFeatureOfTool({ type: "bash_20250124", name: "bash" }) !== undefined) throw new Error("dear");
+ * import { billableFeatureOfTool } from "./tools.ts";
+ * if (billableFeatureOfTool({ type: "web_search_20250305", name: "s" }) !== "web_search") throw new Error("free");
+ * if (billableFeatureOfTool({ type: "bash_20250124", name: "bash" }) !== undefined) throw new Error("dear");
  * ```
  */
-export function dearFeatureOfTool(tool: Json): DearFeature | undefined {
+export function billableFeatureOfTool(tool: Json): BillableFeature | undefined {
   if (!isJsonObject(tool)) return "other_tools";
   if (hidesType(tool)) return "other_tools";
   const type = tool["type"];

@@ -137,8 +137,8 @@ Deno.test("every answer that is not streamed tells tokens and cost: zero where n
   const wrong = { ...chat, model: "unknown", response_format: { type: "text" }, n: 3, tools: 7 };
   const refused = await ask("/v1/chat/completions", { ...wrong, max_tokens: -1 });
   assertEquals(refused, [400, "0", "0", "0", null, null]);
-  const tooDear = { ...chat, model: "unknown", max_tokens: 128_000 };
-  assertEquals(await ask("/v1/chat/completions", { ...tooDear, n: 8 }, {}), [
+  const tooMany = { ...chat, model: "unknown", max_tokens: 128_000 };
+  assertEquals(await ask("/v1/chat/completions", { ...tooMany, n: 8 }, {}), [
     402,
     "0",
     "0",

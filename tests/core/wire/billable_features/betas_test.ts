@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { hasDearBeta, sortBetas } from "../../../../core/wire/billable_features/betas.ts";
+import { hasBillableBeta, sortBetas } from "../../../../core/wire/billable_features/betas.ts";
 
 const none = new Set<never>();
 
@@ -22,12 +22,15 @@ Deno.test("a header without it passes to the last blank, and so does all that a 
 });
 
 Deno.test("betas in a body are found as words and as a list", () => {
-  assertEquals(hasDearBeta("a, context-1m-2025-08-07"), true);
-  assertEquals(hasDearBeta(["a", ["context-1m-2025-08-07"]]), true);
-  assertEquals([hasDearBeta("a"), hasDearBeta([]), hasDearBeta({}), hasDearBeta(1)], [
-    false,
-    false,
-    false,
-    false,
-  ]);
+  assertEquals(hasBillableBeta("a, context-1m-2025-08-07"), true);
+  assertEquals(hasBillableBeta(["a", ["context-1m-2025-08-07"]]), true);
+  assertEquals(
+    [hasBillableBeta("a"), hasBillableBeta([]), hasBillableBeta({}), hasBillableBeta(1)],
+    [
+      false,
+      false,
+      false,
+      false,
+    ],
+  );
 });

@@ -2,10 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Style } from "../../../../core/wire/contract.ts";
 import {
-  type DearFeature,
-  dearFeatures,
+  type BillableFeature,
+  billableFeatures,
 } from "../../../../core/wire/billable_features/features.ts";
-import { dearFieldNames, findDearWishes } from "../../../../core/wire/billable_features/wishes.ts";
+import {
+  billableFieldNames,
+  findBillableFeatures,
+} from "../../../../core/wire/billable_features/asked_for.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses"];
@@ -17,12 +20,14 @@ const plain: Readonly<Record<Style, JsonObject>> = {
 };
 
 const found = (style: Style, body: JsonObject) =>
-  findDearWishes(style, { ...plain[style], ...body }).map(({ feature, path }) => [feature, path]);
+  findBillableFeatures(style, { ...plain[style], ...body }).map((
+    { feature, path },
+  ) => [feature, path]);
 
 const custom: JsonObject = { name: "f", input_schema: { type: "object" } };
 
 /** Wherever it is said, it costs the same. */
-const dearFields: readonly (readonly [DearFeature, JsonObject])[] = [
+const billableFields: readonly (readonly [BillableFeature, JsonObject])[] = [
   ["service_tier", { service_tier: "priority" }],
   ["service_tier", { service_tier: "fast" }],
   ["service_tier", { service_tier: "ultrafast" }],
@@ -54,7 +59,7 @@ const dearFields: readonly (readonly [DearFeature, JsonObject])[] = [
 
 Deno.test("fields that cost more than tokens are found in every style, also where a server merges them", () => {
   for (const style of styles) {
-    for (const [feature, body] of dearFields) {
+    for (const [feature, body] of billableFields) {
       const [name] = Object.keys(body);
       assertEquals(found(style, body), [[feature, name]], `${style} ${JSON.stringify(body)}`);
       const merged = { extra_body: body };
@@ -80,14 +85,14 @@ Deno.test("values that ask for nothing pass", () => {
     // Rejected tokens of a prediction are part of the reported output.
     { prediction: { type: "content", content: "x" } },
     { store: true, metadata: { a: "b" }, prompt_cache_retention: "24h", moderation: {} },
-    Object.fromEntries(dearFieldNames.map((name) => [name, null])),
+    Object.fromEntries(billableFieldNames.map((name) => [name, null])),
   ];
   for (const style of styles) {
     for (const body of harmless) assertEquals(found(style, body), [], JSON.stringify(body));
   }
 });
 
-const dearTools: readonly (readonly [DearFeature, Json])[] = [
+const billableTools: readonly (readonly [BillableFeature, Json])[] = [
   ["web_search", { type: "web_search_20250305", name: "web_search" }],
   ["web_search", { type: "web_search_20260318", name: "web_search", max_uses: 1 }],
   ["web_search", { type: "web_search" }],
@@ -116,7 +121,7 @@ const dearTools: readonly (readonly [DearFeature, Json])[] = [
 
 Deno.test("tools that the provider runs are found and named by their place", () => {
   for (const style of styles) {
-    for (const [feature, tool] of dearTools) {
+    for (const [feature, tool] of billableTools) {
       const tools = [custom, tool];
       assertEquals(found(style, { tools }), [[feature, "tools.1"]], JSON.stringify(tool));
     }
@@ -195,17 +200,18 @@ Deno.test("tools that come in later are found as well", () => {
 });
 
 Deno.test("only what matters when the model declines can be spared, and only where it can be taken out", () => {
-  const spare = (body: JsonObject) => findDearWishes("messages", body).map((wish) => wish.spare);
+  const spare = (body: JsonObject) =>
+    findBillableFeatures("messages", body).map((wish) => wish.spare);
   assertEquals(spare({ fallbacks: "default" }), [true]);
   assertEquals(spare({ extra_body: { fallbacks: "default" } }), [false]);
-  for (const [feature, body] of dearFields) {
+  for (const [feature, body] of billableFields) {
     assertEquals(spare(body), [feature === "fallbacks"], JSON.stringify(body));
   }
 });
 
 Deno.test("every feature can be asked for", () => {
-  const asked = new Set([...dearFields, ...dearTools].map(([feature]) => feature));
-  assertEquals(dearFeatures.filter((feature) => !asked.has(feature)), []);
+  const asked = new Set([...billableFields, ...billableTools].map(([feature]) => feature));
+  assertEquals(billableFeatures.filter((feature) => !asked.has(feature)), []);
 });
 
 /** What agents send with their default settings, as far as it could be taken for something dear. */
@@ -254,7 +260,7 @@ const strange = fc.jsonValue({ maxDepth: 4 }).map((value): Json =>
 
 Deno.test("fields that nobody knows never cost the caller the call", () => {
   const names = fc.string().filter((name) =>
-    !dearFieldNames.includes(name) && name !== "__proto__"
+    !billableFieldNames.includes(name) && name !== "__proto__"
   );
   const keys = fc.string().filter((key) => key.toLowerCase() !== "type" && key !== "__proto__");
   fc.assert(fc.property(
@@ -270,14 +276,14 @@ Deno.test("fields that nobody knows never cost the caller the call", () => {
 
 Deno.test("whatever comes in is judged without a bug, and named in words that may stand in a header", () => {
   const bodies = fc.record(
-    Object.fromEntries(dearFieldNames.map((name) => [
+    Object.fromEntries(billableFieldNames.map((name) => [
       name,
       fc.oneof(strange, fc.array(fc.record({ type: strange, tools: fc.array(strange) }))),
     ])),
     { requiredKeys: [] },
   );
   fc.assert(fc.property(fc.constantFrom(...styles), bodies, (style, body) => {
-    for (const { path } of findDearWishes(style, body as JsonObject)) {
+    for (const { path } of findBillableFeatures(style, body as JsonObject)) {
       assert(/^[a-zA-Z0-9_.]+$/.test(path), path);
     }
   }));

@@ -1,6 +1,6 @@
 /** Recorded traffic asks for nothing that costs more than tokens, but where it says so. */
 import { assertEquals } from "@std/assert";
-import { findDearWishes } from "../../core/wire/billable_features/wishes.ts";
+import { findBillableFeatures } from "../../core/wire/billable_features/asked_for.ts";
 import { describeRecordings } from "./recordings.ts";
 
 /** Recordings of what a provider charges for, and where it stands in them. */
@@ -13,7 +13,7 @@ describeRecordings("dear features", (recordings) => {
   for (const { name, style, request } of recordings) {
     if (request === undefined) continue;
     Deno.test(`${name}: only what is known to be dear is taken for it`, () => {
-      const found = findDearWishes(style, request);
+      const found = findBillableFeatures(style, request);
       assertEquals(found.map(({ feature, path }) => `${feature} ${path}`), dear[name] ?? []);
     });
   }

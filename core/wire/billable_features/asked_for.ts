@@ -8,21 +8,21 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
-import { hasDearBeta } from "./betas.ts";
-import type { DearFeature } from "./features.ts";
-import { dearFeatureOfTool } from "./tools.ts";
+import { hasBillableBeta } from "./betas.ts";
+import type { BillableFeature } from "./features.ts";
+import { billableFeatureOfTool } from "./tools.ts";
 
 /** One place of a request that costs more than tokens. */
-export interface DearWish {
-  readonly feature: DearFeature;
+export interface AskedFeature {
+  readonly feature: BillableFeature;
   /** Where it stands, e.g. `tools.2`. Made of known names and numbers only. */
   readonly path: string;
   /** It matters only when the model declines: without it the caller gets that answer instead. Always a top-level field. */
   readonly spare: boolean;
 }
 
-interface DearField {
-  readonly feature: DearFeature;
+interface BillableField {
+  readonly feature: BillableFeature;
   /** Values that cost nothing. `null` never does. */
   readonly harmless: (value: Json) => boolean;
 }
@@ -36,7 +36,7 @@ function isEmpty(value: Json): boolean {
 }
 
 /** Top-level fields, of whichever vendor or aggregator. */
-const dearFields: ReadonlyMap<string, DearField> = new Map<string, DearField>([
+const billableFields: ReadonlyMap<string, BillableField> = new Map<string, BillableField>([
   // Tiers at the list price or below it. What `auto` means is the operator's own setting at the provider.
   ["service_tier", {
     feature: "service_tier",
@@ -63,18 +63,18 @@ const dearFields: ReadonlyMap<string, DearField> = new Map<string, DearField>([
     harmless: (value) => Array.isArray(value) && value.every((kind) => kind === "text"),
   }],
   ["audio", { feature: "media_output", harmless: never }],
-  ["betas", { feature: "long_context", harmless: (value) => !hasDearBeta(value) }],
-  ["anthropic_beta", { feature: "long_context", harmless: (value) => !hasDearBeta(value) }],
+  ["betas", { feature: "long_context", harmless: (value) => !hasBillableBeta(value) }],
+  ["anthropic_beta", { feature: "long_context", harmless: (value) => !hasBillableBeta(value) }],
 ]);
 
 /** Some servers merge this object into the request. */
 export const mergedField = "extra_body";
 
 /** Fields that are judged by their value, at the top and inside the merged object alike. */
-export const judgedFieldNames: readonly string[] = [...dearFields.keys(), "tools"];
+export const judgedFieldNames: readonly string[] = [...billableFields.keys(), "tools"];
 
 /** Fields that decide what a call costs the operator: they must not hide behind another case of their name. */
-export const dearFieldNames: readonly string[] = [
+export const billableFieldNames: readonly string[] = [
   ...judgedFieldNames,
   mergedField,
   "messages",
@@ -88,21 +88,21 @@ export const dearFieldNames: readonly string[] = [
  *
  * @example
  * ```ts
- * import { findDearWishes } from "./wishes.ts";
- * const [wish] = findDearWishes("chat", { model: "m", messages: [], service_tier: "priority" });
+ * import { findBillableFeatures } from "./asked_for.ts";
+ * const [wish] = findBillableFeatures("chat", { model: "m", messages: [], service_tier: "priority" });
  * if (wish?.path !== "service_tier") throw new Error("not found");
- * if (findDearWishes("chat", { model: "m", messages: [], service_tier: "auto" }).length > 0) throw new Error("found");
+ * if (findBillableFeatures("chat", { model: "m", messages: [], service_tier: "auto" }).length > 0) throw new Error("found");
  * ```
  */
-export function findDearWishes(style: Style, body: JsonObject): readonly DearWish[] {
-  const found: DearWish[] = [];
+export function findBillableFeatures(style: Style, body: JsonObject): readonly AskedFeature[] {
+  const found: AskedFeature[] = [];
   addFields(body, "", found);
   if (style === "messages") addAddedTools(body["messages"], found);
   if (style === "responses") addInputTools(body["input"], found);
   return found;
 }
 
-function addFields(body: JsonObject, prefix: string, found: DearWish[]): void {
+function addFields(body: JsonObject, prefix: string, found: AskedFeature[]): void {
   for (const name in body) {
     const value = body[name];
     if (value === undefined || value === null) continue;
@@ -110,7 +110,7 @@ function addFields(body: JsonObject, prefix: string, found: DearWish[]): void {
     else if (name === mergedField && prefix === "") {
       if (isJsonObject(value)) addFields(value, `${mergedField}.`, found);
     } else {
-      const field = dearFields.get(name);
+      const field = billableFields.get(name);
       if (field === undefined || field.harmless(value)) continue;
       const spare = field.feature === "fallbacks" && prefix === "";
       found.push({ feature: field.feature, path: `${prefix}${name}`, spare });
@@ -118,13 +118,13 @@ function addFields(body: JsonObject, prefix: string, found: DearWish[]): void {
   }
 }
 
-function addTools(tools: Json | undefined, path: string, found: DearWish[]): void {
+function addTools(tools: Json | undefined, path: string, found: AskedFeature[]): void {
   if (!Array.isArray(tools)) return;
   for (const [i, tool] of tools.entries()) addTool(tool, found, () => `${path}.${i}`);
 }
 
-function addTool(tool: Json, found: DearWish[], path: () => string): void {
-  const feature = dearFeatureOfTool(tool);
+function addTool(tool: Json, found: AskedFeature[], path: () => string): void {
+  const feature = billableFeatureOfTool(tool);
   if (feature !== undefined) found.push({ feature, path: path(), spare: false });
   else if (isJsonObject(tool) && tool["type"] === "namespace") {
     addTools(tool["tools"], `${path()}.tools`, found);
@@ -132,7 +132,7 @@ function addTool(tool: Json, found: DearWish[], path: () => string): void {
 }
 
 /** Responses: some items bring tools of their own into the conversation. */
-function addInputTools(input: Json | undefined, found: DearWish[]): void {
+function addInputTools(input: Json | undefined, found: AskedFeature[]): void {
   if (!Array.isArray(input)) return;
   for (const [i, item] of input.entries()) {
     if (isJsonObject(item) && item["tools"] !== undefined) {
@@ -142,7 +142,7 @@ function addInputTools(input: Json | undefined, found: DearWish[]): void {
 }
 
 /** Messages: blocks that define a tool in mid-conversation, or repeat such a definition after a compaction. */
-function addAddedTools(messages: Json | undefined, found: DearWish[]): void {
+function addAddedTools(messages: Json | undefined, found: AskedFeature[]): void {
   if (!Array.isArray(messages)) return;
   for (const [i, message] of messages.entries()) {
     const content = isJsonObject(message) ? message["content"] : undefined;
@@ -158,7 +158,7 @@ function addAddedTools(messages: Json | undefined, found: DearWish[]): void {
   }
 }
 
-function addDefinition(change: Json, found: DearWish[], path: () => string): void {
+function addDefinition(change: Json, found: AskedFeature[], path: () => string): void {
   const tool = isJsonObject(change) ? change["tool"] : undefined;
   const definition = isJsonObject(tool) ? tool["definition"] : undefined;
   if (definition !== undefined) addTool(definition, found, path);

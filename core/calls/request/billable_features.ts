@@ -2,11 +2,11 @@
 import type { Model, Route } from "../../catalog/catalog.ts";
 import type { Style } from "../../wire/contract.ts";
 import {
-  type DearFeature,
-  dearFeatureWords,
+  type BillableFeature,
+  billableFeatureWords,
   hostedToolFeatures,
 } from "../../wire/billable_features/features.ts";
-import { type DearWish, findDearWishes } from "../../wire/billable_features/wishes.ts";
+import { type AskedFeature, findBillableFeatures } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 
@@ -16,7 +16,7 @@ export interface StyledRequest {
   readonly body: JsonObject;
 }
 
-export interface DearCheck {
+export interface BillableCheck {
   readonly model: Model;
   readonly route: Route;
   /** What would go to the provider. */
@@ -31,9 +31,9 @@ export interface DearCheck {
  * @throws {GatewayError} `invalid_request` naming the first place that the model does not offer on any route,
  * `feature_unavailable` where another route does: the call moves on to that one, if it is in service
  */
-export function fieldsLeftOut(check: DearCheck): readonly string[] {
+export function fieldsLeftOut(check: BillableCheck): readonly string[] {
   const fields: string[] = [];
-  for (const wish of findDearWishes(check.sent.style, check.sent.body)) {
+  for (const wish of findBillableFeatures(check.sent.style, check.sent.body)) {
     if (check.route.allow.has(wish.feature)) continue;
     if (!wish.spare) throw refusal(check, wish);
     fields.push(wish.path);
@@ -42,18 +42,18 @@ export function fieldsLeftOut(check: DearCheck): readonly string[] {
 }
 
 /** The features by which a request asks for tools that the provider runs; a route that allows them runs them. */
-export function hostedToolsAskedFor(asked: StyledRequest): readonly DearFeature[] {
-  return findDearWishes(asked.style, asked.body)
+export function hostedToolsAskedFor(asked: StyledRequest): readonly BillableFeature[] {
+  return findBillableFeatures(asked.style, asked.body)
     .map(({ feature }) => feature)
     .filter((feature) => hostedToolFeatures.has(feature));
 }
 
-function refusal({ model, sent, asked }: DearCheck, wish: DearWish): GatewayError {
+function refusal({ model, sent, asked }: BillableCheck, wish: AskedFeature): GatewayError {
   const { feature } = wish;
   const said = sent.body === asked.body
     ? wish
-    : findDearWishes(asked.style, asked.body).find((one) => one.feature === feature) ?? wish;
-  const subject = `${said.path}: ${dearFeatureWords[feature]}`;
+    : findBillableFeatures(asked.style, asked.body).find((one) => one.feature === feature) ?? wish;
+  const subject = `${said.path}: ${billableFeatureWords[feature]}`;
   const param = said.path;
   if (model.routes.some((route) => route.allow.has(feature))) {
     return new GatewayError(
