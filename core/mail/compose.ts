@@ -1,6 +1,6 @@
 /** Lays a letter out as plain text and as HTML that every mail reader shows. */
 import type { Locale } from "../accounts/locale.ts";
-import type { Letter } from "./letters.ts";
+import type { RenderedMail } from "./templates.ts";
 import type { Mail } from "./mail.ts";
 
 const signatures: Readonly<Record<Locale, string>> = {
@@ -25,7 +25,7 @@ function escapeHtml(text: string): string {
  * ```
  */
 export function composeMail(
-  letter: Letter,
+  letter: RenderedMail,
   to: { readonly id: string; readonly to: string; readonly locale: Locale },
 ): Mail {
   return {
@@ -38,14 +38,14 @@ export function composeMail(
   };
 }
 
-function plainText(letter: Letter, locale: Locale): string {
+function plainText(letter: RenderedMail, locale: Locale): string {
   const parts = [...letter.paragraphs];
   if (letter.action !== undefined) parts.push(`${letter.action.label}:\n${letter.action.url}`);
   if (letter.note !== undefined) parts.push(letter.note);
   return `${parts.join("\n\n")}\n\n-- \n${signatures[locale]}\n`;
 }
 
-function html(letter: Letter, locale: Locale): string {
+function html(letter: RenderedMail, locale: Locale): string {
   const paragraph = (text: string, style = "margin:0 0 16px") =>
     `<p style="${style}">${escapeHtml(text)}</p>`;
   const body = letter.paragraphs.map((text) => paragraph(text));

@@ -1,7 +1,7 @@
 /** The work of the mail queue: makes the link, writes the mail, hands it to the driver. */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { composeMail } from "../../core/mail/compose.ts";
-import { letterPaths, writeLetter } from "../../core/mail/letters.ts";
+import { letterPaths, renderTemplate } from "../../core/mail/templates.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
 import type { MailJob } from "../../core/mail/mail_job.ts";
 import { getPasswordHash } from "../../kv/accounts/account_credentials.ts";
@@ -92,7 +92,7 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
       const fragment = token === undefined ? "" : `#token=${token}`;
       const url = `${deps.baseUrl}${path}${fragment}`;
       const { to, locale } = job;
-      const letter = writeLetter(job, url, deps.support);
+      const letter = renderTemplate(job, url, deps.support);
       await deps.mailer.send(composeMail(letter, { id: claim.id, to, locale }));
       return "done";
     },

@@ -17,13 +17,13 @@ import type { AdminDeps } from "./app.ts";
 
 const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
 
-interface LetterName {
+interface TemplateName {
   readonly queue: OutboxQueue<unknown>;
   readonly id: string;
 }
 
 /** The letter that `mail:ID` names. */
-function letterOf(text: string): LetterName {
+function letterOf(text: string): TemplateName {
   const [name, ...rest] = text.split(":");
   const queue = queues.find((one) => one.name === name);
   const id = rest.join(":");
@@ -46,7 +46,7 @@ function shown(queue: string, letter: DeadLetter) {
   };
 }
 
-async function revive(kv: Deno.Kv, clock: Clock, { queue, id }: LetterName): Promise<void> {
+async function revive(kv: Deno.Kv, clock: Clock, { queue, id }: TemplateName): Promise<void> {
   const outcome = await reviveDeadLetter(kv, queue, { id, nowMs: clock.nowMs() });
   if (outcome === "revived") return;
   const why = {

@@ -4,7 +4,7 @@ import { formatMoney } from "../billing/display.ts";
 import type { MailJob } from "./mail_job.ts";
 
 /** The parts of a mail before it is laid out. */
-export interface Letter {
+export interface RenderedMail {
   readonly subject: string;
   readonly paragraphs: readonly string[];
   /** The one thing to do. */
@@ -18,7 +18,7 @@ type Writer<Kind extends MailJob["kind"]> = (
   job: Job<Kind>,
   url: string,
   support: string | undefined,
-) => Letter;
+) => RenderedMail;
 type Writers = { readonly [Kind in MailJob["kind"]]: Writer<Kind> };
 
 /** Where the link of each mail leads; `#token=…` is added where the mail carries one. */
@@ -223,7 +223,7 @@ function write<Kind extends MailJob["kind"]>(
   job: Job<Kind>,
   url: string,
   support: string | undefined,
-): Letter {
+): RenderedMail {
   const writer: Writer<Kind> = table[job.kind as Kind];
   return writer(job, url, support);
 }
@@ -234,6 +234,6 @@ function write<Kind extends MailJob["kind"]>(
  * @param url where its link leads, token included
  * @param support whom to turn to, if there is somebody
  */
-export function writeLetter(job: MailJob, url: string, support?: string): Letter {
+export function renderTemplate(job: MailJob, url: string, support?: string): RenderedMail {
   return write(writers[job.locale], job, url, support);
 }

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newId } from "../../../core/lib/ids.ts";
 import { composeMail } from "../../../core/mail/compose.ts";
-import { letterPaths, writeLetter } from "../../../core/mail/letters.ts";
+import { letterPaths, renderTemplate } from "../../../core/mail/templates.ts";
 import { type MailJob, mailJobSchema } from "../../../core/mail/mail_job.ts";
 
 type Kind = MailJob["kind"];
@@ -40,7 +40,7 @@ Deno.test("every kind of mail has a letter in both languages and a place to lead
   assertEquals(new Set(bare.map(({ kind }) => kind)).size, Object.keys(letterPaths).length);
   const subjects = new Set<string>();
   for (const job of jobs()) {
-    const mail = composeMail(writeLetter(job, url), { id: "1", to: job.to, locale: job.locale });
+    const mail = composeMail(renderTemplate(job, url), { id: "1", to: job.to, locale: job.locale });
     assert(mail.subject.length > 4, job.kind);
     subjects.add(mail.subject);
     for (const part of [mail.subject, mail.text, mail.html]) {
@@ -56,7 +56,7 @@ Deno.test("every kind of mail has a letter in both languages and a place to lead
 
 Deno.test("a mail sends nobody to support unless there is one", () => {
   const texts = (support?: string) =>
-    jobs().map((job) => writeLetter(job, url, support).paragraphs.join(" "));
+    jobs().map((job) => renderTemplate(job, url, support).paragraphs.join(" "));
   assertEquals(texts().filter((text) => /support|hỗ trợ|liên hệ/i.test(text)), []);
   assertEquals(
     texts("help@gw.example").filter((text) => text.includes("help@gw.example")).length,
@@ -66,7 +66,7 @@ Deno.test("a mail sends nobody to support unless there is one", () => {
 
 Deno.test("a subject is one line and text of strangers is no markup", () => {
   for (const job of jobs()) {
-    const mail = composeMail(writeLetter(job, url), { id: "1", to: job.to, locale: job.locale });
+    const mail = composeMail(renderTemplate(job, url), { id: "1", to: job.to, locale: job.locale });
     assert(!/[\r\n]/.test(mail.subject), mail.subject);
     assert(!mail.html.includes("<b>wrong</b>"));
   }
@@ -74,7 +74,7 @@ Deno.test("a subject is one line and text of strangers is no markup", () => {
 
 Deno.test("money in mails is exact and written as the language does", () => {
   const texts = jobs().filter(({ kind }) => kind === "low_balance")
-    .map((job) => writeLetter(job, url).paragraphs.join(" "));
+    .map((job) => renderTemplate(job, url).paragraphs.join(" "));
   assertStringIncludes(texts[0]!, "₫12,345.6789");
   assertStringIncludes(texts[1]!, "12.345,6789\u00a0₫");
 });
