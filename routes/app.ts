@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import { mountDashboard } from "./dashboard/mod.ts";
 import { createHealth } from "./health.ts";
 import { createOperatorApi } from "./operator/api/app.ts";
-import type { Site } from "./server/site.ts";
+import type { CustomerApp } from "./server/customer_app.ts";
 import { createMetrics } from "./telemetry/metrics_app.ts";
 import { type ConnectionBindings, createApi, notFound } from "./api/app.ts";
 import type { Gateway } from "./api/gateway.ts";
@@ -12,7 +12,7 @@ export interface AppOptions {
   /** Turns true when the process was told to end. */
   readonly stopping: () => boolean;
   /** The customer's side; a gateway without it serves the API only. */
-  readonly site?: Site | undefined;
+  readonly site?: CustomerApp | undefined;
 }
 
 /** Builds the whole application. */

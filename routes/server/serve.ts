@@ -18,7 +18,7 @@ import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
 import { startJobs } from "./jobs.ts";
 import { type Answer, answerWith, listen } from "./listen.ts";
 import { loadMasterKeys } from "./master_keys.ts";
-import { openSite, type Site } from "./site.ts";
+import { type CustomerApp, openCustomerApp } from "./customer_app.ts";
 
 /** `write` gets whole lines: the banner and the log. */
 export interface ServeOptions extends Surroundings {
@@ -93,7 +93,11 @@ async function demoKeyOf(gateway: Gateway, masterKeys: MasterKeys): Promise<stri
 }
 
 /** Starts what runs beside requests. */
-function startWork(gateway: Gateway, site: Site, signal: AbortSignal): { stop(): Promise<void> } {
+function startWork(
+  gateway: Gateway,
+  site: CustomerApp,
+  signal: AbortSignal,
+): { stop(): Promise<void> } {
   const noMail = whyNoMail(gateway.config);
   if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
   const jobs = startJobs(gateway, site.jobs);
@@ -154,7 +158,11 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   }
   // Pages and links carry the port, which with port 0 is known only now. No request is read before this turn ends.
   const on = listeningOn(config, listening.address);
-  const site = openSite(gateway, { masterKeys, baseUrl: config.baseUrl ?? on.nearby, write });
+  const site = openCustomerApp(gateway, {
+    masterKeys,
+    baseUrl: config.baseUrl ?? on.nearby,
+    write,
+  });
   answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, site }));
   for (const line of banner(config.mode, on, secret)) write(line);
   const work = startWork(gateway, site, signal);

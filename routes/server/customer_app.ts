@@ -32,7 +32,7 @@ import type { Gateway } from "../api/gateway.ts";
 import type { Job } from "./jobs.ts";
 
 /** The parts that HTTP and the jobs share. */
-export interface Site {
+export interface CustomerApp {
   readonly hooks: Hono;
   readonly usageApi: ReturnType<typeof createUsageApi>;
   /** Builds the pages; the playground sends its calls through `dispatch`. */
@@ -43,7 +43,7 @@ export interface Site {
   startWorkers(): { stop(): Promise<void> };
 }
 
-export interface SiteOptions {
+export interface CustomerAppOptions {
   readonly masterKeys: MasterKeys;
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
@@ -55,7 +55,7 @@ function errorName(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }
 
-function mailerOf({ config }: Gateway, { baseUrl, write }: SiteOptions): Mailer {
+function mailerOf({ config }: Gateway, { baseUrl, write }: CustomerAppOptions): Mailer {
   const off = whyNoMail(config);
   if (off !== undefined) return createAbsentMailer(off);
   return createMailer({ mail: config.mail, baseUrl, fetch, log: write });
@@ -140,7 +140,7 @@ function jobsOf(
 }
 
 /** Sends what waits in the mail queue, until it is stopped. */
-function startMailWorker(gateway: Gateway, options: SiteOptions): { stop(): Promise<void> } {
+function startMailWorker(gateway: Gateway, options: CustomerAppOptions): { stop(): Promise<void> } {
   const { config, kv, clock, random, log, media } = gateway;
   const mailer = mailerOf(gateway, options);
   const worker = startOutboxWorker(
@@ -171,7 +171,7 @@ interface PageWorld {
 
 function pagesOf(
   gateway: Gateway,
-  { masterKeys, baseUrl }: SiteOptions,
+  { masterKeys, baseUrl }: CustomerAppOptions,
   { intake, poll, hintMail }: PageWorld,
   dispatch: Dispatch,
 ): Hono<DashboardEnv> {
@@ -236,7 +236,7 @@ function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {
 }
 
 /** Puts the customer's side together. */
-export function openSite(gateway: Gateway, options: SiteOptions): Site {
+export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): CustomerApp {
   const { kv, clock, directory, teller, media } = gateway;
   const hintMail = () => media.wakeUp.nudge(mailQueue.name);
   const intake = intakeOf(gateway, hintMail);
