@@ -187,6 +187,7 @@ Deno.test(
         1e12,
         498_999_999.5,
         "0.5",
+        499_000_000,
       ];
       for (const [i, amountVnd] of sums.entries()) {
         const { memo } = noticeOfOrder(other, i);
