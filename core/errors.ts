@@ -3,6 +3,13 @@
  *
  * `type` is the same word in every style; Chat-style clients also read `code` and `param`, Messages-style clients
  * `request_id`. {@linkcode errorBody} is the only place that turns an error into wire form.
+ *
+ * - Folder `core/`: the rules of the gateway on Web standards alone; its own two files hold the
+ *   table of errors and the shared bounds.
+ * - In: codes and causes of failures, from every layer.
+ * - Out: `GatewayError` values, and error bodies in each wire style.
+ * - Never: imports another layer, Hono or Node, or calls Deno: `deno task check` types `core/`
+ *   without Deno.
  */
 import type { JsonObject } from "./lib/json/json.ts";
 

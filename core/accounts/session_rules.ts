@@ -1,4 +1,12 @@
-/** When a signed-in browser stops being one. Pure; the store is `kv/accounts/sessions.ts`. */
+/**
+ * When a signed-in browser stops being one. Pure; the store is `kv/accounts/sessions.ts`.
+ *
+ * - Folder `core/accounts/`: the rules of accounts: addresses, passwords, secret tokens, the life
+ *   of a session.
+ * - In: what people type, and times.
+ * - Out: normalized values, verdicts, new tokens and their hashes.
+ * - Never: reads or writes the store; `kv/accounts/` does.
+ */
 import type { AccountId } from "../lib/ids.ts";
 
 /** Signed out after this long without a click. */

@@ -3,6 +3,12 @@
  *
  * The checksum is no secret: it lets us refuse mistyped and invented keys without a look at the store, and lets
  * secret scanners recognise ours.
+ *
+ * - Folder `core/api_keys/`: the form of API keys, how they are sealed at rest, and the address
+ *   ranges that owners allow.
+ * - In: key texts, master keys, addresses.
+ * - Out: new keys, hashes, masked and sealed texts, verdicts.
+ * - Never: writes a key anywhere; `kv/api_keys/` stores its hash and its sealed text.
  */
 import { sha256Hex } from "../lib/sha256.ts";
 

@@ -1,4 +1,12 @@
-/** The published outcome table: who pays for what. One function, so that no path has a rule of its own. */
+/**
+ * The published outcome table: who pays for what. One function, so that no path has a rule of its own.
+ *
+ * - Folder `core/billing/`: what calls cost: prices, believed usage, ceilings, the outcome table
+ *   and the receipt.
+ * - In: a provider's report, what the call itself proves, the price of the model.
+ * - Out: a charge in µVND and the fields of a receipt.
+ * - Never: moves money (`kv/wallet/` does), or rounds a sum of money through floating point.
+ */
 import type { AppliedPrice, Outcome } from "./receipt.ts";
 import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
 import { believableUsage, type EstimateCorrection } from "./believable_usage.ts";

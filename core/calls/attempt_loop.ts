@@ -1,6 +1,13 @@
 /**
  * Tries routes until one produces output. The client notices nothing but the delay; the hold on the wallet is kept
  * once; every try is on the one receipt.
+ *
+ * - Folder `core/calls/`: the way of a call from its routes to its answer: attempts, hedging, the
+ *   metered stream.
+ * - In: a read request, the routes in their order, a transport for each.
+ * - Out: the answer of one route, what was read of it, and every attempt for the receipt.
+ * - Never: moves money (settlement is a function handed in), or changes to another route after the
+ *   first output reached the client.
  */
 import type { Route } from "../catalog/catalog.ts";
 import type { Deadline } from "../lib/time/deadlines.ts";

@@ -1,4 +1,13 @@
-/** The catalogue in memory: built once from `gateway.json`, read on every call. */
+/**
+ * The catalogue in memory: built once from `gateway.json`, read on every call.
+ *
+ * - Folder `core/catalog/`: the catalogue: providers, models, aliases, prices and routes of
+ *   `gateway.json`.
+ * - In: the text of `gateway.json` and the environment.
+ * - Out: a `Catalog`, or every problem of the file at once.
+ * - Never: reads a file or the network, or holds a secret in its schema: the file names
+ *   environment variables.
+ */
 import type { RouteFacts, Style } from "../wire/contract.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
 import { limits } from "../limits.ts";

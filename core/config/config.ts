@@ -1,4 +1,11 @@
-/** Everything the operator sets, read once at start. Pure: environment and file text come in as values. */
+/**
+ * Everything the operator sets, read once at start. Pure: environment and file text come in as values.
+ *
+ * - Folder `core/config/`: the settings of the operator, each with what can be wrong with it.
+ * - In: environment variables and the text of `gateway.json`, as values.
+ * - Out: one `Config`, or every problem at once.
+ * - Never: reads the process environment itself, or repeats a secret in the text of a problem.
+ */
 import { z } from "zod";
 import type { Catalog } from "../catalog/catalog.ts";
 import { type ReadGatewayFile, readGatewayFile } from "../catalog/read_file.ts";

@@ -1,4 +1,12 @@
-/** Requests for VAT invoices: what they hold, and how a filled-in form becomes one. */
+/**
+ * Requests for VAT invoices: what they hold, and how a filled-in form becomes one.
+ *
+ * - Folder `core/invoices/`: VAT invoices: tax codes, tax rates by date, the states of a request,
+ *   exports.
+ * - In: paid orders, the buyer's form, the operator's schedule of rates.
+ * - Out: invoice requests, their sums, and CSV or JSON for the operator's invoicing provider.
+ * - Never: holds a tax rate in the code; rates are dated settings of the operator.
+ */
 import { microVndPerVnd } from "../billing/micro_vnd.ts";
 import type { AccountId, InvoiceId } from "../lib/ids.ts";
 import type { OrderCode } from "../payments/order_code.ts";

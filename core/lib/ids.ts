@@ -2,6 +2,12 @@
  * Branded identifiers: an account id cannot be passed where a key id is meant.
  *
  * All are made of `[a-z0-9_]`, so they are safe in a URL path, a header and a log line.
+ *
+ * - Folder `core/lib/`: small parts that know nothing of a gateway; general ones lie in folders by
+ *   subject.
+ * - In: values of the language and of Web standards.
+ * - Out: ids, hashes, CSV, error lines, invariants.
+ * - Never: knows calls, money or wire styles; the files at this level import nothing.
  */
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };

@@ -1,4 +1,12 @@
-/** A mail, and whatever sends it. */
+/**
+ * A mail, and whatever sends it.
+ *
+ * - Folder `core/mail/`: mails: what they say in both languages, how they are laid out, what
+ *   `MAIL_URL` means.
+ * - In: a mail job with its values, and the operator's settings.
+ * - Out: subject, text and HTML of a mail, and the interface of a mailer.
+ * - Never: sends a mail (`routes/mail/` does), or puts a secret token into a job.
+ */
 export interface Mail {
   /** The same for every attempt to send the same mail: receivers and providers may drop repeats by it. */
   readonly id: string;

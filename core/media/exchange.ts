@@ -1,6 +1,12 @@
 /**
  * A media call on one route, for the loop that also tries the routes of chat calls. What commits such a call to a route
  * is the endpoint's: a whole answer, the first bytes of audio, an accepted task.
+ *
+ * - Folder `core/media/`: what images, speech and videos share: request fields, forms, references,
+ *   guarded fetching.
+ * - In: bodies as JSON or forms, and URLs that clients name.
+ * - Out: read fields, bodies for providers, fetched bytes, refusals.
+ * - Never: fetches for a client from an address that is not public (`guarded_connect.ts`).
  */
 import { answered, type AttemptTime } from "../calls/attempt.ts";
 import { type CallControl, stopError } from "../calls/call_control.ts";

@@ -1,4 +1,12 @@
-/** One movement on the operator's bank account, whoever told us of it. */
+/**
+ * One movement on the operator's bank account, whoever told us of it.
+ *
+ * - Folder `core/payments/`: top-ups by bank transfer: order codes, VietQR, notices of banks,
+ *   statements.
+ * - In: signed notices, statement files, memos, the operator's settings.
+ * - Out: bank events, order codes found in memos, verdicts on repeated notices.
+ * - Never: credits a wallet (`kv/payments/` does), or corrects a misspelt order code.
+ */
 import { microVndPerVnd, parseVnd } from "../billing/micro_vnd.ts";
 import type { BankTime } from "./bank_time.ts";
 

@@ -1,4 +1,13 @@
-/** What the way of a call needs from routing. */
+/**
+ * What the way of a call needs from routing.
+ *
+ * - Folder `core/routing/`: which routes are tried in which order: health, breakers, credentials,
+ *   affinity, uptime.
+ * - In: outcomes of attempts, switches of the operator, a clock and a source of random numbers.
+ * - Out: routes in their order with a credential, the status of models, or an error when none is
+ *   left.
+ * - Never: sends a request, or reads the store.
+ */
 import type { RouteAccess } from "../calls/chat_exchange.ts";
 import type { Hedge } from "../calls/attempt_loop.ts";
 import type { AttemptResult } from "../calls/route_attempt.ts";

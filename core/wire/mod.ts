@@ -1,4 +1,13 @@
-/** Wire styles: conversion, native pipes, readings, errors. Everything here is pure and synchronous. */
+/**
+ * Wire styles: conversion, native pipes, readings, errors. Everything here is pure and synchronous.
+ *
+ * - Folder `core/wire/`: the three wire styles of chat: conversion over one typed form, native
+ *   pipes, readings of answers.
+ * - In: requests, answers and stream bytes in one style, and the capabilities of the route.
+ * - Out: the same in another style, with every field named that could not be carried.
+ * - Never: awaits, reads a clock, keeps anything beyond its call, or converts through a third
+ *   style.
+ */
 export type * from "./contract.ts";
 export { readAnswer } from "./answer_reading.ts";
 export { convertAnswer, convertRequest, type RequestConversion } from "./convert.ts";

@@ -2,6 +2,12 @@
  * Token counts by arithmetic alone, for bills of calls whose provider never reported usage. Every number made here is
  * marked as an estimate on the receipt. The ratio is chosen so that the customer is not the one who pays for the doubt:
  * English text and code run at about four bytes per token, other scripts at two to four.
+ *
+ * - Folder `core/billing/tokens/`: counts of tokens that the gateway makes itself, for quotes,
+ *   bounds and unreported usage.
+ * - In: parsed requests, texts, and the bytes of pictures and documents.
+ * - Out: counts of tokens, exact or estimated.
+ * - Never: knows prices, or asks a provider.
  */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";

@@ -1,4 +1,11 @@
-/** What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked. */
+/**
+ * What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked.
+ *
+ * - Folder `core/calls/bounds/`: what a chat call can cost and how long its output may get.
+ * - In: the request, the capabilities and prices of its model, figures of earlier calls.
+ * - Out: bounds in tokens and bytes, the amount to reserve, the charge of an ended call.
+ * - Never: asks a provider or a wallet, or keeps text of a prompt.
+ */
 import type { Model } from "../../catalog/catalog.ts";
 import type { BillableFeature } from "../../wire/billable_features/features.ts";
 import { worstCaseCost } from "../../billing/price.ts";

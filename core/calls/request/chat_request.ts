@@ -1,6 +1,11 @@
 /**
  * What the gateway must know of a chat request, in each of the three styles. Everything else passes unseen: the
  * provider knows its own fields best, and unknown ones are not ours to refuse.
+ *
+ * - Folder `core/calls/request/`: requests as they come in and as they go out to a provider.
+ * - In: the body as bytes, headers, the route that was chosen.
+ * - Out: what the gateway must know of the request, refusals, and the request for the provider.
+ * - Never: writes a prompt to a store or a log; what it keeps in memory is bounded.
  */
 import type { Style } from "../../wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../../errors.ts";

@@ -1,4 +1,12 @@
-/** What all calls of the process together may keep in memory of bodies: each is bounded, and so must be their sum. */
+/**
+ * What all calls of the process together may keep in memory of bodies: each is bounded, and so must be their sum.
+ *
+ * - Folder `core/lib/bytes/`: memory for bodies: budgets, waiting for room, pooled buffers, bytes
+ *   in parts.
+ * - In: sizes that callers announce and bytes as they arrive.
+ * - Out: room that was granted and must be given back, and bytes in one or several pieces.
+ * - Never: grants more than the bounds that it was made with.
+ */
 import { invariant } from "../assert.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";

@@ -1,4 +1,13 @@
-/** The HTTP/1.1 driver: a small client made for proxying, several times cheaper than `fetch`. */
+/**
+ * The HTTP/1.1 driver: a small client made for proxying, several times cheaper than `fetch`.
+ *
+ * - Folder `core/lib/http1/`: an HTTP/1.1 client for proxying (RFC 9112): heads, framing, kept
+ *   connections.
+ * - In: an `UpstreamRequest`, and a function that connects.
+ * - Out: an `UpstreamExchange`: response head and body, or a failure as a value.
+ * - Never: opens a socket itself (`routes/upstream/` does), or guesses at a response head that is
+ *   in doubt.
+ */
 import type { Deadlines } from "../time/deadlines.ts";
 import { limits } from "../../limits.ts";
 import type { Connect } from "../../upstream/connection.ts";

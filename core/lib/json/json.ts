@@ -1,4 +1,12 @@
-/** JSON as it comes off the wire, before anyone has looked at it. */
+/**
+ * JSON as it comes off the wire, before anyone has looked at it.
+ *
+ * - Folder `core/lib/json/`: JSON beyond `JSON.parse`: exact numbers, bounds, and scanning bytes
+ *   without parsing all of them.
+ * - In: JSON as text or bytes, whole or in pieces.
+ * - Out: typed values, positions of literals, counts.
+ * - Never: names a field of a wire style.
+ */
 export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject;
 export interface JsonObject {
   [key: string]: Json | undefined;

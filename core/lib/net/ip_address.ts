@@ -1,4 +1,11 @@
-/** IP addresses as bytes, four or sixteen of them, and the blocks that they lie in. */
+/**
+ * IP addresses as bytes, four or sixteen of them, and the blocks that they lie in.
+ *
+ * - Folder `core/lib/net/`: IP addresses and host names as values.
+ * - In: text of addresses and hosts.
+ * - Out: bytes of an address, blocks, verdicts.
+ * - Never: resolves a name or opens a connection; it imports nothing.
+ */
 
 /** Reads dotted IPv4 with four decimal parts and nothing else: the form that URL parsers and resolvers write. */
 function parseIpv4(text: string): Uint8Array | undefined {

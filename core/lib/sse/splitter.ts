@@ -1,3 +1,12 @@
+/**
+ * Splits a byte stream into server-sent events.
+ *
+ * - Folder `core/lib/sse/`: server-sent events as bytes: splitting, editing in place, writing.
+ * - In: chunks of a stream in any division.
+ * - Out: frames, edited bytes, encoded events.
+ * - Never: parses the data of an event, or holds more of an unfinished event than the bound it was
+ *   given.
+ */
 import { SseFrame } from "./frame.ts";
 
 const nothing = new Uint8Array(0);

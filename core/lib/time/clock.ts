@@ -1,4 +1,12 @@
-/** Time as a parameter, so that tests need no sleeps. */
+/**
+ * Time as a parameter, so that tests need no sleeps.
+ *
+ * - Folder `core/lib/time/`: time as a value: clocks, deadlines, pauses, slices of long work,
+ *   Vietnam's calendar.
+ * - In: a clock or timer where a test must steer it.
+ * - Out: times, armed deadlines, promises that end in time.
+ * - Never: lets other folders of `core/` read the system clock: they are handed a `Clock`.
+ */
 export interface Clock {
   /** Wall time in ms since 1970. For records; may step. */
   nowMs(): number;

@@ -1,4 +1,12 @@
-/** One try of an image route: a whole answer, or a stream up to its first picture. */
+/**
+ * One try of an image route: a whole answer, or a stream up to its first picture.
+ *
+ * - Folder `core/media/images/`: image calls: requests, provider bodies, answers whole or
+ *   streamed, charges.
+ * - In: a read image request and one route.
+ * - Out: images as the provider sent them, counted, and what they cost.
+ * - Never: decodes the pixels of an image, or settles the call.
+ */
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
 import { providerRequest } from "../../calls/request/provider_request.ts";
 import { readWhole } from "../../calls/read_whole.ts";

@@ -1,4 +1,11 @@
-/** One try of a speech route, up to the first bytes of audio. */
+/**
+ * One try of a speech route, up to the first bytes of audio.
+ *
+ * - Folder `core/media/speech/`: speech calls: requests, and audio as bytes or as events.
+ * - In: a read speech request and one route.
+ * - Out: audio as the provider sent it, or as events where the client asked for them.
+ * - Never: settles the call; `routes/api/media/` does.
+ */
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
 import { withFields } from "../../calls/request/changed_body.ts";
 import { providerRequest } from "../../calls/request/provider_request.ts";

@@ -7,6 +7,12 @@
  *    │            │ ├──────> failed      full refund
  *    └────────────┴─┴──────> cancelled   refund if the provider had not started
  * ```
+ *
+ * - Folder `core/media/video/`: video tasks: rules of models, provider adapters as data, states
+ *   and what follows from them.
+ * - In: requests, answers of providers to submits and polls.
+ * - Out: requests for providers, the next state of a task, and what is charged or refunded.
+ * - Never: polls or stores by itself; `kv/videos/` does.
  */
 import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids.ts";
 

@@ -5,6 +5,12 @@
  *
  * Names are judged alike in all styles: servers that speak several take each other's fields. What is not known here
  * passes; only tools of an unknown kind do not.
+ *
+ * - Folder `core/wire/billable_features/`: what a request asks for that providers charge beyond
+ *   tokens.
+ * - In: the parsed request and the header of betas.
+ * - Out: the billable features that were asked for, and where.
+ * - Never: decides whether they are allowed: the route does, and `core/calls/request/` applies it.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";

@@ -1,3 +1,11 @@
+/**
+ * The Chat Completions style, as the table of wire styles sees it.
+ *
+ * - Folder `core/wire/chat/`: the style of Chat Completions, both ways and native.
+ * - In: requests, answers and streams in this style, or conversations for it.
+ * - Out: conversations, or requests, answers and streams in this style.
+ * - Never: imports the folder of another style.
+ */
 import type { Dialect } from "../stream/dialect.ts";
 import { decodeChatAnswer } from "./decode_answer.ts";
 import { decodeChatRequest } from "./decode_request.ts";

@@ -1,6 +1,12 @@
 /**
  * A provider's error answer in our terms (wire notes, section 11): by HTTP status first, then by what the body says.
  * Used for converted and for native routes.
+ *
+ * - Folder `core/wire/errors/`: error answers of providers, in the gateway's terms and in each
+ *   style.
+ * - In: status, headers and body of a provider's error.
+ * - Out: a `GatewayError`, and the fields that clients of the same style may see.
+ * - Never: passes on what tells of the operator's account or credentials.
  */
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";

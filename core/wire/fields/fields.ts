@@ -1,6 +1,11 @@
 /**
  * Reads single fields of a client's JSON. `null` counts as absent: SDKs send it for what was not set.
  * Everything here throws a {@linkcode GatewayError} `invalid_request` that names the field.
+ *
+ * - Folder `core/wire/fields/`: fields that several styles share: read, written and checked once.
+ * - In: single fields of a client's JSON, or of the conversation.
+ * - Out: typed values, the same fields for another style, warnings for what is lost.
+ * - Never: imports the folder of a style.
  */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";

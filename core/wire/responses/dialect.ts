@@ -1,3 +1,11 @@
+/**
+ * The Responses style, as the table of wire styles sees it.
+ *
+ * - Folder `core/wire/responses/`: the style of Responses, both ways and native.
+ * - In: requests, answers and streams in this style, or conversations for it.
+ * - Out: conversations, or requests, answers and streams in this style.
+ * - Never: imports the folder of another style.
+ */
 import type { Dialect } from "../stream/dialect.ts";
 import { decodeResponsesAnswer } from "./decode_answer.ts";
 import { decodeResponsesRequest } from "./decode_request.ts";

@@ -4,6 +4,13 @@
  *
  * All of it is pure and synchronous. Inside a dialect a wrong field ends in a thrown `GatewayError` that
  * names the field; `convert.ts` turns it into a value.
+ *
+ * - Folder `core/wire/stream/`: streams: the table of styles, native and converting pipes, the
+ *   name of the model, block order.
+ * - In: upstream bytes, piece by piece.
+ * - Out: client bytes, and what was read of usage and output on the way.
+ * - Never: awaits, or makes an answer that broke off look complete: its stream ends with an error
+ *   event.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory, ConversionOptions, PipeContext, Style } from "../contract.ts";

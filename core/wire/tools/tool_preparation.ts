@@ -4,6 +4,12 @@
  *
  * Names and ids are pure functions of the client's, so they agree between requests. What must be undone in the
  * answer goes into the memory; see `answer_restoration.ts`.
+ *
+ * - Folder `core/wire/tools/`: tools between styles: names, ids, JSON Schemas, arguments, hosted
+ *   tools, structured answers.
+ * - In: the tools, calls and results of a conversation, and the capabilities of the route.
+ * - Out: tools that the route takes, and what restores the client's form in the answer.
+ * - Never: runs a tool, or imports the folder of a style.
  */
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import type { Json } from "../../lib/json/json.ts";
