@@ -2,7 +2,7 @@
  * Every bound of the gateway, with its reason. Nothing loops, queues, retries or buffers without one of these.
  */
 export const limits = {
-  /** Spec section 8: 20 MB request bodies; measured on bytes read, so chunked bodies count too. */
+  /** Request bodies: 20 MB, measured on bytes read, so chunked bodies count too. */
   requestBodyBytes: 20 * 1024 * 1024,
   /**
    * The server reads a connection 1 KB at a time until somebody reads more of a body at once, and then as much as that.
@@ -109,7 +109,7 @@ export const limits = {
    * at three to eight, so only a report that cannot be is below this, whatever the language.
    */
   bytesPerToken: 128,
-  /** Spec section 8: time-out per call. */
+  /** Longest time of one call, streams included. */
   callMs: 15 * 60_000,
   /** A connection that is not up in this time will not come up: TCP + TLS over a bad line takes under 3 s. */
   connectMs: 5_000,
@@ -253,7 +253,7 @@ export const limits = {
   stopMs: 3_000,
   /** Clients are asked to come back after this when the operator has switched to maintenance. */
   maintenanceRetrySeconds: 60,
-  /** Active keys per account (spec section 2). */
+  /** Active keys per account. */
   activeKeysPerAccount: 10,
   /** Keys of an account that lists show, revoked ones included. Those in use are shown in any case. */
   keysPerAccountListed: 1_000,
@@ -265,7 +265,7 @@ export const limits = {
   keySpendingStaleMs: 5_000,
   /** The control state is read this often … */
   controlPollMs: 500,
-  /** … and trusted this long: a revocation holds everywhere within two seconds (design section 4). */
+  /** … and trusted this long: a revocation holds everywhere within two seconds. */
   controlStaleMs: 2_000,
   /** Outbox rows one worker claims in one go: enough to keep its lanes busy, few enough that no claim grows old. */
   outboxClaims: 32,
@@ -304,9 +304,9 @@ export const limits = {
   statementRows: 10_000,
   /** A body sent to the operators' interface: a reason and a message. */
   operatorBodyBytes: 16 * 1024,
-  /** Longest video a model may be configured for; the spec's longest is 30. Bounds the price before it is looked up. */
+  /** Longest video a model may be configured for (built-in profiles: 30). Bounds the price before it is looked up. */
   videoSeconds: 600,
-  /** Most reference images of one video request that a model may be configured for (spec section 8: 10). */
+  /** Most reference images of one video request that a model may be configured for (built-in profiles: 10). */
   videoReferences: 16,
   /** A video task without an end fails and is refunded after this. Slow providers need 20 minutes at their worst. */
   videoDeadlineMinutes: 60,

@@ -62,7 +62,7 @@ export function parseVnd(text: string): bigint | undefined {
 }
 
 /**
- * The published list figure of a price: VND divided by the list rate, four decimals, half up (design section 3).
+ * The published list figure of a price: VND divided by the list rate, four decimals, half up.
  *
  * VND is the source; this figure is only shown, never charged.
  *

@@ -3,7 +3,7 @@
 export type ImageMediaType = "image/png" | "image/jpeg" | "image/webp" | "image/gif";
 export type MediaType = ImageMediaType | "video/mp4" | "application/pdf";
 
-/** The image types that references may have (spec section 4). */
+/** The image types that references may have. */
 export const imageMediaTypes: ReadonlySet<string> = new Set<ImageMediaType>([
   "image/png",
   "image/jpeg",

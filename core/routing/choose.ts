@@ -1,4 +1,8 @@
-/** The order in which the routes of a model are tried (design section 5). Pure. */
+/**
+ * The order in which the routes of a model are tried. Pure.
+ *
+ * See docs/architecture.md#routing.
+ */
 import type { Route, RouteStyle } from "../catalog/catalog.ts";
 import type { FormerRoute } from "./router.ts";
 

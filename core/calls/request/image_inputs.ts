@@ -1,4 +1,4 @@
-/** Finds pictures in a chat request: they work only on models labelled Vision (spec section 4). */
+/** Finds pictures in a chat request: they work only on models labelled Vision. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 const imageTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);

@@ -30,7 +30,7 @@ const forwardedHeaders: Partial<Record<RouteStyle, readonly string[]>> = {
   responses: ["openai-beta"],
 };
 
-/** The vendor requires one, the spec makes it optional for our clients (section 9). */
+/** The vendor requires a version; for clients of the gateway it is optional. */
 const defaultMessagesVersion = "2023-06-01";
 
 function credentialHeader(provider: HttpProviderEntry, secret: string): [string, string] {

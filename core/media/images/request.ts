@@ -1,4 +1,8 @@
-/** Reads `POST /v1/images/generations` and `/v1/images/edits`, as JSON or as a form (spec section 4). */
+/**
+ * Reads `POST /v1/images/generations` and `/v1/images/edits`, as JSON or as a form.
+ *
+ * See docs/media.md#images.
+ */
 import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
 import { mergedField } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
@@ -29,7 +33,7 @@ export interface ImageRequest {
   readonly body: MediaBody;
 }
 
-/** Where a reference may stand: the four names of the spec, and the SDK's list of its JSON form. */
+/** Where a reference may stand: four names that clients use, and the SDK's list of its JSON form. */
 export const referenceFields = [
   "image",
   "image_url",

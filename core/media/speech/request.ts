@@ -1,4 +1,8 @@
-/** Reads `POST /v1/audio/speech` (spec section 4). What is not checked here goes to the provider as it is. */
+/**
+ * Reads `POST /v1/audio/speech`. What is not checked here goes to the provider as it is.
+ *
+ * See docs/media.md#speech.
+ */
 import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/request/json_body.ts";
 import { GatewayError } from "../../errors.ts";

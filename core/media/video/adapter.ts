@@ -85,7 +85,7 @@ export const videoAdapterSchema = z.strictObject({
 /** A provider's shape, with all defaults filled in. */
 export type VideoAdapter = z.infer<typeof videoAdapterSchema>;
 
-/** The `/v1/videos` dialect (notes on wire formats, section 7). */
+/** The `/v1/videos` dialect (docs/internals/WIRE_FORMATS.md#videos). */
 const standardVideoAdapter: VideoAdapter = videoAdapterSchema.parse({
   submit: {
     path: "{videos}",

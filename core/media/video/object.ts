@@ -1,4 +1,8 @@
-/** Video tasks in the shape that the SDKs' `videos.*` calls read (notes on wire formats, section 7.2). */
+/**
+ * Video tasks in the shape that the SDKs' `videos.*` calls read.
+ *
+ * See docs/internals/WIRE_FORMATS.md#video-object.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { VideoTask } from "./task.ts";
 

@@ -1,4 +1,8 @@
-/** Reads and checks the body of `POST /v1/videos` by the rules of its model (spec section 4). */
+/**
+ * Reads and checks the body of `POST /v1/videos` by the rules of its model.
+ *
+ * See docs/media.md#parameters.
+ */
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import {

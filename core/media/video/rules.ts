@@ -1,7 +1,7 @@
 /**
- * What a video model accepts, as data (spec section 4, table of `POST /v1/videos`).
+ * What a video model accepts, as data (docs/media.md#rules-of-a-video-model).
  *
- * A model of `gateway.json` names one of the four profiles of the spec, or carries rules of its own.
+ * A model of `gateway.json` names one of the four built-in profiles, or carries rules of its own.
  */
 import { z } from "zod";
 import { limits } from "../../limits.ts";
@@ -68,7 +68,7 @@ function exactly(...seconds: number[]): VideoRules["seconds"] {
   return seconds.map((second) => ({ from: second, to: second }));
 }
 
-/** The four models of the spec. */
+/** The four built-in profiles. */
 export const specVideoRules = {
   A: {
     ...common,

@@ -1,4 +1,8 @@
-/** Web sources as Chat annotations: where in the joined text they belong (wire notes, table C). */
+/**
+ * Web sources as Chat annotations: where in the joined text they belong.
+ *
+ * See docs/conversion.md#sources.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import { placeOf, writeUrlCitation } from "../fields/citations.ts";

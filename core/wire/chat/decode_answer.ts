@@ -1,4 +1,8 @@
-/** Reads a whole Chat answer, with the deviations that servers are known for (wire notes, tables B and C). */
+/**
+ * Reads a whole Chat answer, with the deviations that servers are known for.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-answer.
+ */
 import { GatewayError } from "../../errors.ts";
 import { idText, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory } from "../contract.ts";

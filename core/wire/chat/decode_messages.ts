@@ -1,4 +1,8 @@
-/** Reads the messages of a Chat request as turns (wire notes, table B). */
+/**
+ * Reads the messages of a Chat request as turns.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-messages.
+ */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { instructionTexts } from "../fields/content_parts.ts";
 import type { Block, ReasoningBlock, TextBlock, ToolCallBlock, Turn } from "../conversation/mod.ts";

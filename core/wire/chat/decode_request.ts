@@ -1,4 +1,8 @@
-/** Reads a Chat request into a conversation (wire notes, table B). */
+/**
+ * Reads a Chat request into a conversation.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-request and docs/conversion.md#requests-chat-client-messages-model.
+ */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import {
   readEndUser,

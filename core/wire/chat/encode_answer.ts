@@ -1,4 +1,8 @@
-/** Writes a whole answer for a Chat client (wire notes, table C). */
+/**
+ * Writes a whole answer for a Chat client.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";

@@ -1,4 +1,8 @@
-/** Writes the turns of a conversation as Chat messages (wire notes, table A). */
+/**
+ * Writes the turns of a conversation as Chat messages.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-messages.
+ */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type {
   Block,

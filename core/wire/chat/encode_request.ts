@@ -1,4 +1,8 @@
-/** Writes a conversation as a Chat request (wire notes, table A). */
+/**
+ * Writes a conversation as a Chat request.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-request and docs/conversion.md#requests-messages-client-chat-model.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {

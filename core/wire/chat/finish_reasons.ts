@@ -1,4 +1,8 @@
-/** Finish reasons of Chat, both ways (wire notes, table C). */
+/**
+ * Finish reasons of Chat, both ways.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
+ */
 import type { Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
 

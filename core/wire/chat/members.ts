@@ -1,4 +1,8 @@
-/** Which members of a Chat request its decoder reads (wire notes, sections 2.1 to 2.4). */
+/**
+ * Which members of a Chat request its decoder reads.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-request.
+ */
 import type { Json } from "../../lib/json/json.ts";
 import {
   byKind,

@@ -1,4 +1,8 @@
-/** Reads a Chat stream as conversation events (wire notes, sections 2.5 and 10.1). */
+/**
+ * Reads a Chat stream as conversation events.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/internals/WIRE_FORMATS.md#chat-stream-deviations.
+ */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";

@@ -1,4 +1,8 @@
-/** Writes conversation events as a Chat stream (wire notes, section 10.2). */
+/**
+ * Writes conversation events as a Chat stream.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/conversion.md#streams.
+ */
 import { errorBody } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";

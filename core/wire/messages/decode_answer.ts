@@ -1,4 +1,8 @@
-/** Reads a whole Messages answer (wire notes, table C). */
+/**
+ * Reads a whole Messages answer.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-answer.
+ */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory } from "../contract.ts";

@@ -1,4 +1,8 @@
-/** Reads a Messages request into a conversation (wire notes, tables A and B). */
+/**
+ * Reads a Messages request into a conversation.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-request and docs/conversion.md#requests-messages-client-chat-model.
+ */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readDisplay, readTemperatureAndTopP } from "../fields/common_fields.ts";
 import type {

@@ -1,4 +1,8 @@
-/** Writes a whole answer for a Messages client (wire notes, table C). */
+/**
+ * Writes a whole answer for a Messages client.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";

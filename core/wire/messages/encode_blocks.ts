@@ -1,4 +1,8 @@
-/** Writes content blocks as Messages blocks (wire notes, table B). */
+/**
+ * Writes content blocks as Messages blocks.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-content-blocks.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
 import { CacheMarkCounter, ephemeralMark, type Markable } from "../fields/cache_marks.ts";

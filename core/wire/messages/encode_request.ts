@@ -1,4 +1,8 @@
-/** Writes a conversation as a Messages request (wire notes, table B). */
+/**
+ * Writes a conversation as a Messages request.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-request and docs/conversion.md#requests-chat-client-messages-model.
+ */
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import { ephemeralMark } from "../fields/cache_marks.ts";

@@ -1,4 +1,8 @@
-/** Which members of a Messages request its decoder reads (wire notes, sections 1.2 to 1.5). */
+/**
+ * Which members of a Messages request its decoder reads.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-request.
+ */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import {
   byKind,

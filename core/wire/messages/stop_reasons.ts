@@ -1,4 +1,8 @@
-/** Stop reasons of Messages, both ways (wire notes, table C). */
+/**
+ * Stop reasons of Messages, both ways.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
+ */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
 

@@ -1,4 +1,8 @@
-/** Reads a Messages stream as conversation events (wire notes, sections 1.7 and 10.2). */
+/**
+ * Reads a Messages stream as conversation events.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-stream.
+ */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";

@@ -1,4 +1,8 @@
-/** Writes conversation events as a Messages stream (wire notes, sections 1.7 and 10.1). */
+/**
+ * Writes conversation events as a Messages stream.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-stream and docs/conversion.md#streams.
+ */
 import { errorBody } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import type { JsonObject } from "../../lib/json/json.ts";

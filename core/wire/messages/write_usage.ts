@@ -1,4 +1,8 @@
-/** Writes buckets as a Messages `usage` object (wire notes, section 9.4). */
+/**
+ * Writes buckets as a Messages `usage` object.
+ *
+ * See docs/internals/WIRE_FORMATS.md#usage.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { noTokens, type TokenUsage } from "../../billing/token_usage.ts";
 

@@ -1,4 +1,8 @@
-/** Reads a whole Responses answer (wire notes, section 3). */
+/**
+ * Reads a whole Responses answer.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses.
+ */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readUrlCitation } from "../fields/citations.ts";

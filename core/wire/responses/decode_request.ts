@@ -1,4 +1,8 @@
-/** Reads a Responses request into a conversation (wire notes, section 3). */
+/**
+ * Reads a Responses request into a conversation.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
+ */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import {
   readDisplay,

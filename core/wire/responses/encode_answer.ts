@@ -1,4 +1,8 @@
-/** Writes a whole answer for a Responses client (wire notes, section 3). */
+/**
+ * Writes a whole answer for a Responses client.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";

@@ -1,4 +1,8 @@
-/** Writes a conversation as a Responses request (wire notes, section 3). */
+/**
+ * Writes a conversation as a Responses request.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
+ */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {

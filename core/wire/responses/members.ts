@@ -1,4 +1,8 @@
-/** Which members of a Responses request its decoder reads (wire notes, section 3). */
+/**
+ * Which members of a Responses request its decoder reads.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses.
+ */
 import type { Json } from "../../lib/json/json.ts";
 import {
   byKind,

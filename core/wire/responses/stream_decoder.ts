@@ -1,4 +1,8 @@
-/** Reads a Responses stream (wire notes, section 3). */
+/**
+ * Reads a Responses stream.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses-stream.
+ */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";

@@ -1,4 +1,8 @@
-/** Writes a stream for a Responses client (wire notes, section 3). */
+/**
+ * Writes a stream for a Responses client.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses-stream.
+ */
 import { errorBody, GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
