@@ -1,5 +1,5 @@
 /**
- * Every error a client can meet, in one table (spec section 7).
+ * Every error a client can meet, in one table (docs/api.md#errors).
  *
  * `type` is the same word in every style; Chat-style clients also read `code` and `param`, Messages-style clients
  * `request_id`. {@linkcode errorBody} is the only place that turns an error into wire form.

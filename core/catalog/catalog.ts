@@ -70,7 +70,7 @@ export interface Catalog {
   find(name: string): Model | undefined;
   /**
    * The model for a name sent to an endpoint of `kind`. An unknown name means the default premium model on chat
-   * endpoints and nothing elsewhere (design section 8). A known model of another kind is returned as it is.
+   * endpoints and nothing elsewhere. A known model of another kind is returned as it is.
    */
   resolve(name: string, kind: ModelKind): Resolution;
 }

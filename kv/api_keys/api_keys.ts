@@ -29,7 +29,7 @@ export interface ApiKeyRecord extends ApiKeyOptions {
   /** Start and end of the key, for display. */
   readonly masked: string;
   readonly hash: string;
-  /** Absent on keys made before sealing existed: usable, but not shown again (spec section 2). */
+  /** Absent on keys made before sealing existed: usable, but not shown again. */
   readonly sealed?: string;
   /** After a rotation the former secret works until the grace period ends. */
   readonly previous?: { readonly hash: string; readonly untilMs: number };

@@ -1,4 +1,4 @@
-/** The paths of the API. Unknown paths answer 404 before anything asks for a key (spec section 4). */
+/** The paths of the API. Unknown paths answer 404 before anything asks for a key. */
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/wire/contract.ts";

@@ -193,7 +193,7 @@ function isKnownVersion(name: string, version: string): boolean {
 }
 
 /**
- * Checks the version header of the Messages style; optional, under either name (design section 8).
+ * Checks the version header of the Messages style; optional, under either name.
  *
  * @throws {GatewayError} `invalid_request` for a version that does not exist
  */

@@ -1,4 +1,4 @@
-/** The seven `x-gateway-*` headers of spec section 4, and those that every answer of a call carries. */
+/** The seven `x-gateway-*` headers, and those that every answer of a call carries. */
 import type { Model } from "../../core/catalog/catalog.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";

@@ -53,7 +53,7 @@ const pageRoots = [
 
 /**
  * Whether a request is for a page. A client that sends an API key is never answered with a page: with a wrong base
- * address it must see a 404 (spec section 1). `/models` is both a page and what such a client asks for, so there the
+ * address it must see a 404. `/models` is both a page and what such a client asks for, so there the
  * caller must say that it reads HTML.
  */
 function isPageRequest(request: Request): boolean {

@@ -1,4 +1,4 @@
-/** Who is calling: the key in either header, both accepted equally (spec section 5). */
+/** Who is calling: the key in either header, both accepted equally. */
 import { GatewayError } from "../../core/errors.ts";
 import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
 import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";

@@ -1,4 +1,8 @@
-/** Messages of a Chat Completions request as the vendor accepts them (wire notes sections 2.2 and 2.4). */
+/**
+ * Messages of a Chat Completions request as the vendor accepts them.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-messages.
+ */
 import { z } from "zod";
 
 const breakpoint = z.strictObject({ mode: z.literal("explicit") }).optional();

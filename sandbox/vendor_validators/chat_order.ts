@@ -1,6 +1,7 @@
 /**
  * What no single field shows: the order of Chat messages and fields that need or exclude each other
- * (wire notes sections 2.1, 2.2 and 2.6). Each check returns the vendor's refusal or `undefined`.
+ * (docs/internals/WIRE_FORMATS.md#chat-request, docs/internals/WIRE_FORMATS.md#chat-messages). Each check
+ * returns the vendor's refusal or `undefined`.
  */
 import type { ChatMessage } from "./chat_messages.ts";
 import type { ChatRequest } from "./chat_schema.ts";

@@ -1,4 +1,8 @@
-/** A Chat Completions request as the vendor accepts it (wire notes section 2.1): types, ranges and single fields. */
+/**
+ * A Chat Completions request as the vendor accepts it: types, ranges and single fields.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-request.
+ */
 import { z } from "zod";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { chatMessage, functionName } from "./chat_messages.ts";

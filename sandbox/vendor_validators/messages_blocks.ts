@@ -1,6 +1,6 @@
 /**
- * Content blocks of a Messages request as the vendor accepts them (wire notes section 1.4). Unknown fields are refused
- * at every level, as the vendor does.
+ * Content blocks of a Messages request as the vendor accepts them. Unknown fields are refused at every level, as the
+ * vendor does (docs/internals/WIRE_FORMATS.md#messages-content-blocks).
  */
 import { z } from "zod";
 

@@ -1,6 +1,6 @@
 /**
  * What no single field shows: the order of turns and blocks, and fields that exclude each other
- * (wire notes sections 1.2, 1.3 and 1.5). Each check returns the vendor's refusal or `undefined`.
+ * (docs/internals/WIRE_FORMATS.md#messages-roles-and-order). Each check returns the vendor's refusal or `undefined`.
  */
 import type { AssistantBlock, UserBlock } from "./messages_blocks.ts";
 import type { MessagesMessage, MessagesRequest } from "./messages_schema.ts";

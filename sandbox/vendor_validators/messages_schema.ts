@@ -1,4 +1,8 @@
-/** A Messages request as the vendor accepts it (wire notes sections 1.2 and 1.5): types, ranges and single fields. */
+/**
+ * A Messages request as the vendor accepts it: types, ranges and single fields.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-request.
+ */
 import { z } from "zod";
 import { messagesGrammarProblem, messagesToolSchemaProblem } from "./json_schema_rules.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";

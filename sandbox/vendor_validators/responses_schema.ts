@@ -1,4 +1,8 @@
-/** A Responses request as the vendor accepts it (wire notes section 3): types, ranges and single fields. */
+/**
+ * A Responses request as the vendor accepts it: types, ranges and single fields.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses.
+ */
 import { z } from "zod";
 import { functionName } from "./chat_messages.ts";
 import { commonFields, jsonSchema, reasoningEffort, schemaRefusal } from "./chat_schema.ts";

@@ -208,7 +208,10 @@ export function readChatRequest(style: Style, body: JsonObject): ChatRequest {
   }
 }
 
-/** Reads a `count_tokens` request: a Messages request that needs no `max_tokens` (wire notes 1.9). */
+/**
+ * Reads a `count_tokens` request: a Messages request that needs no `max_tokens`
+ * (docs/internals/WIRE_FORMATS.md#messages-token-counting).
+ */
 export function readCountTokensRequest(body: JsonObject): ChatRequest {
   return readMessages(body, true);
 }

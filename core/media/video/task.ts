@@ -1,5 +1,5 @@
 /**
- * The life of a video task (spec section 3, design section 6), as pure functions: what was known, what was seen, and
+ * The life of a video task (docs/media.md#states), as pure functions: what was known, what was seen, and
  * what follows. Money follows from here too, so it is decided in one place.
  *
  * ```text

@@ -1,6 +1,7 @@
 /**
- * A provider's error answer in our terms (wire notes, section 11): by HTTP status first, then by what the body says.
- * Used for converted and for native routes.
+ * Classifies a provider's error answer: by HTTP status first, then by what the body says.
+ *
+ * Used for converted and for native routes. See docs/internals/WIRE_FORMATS.md#errors.
  *
  * - Folder `core/wire/errors/`: error answers of providers, in the gateway's terms and in each
  *   style.

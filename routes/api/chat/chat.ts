@@ -1,4 +1,8 @@
-/** POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles (design section 2). */
+/**
+ * POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles.
+ *
+ * See docs/architecture.md#the-way-of-a-call.
+ */
 import { invariant } from "../../../core/lib/assert.ts";
 import {
   attemptAnswer,

@@ -22,7 +22,8 @@ import { callHeaders, costHeaders, streamOf } from "../response_headers.ts";
 import { wholeAnswer } from "./whole_answer.ts";
 
 /**
- * Sent during silence: a ping event where the style has one, a comment where not (wire notes 10). The `keepalive` event
+ * Sent during silence: a ping event where the style has one, a comment where not
+ * (docs/internals/WIRE_FORMATS.md#silence-in-streams). The `keepalive` event
  * that Responses providers send would break clients here: it must not come before `response.created`, and older
  * releases of the official library do not know it at all.
  */

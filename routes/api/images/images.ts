@@ -1,4 +1,4 @@
-/** `POST /v1/images/generations` and `/v1/images/edits` (spec section 4). Charged by the images that came. */
+/** `POST /v1/images/generations` and `/v1/images/edits`. Charged by the images that came. */
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { type ImageResult, imageWork } from "../../../core/media/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../../core/media/images/request.ts";

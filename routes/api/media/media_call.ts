@@ -1,4 +1,8 @@
-/** The way of a media call up to the provider, the same for images, speech and videos (design section 2). */
+/**
+ * The way of a media call up to the provider, the same for images, speech and videos.
+ *
+ * See docs/architecture.md#the-way-of-a-call.
+ */
 import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
 import type { HeldBytes } from "../../../core/lib/bytes/byte_budget.ts";
 import {

@@ -1,4 +1,8 @@
-/** GET /v1/models and /v1/models/{id}: the catalogue with prices, in the list shape of either style (design section 8). */
+/**
+ * GET /v1/models and /v1/models/{id}: the catalogue with prices, in the list shape of either style.
+ *
+ * See docs/api.md#models.
+ */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";

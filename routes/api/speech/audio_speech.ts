@@ -1,4 +1,4 @@
-/** `POST /v1/audio/speech` (spec section 4): audio passes as it comes; one price per call. */
+/** `POST /v1/audio/speech`: audio passes as it comes; one price per call. */
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { readMediaBody } from "../../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";

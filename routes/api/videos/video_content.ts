@@ -1,4 +1,4 @@
-/** `GET /v1/videos/{id}/content` (spec section 4): streams the file from where it lies, ranges included. Free. */
+/** `GET /v1/videos/{id}/content`: streams the file from where it lies, ranges included. Free. */
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import { parseRemoteUrl } from "../../../core/media/remote_url.ts";

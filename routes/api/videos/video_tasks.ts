@@ -1,4 +1,4 @@
-/** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}` (spec section 4). Free. A foreign id is a 404. */
+/** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}`. Free. A foreign id is a 404. */
 import { GatewayError } from "../../../core/errors.ts";
 import { parseId, type VideoId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
@@ -98,7 +98,7 @@ async function cancelUpstream(gateway: Gateway, row: VideoTaskRow): Promise<bool
 }
 
 /**
- * Cancels a pending task. The provider is asked first: the refund depends on whether it has started (design section 8),
+ * Cancels a pending task. The provider is asked first: the refund depends on whether it has started,
  * and what we know may be some seconds old.
  *
  * @returns the row's new task, or `undefined` if it changed meanwhile

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/videos` (spec section 4): the task is submitted within the request, so that no prompt is ever stored and a
+ * `POST /v1/videos`: the task is submitted within the request, so that no prompt is ever stored and a
  * refusal of the provider is answered at once and costs nothing. Charge, task and first poll are one commit.
  */
 import { GatewayError } from "../../../core/errors.ts";

@@ -1,4 +1,4 @@
-/** `/connect`: snippets to copy, each with the base address that its kind of client needs (spec section 1). */
+/** `/connect`: snippets to copy, each with the base address that its kind of client needs. */
 import { type Context, Hono } from "hono";
 import { Card, CodeBlock, CopyRow } from "../components/mod.ts";
 import { snippets } from "./connect_snippets.ts";
