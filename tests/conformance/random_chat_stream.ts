@@ -1,4 +1,8 @@
-/** Chat streams as real servers send them: the same content under any mix of their habits (wire notes, section 2.5). */
+/**
+ * Chat streams as real servers send them: the same content under any mix of their habits.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-stream-deviations.
+ */
 import fc from "fast-check";
 import type { Answer, AnswerBlock } from "../../core/wire/conversation/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";

@@ -1,6 +1,7 @@
 /**
- * A Chat Completions client that forgives nothing: the shape of an answer, and the order of a stream (wire notes
- * sections 2.3 and 2.5). What it accumulates from a stream has the shape of a whole answer's choice.
+ * A Chat Completions client that forgives nothing: the shape of an answer, and the order of a stream
+ * (docs/internals/WIRE_FORMATS.md#chat-answer, docs/internals/WIRE_FORMATS.md#chat-stream). What it
+ * accumulates from a stream has the shape of a whole answer's choice.
  */
 import { isJsonObject } from "../../core/lib/json/json.ts";
 import { z } from "zod";

@@ -1,6 +1,7 @@
 /**
- * A Messages client that forgives nothing: the shape of an answer, and the order of a stream (wire notes sections 1.6
- * and 1.7). What it accumulates from a stream is what the official client calls the final message.
+ * A Messages client that forgives nothing: the shape of an answer, and the order of a stream
+ * (docs/internals/WIRE_FORMATS.md#messages-answer, docs/internals/WIRE_FORMATS.md#messages-stream). What
+ * it accumulates from a stream is what the official client calls the final message.
  */
 import { z } from "zod";
 import { accept, parseData, readEvents, StrictClientError } from "./strict_client.ts";

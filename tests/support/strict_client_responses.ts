@@ -1,5 +1,6 @@
 /**
- * A Responses client that forgives nothing: the shape of an answer, and the order of a stream (wire notes section 3).
+ * A Responses client that forgives nothing: the shape of an answer, and the order of a stream
+ * (docs/internals/WIRE_FORMATS.md#responses).
  * Every delta must add up to its `done`, every `done` to the output of the last event.
  */
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** Table C of the wire notes, row by row: whole answers both ways. */
+/** Whole answers both ways, row by row (docs/conversion.md#answers). */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { GatewayError } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";

@@ -1,4 +1,4 @@
-/** Section 9.6 of the wire notes: marks of prompt caches. */
+/** Marks of prompt caches (docs/internals/WIRE_FORMATS.md#cache-marks). */
 import { assertEquals } from "@std/assert";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted } from "./converting.ts";

@@ -1,4 +1,4 @@
-/** Table B of the wire notes, row by row: a Chat request for a Messages route. */
+/** A Chat request for a Messages route, row by row (docs/conversion.md#requests-chat-client-messages-model). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RouteFacts } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";

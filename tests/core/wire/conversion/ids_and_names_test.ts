@@ -1,4 +1,4 @@
-/** Section 9.5 of the wire notes: ids and names as pure functions. */
+/** Ids and names change by pure functions (docs/internals/WIRE_FORMATS.md#ids-and-names). */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { CallIds } from "../../../../core/wire/answer_ids.ts";

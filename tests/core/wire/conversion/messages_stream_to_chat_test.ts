@@ -1,4 +1,4 @@
-/** A Messages stream for a Chat client: the machine of section 10.2 of the wire notes. */
+/** A Messages stream for a Chat client (docs/conversion.md#streams). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";

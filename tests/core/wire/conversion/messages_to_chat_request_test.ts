@@ -1,4 +1,4 @@
-/** Table A of the wire notes, row by row: a Messages request for a Chat route. */
+/** A Messages request for a Chat route, row by row (docs/conversion.md#requests-messages-client-chat-model). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RouteFacts } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";

@@ -1,4 +1,4 @@
-/** Section 11 of the wire notes: a provider's error in our terms. */
+/** How a provider's error is classified (docs/internals/WIRE_FORMATS.md#errors). */
 import { assert, assertEquals } from "@std/assert";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
 import type { ErrorCode } from "../../../../core/errors.ts";

@@ -1,4 +1,4 @@
-/** Section 9.4 of the wire notes: usage in disjoint buckets, whatever way it is told. */
+/** Usage in disjoint buckets, whatever way it is reported (docs/internals/WIRE_FORMATS.md#usage). */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { billedInputTokens } from "../../../../core/billing/token_usage.ts";
