@@ -81,6 +81,14 @@ export class RecentItems {
   }
 
   /**
+   * Keeps items of an account. Made here, since a function made where a call is served would keep the body of its
+   * request for as long as the stream is open.
+   */
+  keeper(account: string): (item: JsonObject) => void {
+    return (item) => this.keep(account, item);
+  }
+
+  /**
    * The body with the items that its references name in place of them. A reference to an item that is not kept stays
    * what it is.
    */

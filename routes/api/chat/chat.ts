@@ -33,7 +33,6 @@ import { chatRefusalUnasked } from "../../../core/calls/request/refusal_unasked.
 import type { ProviderEntry } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
-import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";
 import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../../core/routing/patience.ts";
@@ -94,7 +93,7 @@ export async function serveChat(
     strict: headers.get("x-gateway-strict") === "true",
     // A client that does without a store sends its items itself.
     ...(style === "responses" && body.value["store"] !== false && {
-      onItem: (item: JsonObject) => recentItems.keep(principal.accountId, item),
+      onItem: recentItems.keeper(principal.accountId),
     }),
   };
   const hold = chatHold(bounds, price, {
