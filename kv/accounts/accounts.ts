@@ -1,6 +1,13 @@
 /**
  * Accounts: who a customer is. Money, keys and receipts live elsewhere and outlast the person. How one signs in is in
  * `account_credentials.ts`.
+ *
+ * - Folder `kv/accounts/`: rows of people: accounts, credentials, sessions, mailed tokens, second
+ *   factors, rate limits.
+ * - In: account ids, hashes and verdicts from `core/accounts/`, the time.
+ * - Out: accounts and sessions, or why a change was refused.
+ * - Never: moves money, or stores a password or token other than as a hash, or a second factor
+ *   unsealed.
  */
 import type { Locale } from "../../core/accounts/locale.ts";
 import { type AccountId, newId } from "../../core/lib/ids.ts";

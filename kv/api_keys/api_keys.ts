@@ -1,6 +1,12 @@
 /**
  * API keys of an account, as they lie in the store. The secret is there twice: as SHA-256 (to verify) and sealed (so its
  * owner can see it again).
+ *
+ * - Folder `kv/api_keys/`: rows of API keys, the directory of callers in memory, and the spending
+ *   limits of keys.
+ * - In: hashes of keys that arrive with calls, and what owners set.
+ * - Out: the caller behind a key, the keys of an account, refusals under a limit.
+ * - Never: stores a key in plain text: a row holds its hash and its sealed text.
  */
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { type MasterKeys, open } from "../../core/api_keys/seal.ts";

@@ -4,6 +4,11 @@
  * The row is written before a provider is asked, and again in the commit that charges the call; so an order that is
  * pending was not charged, and one that was charged is found with its call. A process that dies in between leaves a
  * pending row behind, which ends by itself when the call could no longer run.
+ *
+ * - Folder `kv/calls/`: rows of calls that a client may send again (`Idempotency-Key`).
+ * - In: the key of an order, the hash of its body, its request id.
+ * - Out: whether the order is new, runs, or was charged, and rows for the commit that charges it.
+ * - Never: holds a prompt or an answer.
  */
 import type { OrderKey } from "../../core/calls/request/order_key.ts";
 import type { AccountId, RequestId, VideoId } from "../../core/lib/ids.ts";

@@ -1,6 +1,12 @@
 /**
  * Invoice requests. What was received under an order is on one invoice that counts, held by check-and-set; what arrives
  * later is on a further one. An issued invoice is replaced, never edited.
+ *
+ * - Folder `kv/invoices/`: rows of VAT invoices: requests, their parts of orders, files, the
+ *   buyer's usual data.
+ * - In: checked requests from `core/invoices/`, decisions and files of operators.
+ * - Out: invoices in their states, and refusals.
+ * - Never: moves money, or edits an invoice that was issued: it is replaced.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import { type AccountId, type InvoiceId, newId } from "../../core/lib/ids.ts";

@@ -2,6 +2,12 @@
  * The ledger: money that moved without a call. Top-ups, refunds, demo money, corrections. Every line is written in one
  * atomic with the wallet and with the operation id that caused it, so each cause moves money once, however often it is
  * reported. Lines never change.
+ *
+ * - Folder `kv/ledger/`: money that moved without a call, claims on providers, refunds,
+ *   statements.
+ * - In: a movement with the operation id of its cause.
+ * - Out: lines of the ledger, sums of claims and refunds, statements.
+ * - Never: changes or deletes a line, or moves money twice for one operation id.
  */
 import { invariant, InvariantError } from "../../core/lib/assert.ts";
 import { type AccountId, type LedgerId, newId, type RequestId } from "../../core/lib/ids.ts";

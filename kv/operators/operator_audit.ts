@@ -1,4 +1,12 @@
-/** What operators did. Every act of an operator writes its line in the same commit as the act itself. */
+/**
+ * What operators did. Every act of an operator writes its line in the same commit as the act itself.
+ *
+ * - Folder `kv/operators/`: what operators do: audit log, authority, approvals, switches that all
+ *   instances share.
+ * - In: acts of operators, and what every instance polls.
+ * - Out: rows of the log, decisions, the present switches.
+ * - Never: commits an act of an operator without its audit line in the same commit.
+ */
 import { type AccountId, type AuditId, newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { BankSource } from "../../core/payments/bank_event.ts";

@@ -7,6 +7,11 @@
  * effect that must happen once finishes its claim in the same atomic as that effect (`outbox_claims.ts`).
  *
  * Not the queues of the store: those exist on a local one only, and end the process on a full disk.
+ *
+ * - Folder `kv/outbox/`: work after a commit: rows, claims, workers, dead letters.
+ * - In: rows that a business change adds to its own commit.
+ * - Out: claimed rows for a handler, one worker at a time.
+ * - Never: gives a row to a second worker before the claim of the first has ended.
  */
 import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 

@@ -1,6 +1,12 @@
 /**
  * The one door for bank notices, whatever told of them: webhook, list, statement, staff. Written down first; matched
  * right after, and again by the sweep if that failed.
+ *
+ * - Folder `kv/payments/`: top-ups: orders, the journal of bank notices, matching, review, checks.
+ * - In: notices from every source, orders of customers, decisions of operators.
+ * - Out: credits in the ledger, notices in their states, mails in the outbox.
+ * - Never: credits a notice outside the commit that changes its state, or before it was written
+ *   down.
  */
 import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,6 +1,12 @@
 /**
  * Reading receipts. A receipt is there, by its id, from the moment its call was settled; in the list of its account it
  * is found through the index, or, for a second or so, through the batch row of its commit. Readers see both.
+ *
+ * - Folder `kv/receipts/`: receipts, their index by account, and the sums per day that are derived
+ *   from them.
+ * - In: the batch rows of settlements.
+ * - Out: receipts by id and by account, usage per day, key and model.
+ * - Never: moves money: the sums can be deleted and built again.
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";

@@ -4,6 +4,11 @@
  *
  * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix
  * function ends in `Prefix` and is for `list` only.
+ *
+ * - Folder `kv/schema/`: the keys of the store.
+ * - In: ids, times and codes.
+ * - Out: keys, prefixes and selectors, and the parts of a key that was read.
+ * - Never: reads or writes the store.
  */
 export * from "./access.ts";
 export * from "./accounts.ts";

@@ -1,4 +1,12 @@
-/** Opens the store. A local file has exactly one process: two starve each other until the database is "locked". */
+/**
+ * Opens the store. A local file has exactly one process: two starve each other until the database is "locked".
+ *
+ * - Folder `kv/store/`: the store itself: opening it, deadlines of its calls, check-and-set, batch
+ *   rows.
+ * - In: the location of the store, a clock.
+ * - Out: an open store, or why it cannot be opened.
+ * - Never: waits for the store without end, or opens a local file that another process has open.
+ */
 import { dirname } from "node:path";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";

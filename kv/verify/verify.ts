@@ -14,6 +14,11 @@
  * are then checked one by one, where a reading counts only if nothing moved, and again after a pause. Receipts of days
  * that the scan proved are not read again. Accounts that
  * never stand still are reported as `moving`: for them nothing is proved or disproved. The overall totals are those of the scan and exact at rest only.
+ *
+ * - Folder `kv/verify/`: proofs over a whole store, and its export.
+ * - In: a store, also one in use.
+ * - Out: a report with every problem, or records as JSON lines without secrets.
+ * - Never: writes to the store.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";

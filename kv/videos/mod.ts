@@ -1,4 +1,11 @@
-/** Video tasks: rows, state changes with their money, and the polls that drive them. */
+/**
+ * Video tasks: rows, state changes with their money, and the polls that drive them.
+ *
+ * - Folder `kv/videos/`: video tasks as rows, with their charges and polls.
+ * - In: accepted tasks, what providers answer to polls, cancellations.
+ * - Out: tasks of their owner, refunds, polls in the outbox.
+ * - Never: stores a prompt, or ends a task outside the commit that carries its refund.
+ */
 export {
   forgetVideo,
   listVideos,

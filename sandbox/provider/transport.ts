@@ -1,3 +1,12 @@
+/**
+ * The built-in provider, as a transport.
+ *
+ * - Folder `sandbox/provider/`: a provider inside the process, for first steps and tests, behind
+ *   the interface of transports.
+ * - In: an `UpstreamRequest`, a clock, and triggers in the text of the prompt.
+ * - Out: answers, streams and errors shaped as vendors shape them.
+ * - Never: opens a socket or reads the store.
+ */
 import { type ByteParts, joined } from "../../core/lib/bytes/byte_parts.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Style } from "../../core/wire/contract.ts";

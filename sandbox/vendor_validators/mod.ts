@@ -3,6 +3,11 @@
  * measure every conversion by it. It is stricter than the gateway is with its own clients, and on no hot path.
  *
  * Rules that only some models have (fixed sampling, no prefill) are not here: they are route facts.
+ *
+ * - Folder `sandbox/vendor_validators/`: rules of the real vendors for requests.
+ * - In: a parsed request, its style, and the betas it names.
+ * - Out: the refusal that the vendor would send, or `undefined`.
+ * - Never: changes the request that it judges, or imports the sandbox provider.
  */
 import type { z } from "zod";
 import { isJsonObject, type Json } from "../../core/lib/json/json.ts";

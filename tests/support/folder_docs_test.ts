@@ -5,7 +5,7 @@
 import { assertEquals } from "@std/assert";
 
 const root = new URL("../../", import.meta.url);
-const layers = ["core"];
+const layers = ["core", "kv", "sandbox"];
 const leastPurposeCharacters = 20;
 
 /** The source files of each folder below `folder` that has any, by the folder's path from the root. */

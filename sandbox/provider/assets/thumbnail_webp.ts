@@ -1,4 +1,11 @@
-/** The first frame of the clip as WebP. Made for this project; see README.md beside this file. Base64, in lines. */
+/**
+ * The first frame of the clip as WebP. Made for this project; see README.md beside this file. Base64, in lines.
+ *
+ * - Folder `sandbox/provider/assets/`: small media files of the sandbox as base64 text.
+ * - In: nothing: the files are constants.
+ * - Out: the bytes of a sound, a clip and a picture, as base64.
+ * - Never: imports anything, or holds files that were made elsewhere.
+ */
 export const thumbnailWebpBase64: readonly string[] = [
   "UklGRrgGAABXRUJQVlA4IKwGAABwIwCdASqgAFoAPu1qrE6ppiQiKBiN2TAdiWwA0BB3Sc+vfll+QHzZ2B+8fjDmFzSdgP7f",
   "7kPmz/ffVl5gn90/oHTG8wH6vfuV7wX+v/W73bf7z+AewB/rvR9/zHsNf0f/d+wB+uXpr/ud8I/92/8f7ge1B//5j3ikXX2H",

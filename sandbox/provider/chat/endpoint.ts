@@ -1,3 +1,11 @@
+/**
+ * Answers Chat Completions requests in the sandbox.
+ *
+ * - Folder `sandbox/provider/chat/`: Chat Completions as the sandbox speaks it.
+ * - In: the JSON body of a request.
+ * - Out: a reply, whole or as events.
+ * - Never: uses the conversion of `core/wire/`: the sandbox reads and writes the style by itself.
+ */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { limits } from "../../../core/limits.ts";
 import { compose } from "../compose.ts";

@@ -1,3 +1,12 @@
+/**
+ * Answers Messages requests in the sandbox.
+ *
+ * - Folder `sandbox/provider/messages/`: Messages as the sandbox speaks it, with its token
+ *   counter.
+ * - In: the JSON body of a request.
+ * - Out: a reply, whole or as events, or a count of tokens.
+ * - Never: uses the conversion of `core/wire/`: the sandbox reads and writes the style by itself.
+ */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { compose } from "../compose.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";

@@ -1,3 +1,11 @@
+/**
+ * Answers Responses requests in the sandbox.
+ *
+ * - Folder `sandbox/provider/responses/`: Responses as the sandbox speaks it.
+ * - In: the JSON body of a request.
+ * - Out: a reply, whole or as events.
+ * - Never: uses the conversion of `core/wire/`: the sandbox reads and writes the style by itself.
+ */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { compose } from "../compose.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
