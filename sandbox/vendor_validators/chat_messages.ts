@@ -1,7 +1,7 @@
 /**
  * Messages of a Chat Completions request as the vendor accepts them.
  *
- * See docs/internals/WIRE_FORMATS.md#chat-messages.
+ * See docs/internals/WIRE_FORMATS.md#chat-messages and docs/internals/WIRE_FORMATS.md#chat-tools.
  */
 import { z } from "zod";
 

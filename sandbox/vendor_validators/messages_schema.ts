@@ -1,7 +1,7 @@
 /**
  * A Messages request as the vendor accepts it: types, ranges and single fields.
  *
- * See docs/internals/WIRE_FORMATS.md#messages-request.
+ * See docs/internals/WIRE_FORMATS.md#messages-request and docs/internals/WIRE_FORMATS.md#messages-tools.
  */
 import { z } from "zod";
 import { messagesGrammarProblem, messagesToolSchemaProblem } from "./json_schema_rules.ts";

@@ -36,7 +36,7 @@ function assertRefused(field: string, run: () => VideoRequest, message: string):
   assertEquals(refusal.message.startsWith(`${field}: `), true, refusal.message);
 }
 
-/** The table of the spec, written out a second time and by hand: the code's own table is what is under test. */
+/** The four built-in profiles, written out a second time and by hand: the code's own table is what is under test. */
 const allowedSeconds: Record<Model, ReadonlySet<number>> = {
   A: new Set([5, 10]),
   B: new Set([4, 6, 8]),

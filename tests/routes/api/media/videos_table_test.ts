@@ -9,7 +9,7 @@ const png = "iVBORw0KGgoAAAAA";
 const small = ["720x1280", "1280x720", "1024x1792", "1792x1024"];
 const large = ["1024x1024", "768x1024", "1024x768", "1680x720"];
 
-/** The table of the spec: prices in VND by length, sizes, and what else the model takes. */
+/** The four built-in video models: prices in VND by length, sizes, and what else the model takes. */
 const table = {
   "video-a": { seconds: { 5: 3300, 10: 3300 }, sizes: small, ratios: ["9:16", "16:9"], images: 3 },
   "video-b": {
