@@ -1,5 +1,14 @@
 /**
- * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires; see README.
+ * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires.
+ *
+ * Where to read on; the layout is in `docs/architecture.md`:
+ *
+ * 1. Settings: `core/config/config.ts`, and `core/catalog/catalog.ts` for `gateway.json`.
+ * 2. Start and stop: `routes/server/serve.ts`; `routes/server/assemble.ts` puts the parts together.
+ * 3. Paths: `routes/app.ts`, then `routes/api/app.ts` for `/v1` and `routes/dashboard/mod.ts` for pages.
+ * 4. A chat call: `routes/api/chat/chat.ts`, `core/calls/attempt_loop.ts`, `core/wire/mod.ts`.
+ * 5. Money: `core/billing/outcome.ts` for what is charged, `kv/wallet/mod.ts` for how it moves.
+ * 6. Commands: `routes/operator/cli/cli.ts`.
  */
 import { systemClock } from "./core/lib/time/clock.ts";
 import { readConfig } from "./core/config/config.ts";

@@ -1,4 +1,12 @@
-/** All of HTTP: the API first, then pages; whatever is left is a 404 before anyone is asked for a key. */
+/**
+ * All of HTTP: the API first, then pages; whatever is left is a 404 before anyone is asked for a key.
+ *
+ * - Folder `routes/`: everything that speaks HTTP; its own two files join the parts and answer
+ *   health checks.
+ * - In: requests of the server.
+ * - Out: answers of the API, the pages and the health checks, or a 404.
+ * - Never: holds, in these two files, a rule of money or of wire styles.
+ */
 import type { Hono } from "hono";
 import { mountDashboard } from "./dashboard/mod.ts";
 import { createHealth } from "./health.ts";

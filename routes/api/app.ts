@@ -1,4 +1,12 @@
-/** The paths of the API. Unknown paths answer 404 before anything asks for a key. */
+/**
+ * The paths of the API. Unknown paths answer 404 before anything asks for a key.
+ *
+ * - Folder `routes/api/`: the API under `/v1`: paths, admission, headers, logs, running calls.
+ * - In: requests with an API key.
+ * - Out: answers in the caller's style, one log line per call.
+ * - Never: asks for a key before it knows the path (404 comes before 401), or logs a prompt, an
+ *   answer or a key.
+ */
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/wire/contract.ts";

@@ -1,4 +1,12 @@
-/** Sign-in at any OpenID provider by oauth4webapi: authorization code with PKCE, state, nonce and a verified id token. */
+/**
+ * Sign-in at any OpenID provider by oauth4webapi: authorization code with PKCE, state, nonce and a verified id token.
+ *
+ * - Folder `routes/auth/`: how people prove who they are: passwords, OpenID providers, budgets of
+ *   tries.
+ * - In: passwords, answers of OpenID providers, addresses of browsers.
+ * - Out: verified claims, hashes, verdicts on tries.
+ * - Never: opens a session: `routes/dashboard/sign_in/` does.
+ */
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,4 +1,12 @@
-/** All pages. Mounted at `/`; paths of the API are none of its business. */
+/**
+ * All pages. Mounted at `/`; paths of the API are none of its business.
+ *
+ * - Folder `routes/dashboard/`: the customer's pages, with what all of them share: texts, formats,
+ *   forms, assets.
+ * - In: requests of browsers.
+ * - Out: HTML, fragments, CSV and assets.
+ * - Never: imports `core/wire/` or `core/upstream/`: pages reach models only through the API.
+ */
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";

@@ -4,6 +4,11 @@
  * Answers: 404 for a provider without a secret, 401 for a wrong or old signature, 413 for a body that no notice has,
  * 503 only when the notice could not be written down (the provider then sends it again), and `200 {"success":true}` for
  * everything that is safely written down, also for what is known, outgoing, unmatched or unreadable.
+ *
+ * - Folder `routes/hooks/`: webhooks of providers of bank notices.
+ * - In: signed notices.
+ * - Out: notices in the intake of `kv/payments/`, and a status for the sender.
+ * - Never: answers 200 for a genuine notice that was not written down.
  */
 import { Hono } from "hono";
 import type { Clock } from "../../core/lib/time/clock.ts";

@@ -1,4 +1,11 @@
-/** Reads a request body within bounds of size and time, whatever its framing says. */
+/**
+ * Reads a request body within bounds of size and time, whatever its framing says.
+ *
+ * - Folder `routes/http/`: what all HTTP parts share: bodies, errors, queries, callers.
+ * - In: requests in any state.
+ * - Out: bytes, callers, error answers.
+ * - Never: imports another folder of `routes/`.
+ */
 import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";

@@ -1,4 +1,11 @@
-/** Chooses the driver that `MAIL_URL` names. */
+/**
+ * Chooses the driver that `MAIL_URL` names.
+ *
+ * - Folder `routes/mail/`: the drivers that send mail, and the work of the mail queue.
+ * - In: mail jobs of the outbox, and `MAIL_URL`.
+ * - Out: mails over SMTP or HTTP, or a failure to try again.
+ * - Never: decides what a mail says: `core/mail/` does.
+ */
 import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
 import type { MailSettings } from "../../core/mail/mail_url.ts";
 import type { Config } from "../../core/config/config.ts";

@@ -1,6 +1,12 @@
 /**
  * Reads SePay's own list of movements as second source: a webhook that was lost shows up here. Windows overlap, so
  * nothing is kept between polls; what is known is recognised by its id, or by the bank's reference.
+ *
+ * - Folder `routes/payments/`: second sources of bank movements: the list of SePay, statement
+ *   files.
+ * - In: pages of that list, and files.
+ * - Out: notices in the intake of `kv/payments/`.
+ * - Never: credits a wallet by itself.
  */
 import { limits } from "../../core/limits.ts";
 import { readSepayPage, type SepayPage } from "../../core/payments/sepay.ts";

@@ -1,4 +1,11 @@
-/** Runs the gateway until it is told to stop. */
+/**
+ * Runs the gateway until it is told to stop.
+ *
+ * - Folder `routes/server/`: the process: opening every part, listening, jobs, stopping in order.
+ * - In: the configuration, signals, a clock.
+ * - Out: a running server, log lines, an exit code.
+ * - Never: holds a price, a wire format, or the markup of a page.
+ */
 import type { Config } from "../../core/config/config.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";

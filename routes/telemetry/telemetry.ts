@@ -1,4 +1,11 @@
-/** What is told of each call to those who watch: the Prometheus registry always, OpenTelemetry when it is on. */
+/**
+ * What is told of each call to those who watch: the Prometheus registry always, OpenTelemetry when it is on.
+ *
+ * - Folder `routes/telemetry/`: what is measured: metrics, spans, budgets of log lines.
+ * - In: calls that ended, and the state of the gateway.
+ * - Out: Prometheus text, OpenTelemetry spans and metrics.
+ * - Never: takes the label of a metric from a caller.
+ */
 import type { Receipt } from "../../core/billing/receipt.ts";
 
 /** One try of one route, on the monotonic clock. */

@@ -1,4 +1,11 @@
-/** TCP and TLS by Deno, for the HTTP/1.1 driver in `core/upstream/http1`. */
+/**
+ * TCP and TLS by Deno, for the HTTP/1.1 driver in `core/upstream/http1`.
+ *
+ * - Folder `routes/upstream/`: sockets and name servers of Deno for the drivers in `core/`.
+ * - In: where to connect.
+ * - Out: a `Connection`, addresses of a name.
+ * - Never: decides which addresses are public: `core/media/` does.
+ */
 import type { Connect, Connection, ConnectTarget } from "../../core/upstream/connection.ts";
 import { UpstreamFailure } from "../../core/upstream/transport.ts";
 

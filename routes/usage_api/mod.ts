@@ -1,6 +1,11 @@
 /**
  * What an account used and has, for programs: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}` and
  * `/v1/balance`, with an API key like every call. Free of charge.
+ *
+ * - Folder `routes/usage_api/`: usage, receipts and balance as JSON, for programs and for pages.
+ * - In: requests with an API key, ranges of days.
+ * - Out: JSON, rows and columns of exports.
+ * - Never: moves money: these calls are free.
  */
 import { type Context, Hono } from "hono";
 import type { Clock } from "../../core/lib/time/clock.ts";

@@ -5,8 +5,8 @@
 import { assertEquals } from "@std/assert";
 
 const root = new URL("../../", import.meta.url);
-const layers = ["core", "kv", "sandbox"];
-const leastPurposeCharacters = 20;
+const layers = ["core", "kv", "routes", "sandbox"];
+const leastTextCharacters = 5;
 
 /** The source files of each folder below `folder` that has any, by the folder's path from the root. */
 function sourceFolders(folder: string, found = new Map<string, string[]>()): Map<string, string[]> {
@@ -33,7 +33,7 @@ function descriptionProblems(folder: string, text: string): string[] | undefined
   return labels.filter((label) => {
     const matching = lines.filter((line) => line.startsWith(label));
     return matching.length !== 1 ||
-      matching.some((line) => line.length < label.length + leastPurposeCharacters);
+      matching.some((line) => line.length < label.length + leastTextCharacters);
   });
 }
 

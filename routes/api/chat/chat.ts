@@ -2,6 +2,11 @@
  * POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles.
  *
  * See docs/architecture.md#the-way-of-a-call.
+ *
+ * - Folder `routes/api/chat/`: chat calls of the three styles, and token counting.
+ * - In: an admitted request for a chat model.
+ * - Out: a whole answer or a stream, settled, with its receipt.
+ * - Never: releases the last byte of an answer before its debit and receipt are durable.
  */
 import { invariant } from "../../../core/lib/assert.ts";
 import {

@@ -1,4 +1,11 @@
-/** `POST /v1/images/generations` and `/v1/images/edits`. Charged by the images that came. */
+/**
+ * `POST /v1/images/generations` and `/v1/images/edits`. Charged by the images that came.
+ *
+ * - Folder `routes/api/images/`: image generations and edits.
+ * - In: an admitted request as JSON or as a form.
+ * - Out: images or a stream of them, settled, with its receipt.
+ * - Never: charges for an image that did not come.
+ */
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { type ImageResult, imageWork } from "../../../core/media/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../../core/media/images/request.ts";

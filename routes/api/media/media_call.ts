@@ -2,6 +2,12 @@
  * The way of a media call up to the provider, the same for images, speech and videos.
  *
  * See docs/architecture.md#the-way-of-a-call.
+ *
+ * - Folder `routes/api/media/`: what image, speech and video calls share: admission, attempts,
+ *   settlement, relaying.
+ * - In: the parts that the endpoint read from its request.
+ * - Out: the answer of a route for the endpoint, and one settlement.
+ * - Never: settles a call twice, or reads a wire format of an endpoint.
  */
 import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
 import type { HeldBytes } from "../../../core/lib/bytes/byte_budget.ts";

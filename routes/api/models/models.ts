@@ -2,6 +2,11 @@
  * GET /v1/models and /v1/models/{id}: the catalogue with prices, in the list shape of either style.
  *
  * See docs/api.md#models.
+ *
+ * - Folder `routes/api/models/`: the list of models with their prices.
+ * - In: the catalogue, and the style in which the caller lists models.
+ * - Out: JSON in that style.
+ * - Never: reads the store or asks a provider.
  */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";

@@ -1,4 +1,11 @@
-/** `POST /v1/audio/speech`: audio passes as it comes; one price per call. */
+/**
+ * `POST /v1/audio/speech`: audio passes as it comes; one price per call.
+ *
+ * - Folder `routes/api/speech/`: speech calls.
+ * - In: an admitted request for a speech model.
+ * - Out: audio or its events as they come, settled, with its receipt.
+ * - Never: releases the last byte of audio before the call is settled.
+ */
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { readMediaBody } from "../../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";

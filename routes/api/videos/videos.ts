@@ -1,6 +1,12 @@
 /**
  * `POST /v1/videos`: the task is submitted within the request, so that no prompt is ever stored and a
  * refusal of the provider is answered at once and costs nothing. Charge, task and first poll are one commit.
+ *
+ * - Folder `routes/api/videos/`: video tasks: creating, listing, reading, deleting, downloading,
+ *   polling.
+ * - In: requests of their owners, and answers of providers to polls.
+ * - Out: tasks as JSON, files as streams.
+ * - Never: stores a prompt, or shows a task to an account that does not own it.
  */
 import { GatewayError } from "../../../core/errors.ts";
 import { newId } from "../../../core/lib/ids.ts";

@@ -1,4 +1,12 @@
-/** `/account`. */
+/**
+ * `/account`.
+ *
+ * - Folder `routes/dashboard/account/`: the page of the account: credentials, sessions, invoice
+ *   data, leaving.
+ * - In: forms of a signed-in customer.
+ * - Out: HTML, changed rows in `kv/accounts/`, mails in the outbox.
+ * - Never: shows a password or its hash.
+ */
 import { type Context, Hono } from "hono";
 import { GatewayError } from "../../../core/errors.ts";
 import { readSettingsForm } from "../../../core/invoices/invoice.ts";

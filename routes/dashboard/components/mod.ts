@@ -1,4 +1,12 @@
-/** Everything that pages are built of. */
+/**
+ * Everything that pages are built of.
+ *
+ * - Folder `routes/dashboard/components/`: building blocks of pages: cards, tables, forms, charts,
+ *   icons.
+ * - In: values and texts of a page.
+ * - Out: markup.
+ * - Never: reads the store.
+ */
 export * from "./blocks.tsx";
 export * from "./chart.tsx";
 export * from "./data_table.tsx";

@@ -1,4 +1,11 @@
-/** `/connect`: snippets to copy, each with the base address that its kind of client needs. */
+/**
+ * `/connect`: snippets to copy, each with the base address that its kind of client needs.
+ *
+ * - Folder `routes/dashboard/connect/`: the page with code to copy for each kind of client.
+ * - In: the public address of the gateway and its models.
+ * - Out: HTML with snippets.
+ * - Never: reads the store, so no key of the account is in a snippet.
+ */
 import { type Context, Hono } from "hono";
 import { Card, CodeBlock, CopyRow } from "../components/mod.ts";
 import { snippets } from "./connect_snippets.ts";

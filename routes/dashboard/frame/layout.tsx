@@ -1,4 +1,11 @@
-/** The frame of every page: head, navigation, footer. Pages give a title, the section they belong to, and a body. */
+/**
+ * The frame of every page: head, navigation, footer. Pages give a title, the section they belong to, and a body.
+ *
+ * - Folder `routes/dashboard/frame/`: the frame around every page, and the pages for errors.
+ * - In: a title, a section, a body, and who is looking.
+ * - Out: whole HTML documents.
+ * - Never: reads the store.
+ */
 import type { Context } from "hono";
 import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";

@@ -1,4 +1,11 @@
-/** `/`: what an account has and used, and what to do next. Visitors see the landing page. */
+/**
+ * `/`: what an account has and used, and what to do next. Visitors see the landing page.
+ *
+ * - Folder `routes/dashboard/home/`: the overview of an account, and the landing page of visitors.
+ * - In: balance, usage, keys and receipts of the account.
+ * - Out: HTML.
+ * - Never: moves money.
+ */
 import { type Context, Hono } from "hono";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";

@@ -1,4 +1,12 @@
-/** `/invoices`: requests for VAT invoices, their states and files. */
+/**
+ * `/invoices`: requests for VAT invoices, their states and files.
+ *
+ * - Folder `routes/dashboard/invoices/`: the customer's pages about VAT invoices, and the link
+ *   that an accountant gets.
+ * - In: forms of a customer, or a mailed token.
+ * - Out: HTML, files, requests in `kv/invoices/`.
+ * - Never: moves money.
+ */
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import {

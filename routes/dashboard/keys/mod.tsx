@@ -1,4 +1,11 @@
-/** `/keys`: making, listing, showing, changing, rotating and revoking API keys. */
+/**
+ * `/keys`: making, listing, showing, changing, rotating and revoking API keys.
+ *
+ * - Folder `routes/dashboard/keys/`: the pages of API keys and their limits.
+ * - In: forms of a signed-in customer.
+ * - Out: HTML, changed rows in `kv/api_keys/`.
+ * - Never: moves money: it imports neither `kv/wallet/` nor `kv/ledger/`.
+ */
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";

@@ -1,6 +1,11 @@
 /**
  * `/playground`: ask a model, watch the answer stream in, see its receipt. The call takes the same way as any call from
  * outside, with one of the account's own keys, which never reaches the browser.
+ *
+ * - Folder `routes/dashboard/playground/`: the page that asks a model.
+ * - In: a prompt and the choice of a key.
+ * - Out: HTML and the stream of the answer.
+ * - Never: sends an API key to the browser.
  */
 import { type Context, Hono } from "hono";
 import { z } from "zod";

@@ -1,4 +1,12 @@
-/** Signing in with a password, and signing out. */
+/**
+ * Signing in with a password, and signing out.
+ *
+ * - Folder `routes/dashboard/sign_in/`: the pages around becoming signed in: passwords, mailed
+ *   links, OpenID, sign-up, reset.
+ * - In: forms of visitors, tokens of mails.
+ * - Out: HTML, sessions, mails in the outbox.
+ * - Never: tells by the answer to a mail request whether an address has an account.
+ */
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";

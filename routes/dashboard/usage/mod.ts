@@ -1,4 +1,11 @@
-/** `/usage` and `/receipts`. */
+/**
+ * `/usage` and `/receipts`.
+ *
+ * - Folder `routes/dashboard/usage/`: the pages of usage and receipts, and their export.
+ * - In: a range of days and filters.
+ * - Out: HTML, CSV, JSON.
+ * - Never: moves money or changes a receipt.
+ */
 import { Hono } from "hono";
 import type { DashboardDeps } from "../deps.ts";
 import { requireAccount } from "../visitor/identify.ts";

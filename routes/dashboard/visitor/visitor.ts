@@ -1,4 +1,12 @@
-/** Who is looking at a page: what every page, layout and form of the dashboard needs to know. */
+/**
+ * Who is looking at a page: what every page, layout and form of the dashboard needs to know.
+ *
+ * - Folder `routes/dashboard/visitor/`: who is looking at a page: cookies, sessions, CSRF,
+ *   language, security headers.
+ * - In: the request of a browser.
+ * - Out: the visitor in the context of the request, or a refusal.
+ * - Never: reads money or API keys: of the store it imports `kv/accounts/` only.
+ */
 import type { Account } from "../../../kv/accounts/accounts.ts";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/support.ts";

@@ -1,4 +1,11 @@
-/** `/wallet`: balance, top-up orders, statement, low-balance mail. */
+/**
+ * `/wallet`: balance, top-up orders, statement, low-balance mail.
+ *
+ * - Folder `routes/dashboard/wallet/`: the pages of the wallet: balance, top-up orders, statement.
+ * - In: forms of a signed-in customer.
+ * - Out: HTML, orders in `kv/payments/`.
+ * - Never: credits a wallet: an order only says what was promised.
+ */
 import { type Context, Hono } from "hono";
 import { limits } from "../../../core/limits.ts";
 import { formatVnd, fromVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";

@@ -1,6 +1,11 @@
 /**
  * What operators see and change by program: routes, maintenance and claims on providers. Behind a key of its own
  * (`GATEWAY_OPERATOR_KEY`); without one these paths do not exist. Changes reach every instance within two seconds.
+ *
+ * - Folder `routes/operator/api/`: the operator's API: routes, maintenance, claims on providers.
+ * - In: requests with the operator's key.
+ * - Out: JSON, switches that every instance shares.
+ * - Never: answers without the operator's key.
  */
 import { type Context, Hono } from "hono";
 import { z } from "zod";

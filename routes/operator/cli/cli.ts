@@ -1,4 +1,13 @@
-/** `deno task admin …`: commands for the operator, on the store of the configured gateway. */
+/**
+ * `deno task admin …`: commands for the operator, on the store of the configured gateway.
+ *
+ * - Folder `routes/operator/cli/`: the commands of `deno task admin`, as an app that a socket or
+ *   the process itself reaches.
+ * - In: what was typed.
+ * - Out: text for a terminal, changes with their audit lines.
+ * - Never: opens a local store that a running server has open: it asks the server through its
+ *   socket.
+ */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { openControl } from "../../../kv/operators/control.ts";

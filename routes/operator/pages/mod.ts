@@ -1,4 +1,12 @@
-/** The operator's pages. Mounted behind the dashboard's visitor, CSRF guard and security headers. */
+/**
+ * The operator's pages. Mounted behind the dashboard's visitor, CSRF guard and security headers.
+ *
+ * - Folder `routes/operator/pages/`: the operator's pages; this level holds the gate, the frame,
+ *   and pages without a folder.
+ * - In: requests of operators.
+ * - Out: HTML, acts with their audit lines.
+ * - Never: shows that it exists to an account that is not named in `GATEWAY_OPERATORS`.
+ */
 import { Hono } from "hono";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import { createAccountsPages } from "./accounts/accounts.ts";

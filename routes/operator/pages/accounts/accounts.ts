@@ -1,4 +1,11 @@
-/** The operator's pages about accounts: find a customer, read the statement, block, give or take money. */
+/**
+ * The operator's pages about accounts: find a customer, read the statement, block, give or take money.
+ *
+ * - Folder `routes/operator/pages/accounts/`: the operator's pages about customers.
+ * - In: searches, and forms with a reason.
+ * - Out: HTML, blocked accounts, adjustments, requests for approval.
+ * - Never: sets a balance: money only moves.
+ */
 import { Hono } from "hono";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";

@@ -1,4 +1,11 @@
-/** `/operator/invoices`: the queue, its export, and one request from "requested" to "sent". */
+/**
+ * `/operator/invoices`: the queue, its export, and one request from "requested" to "sent".
+ *
+ * - Folder `routes/operator/pages/invoices/`: the operator's pages about VAT invoices.
+ * - In: decisions and files of operators.
+ * - Out: HTML, exports, invoices in new states.
+ * - Never: moves money.
+ */
 import { Hono } from "hono";
 import { parseId } from "../../../../core/lib/ids.ts";
 import {

@@ -1,4 +1,11 @@
-/** `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups. */
+/**
+ * `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups.
+ *
+ * - Folder `routes/operator/pages/payments/`: the operator's pages about bank notices and top-ups.
+ * - In: decisions of operators, statement files.
+ * - Out: HTML, exports, notices credited or set aside.
+ * - Never: credits a likely order by itself: a person decides.
+ */
 import { Hono } from "hono";
 import { bankSources } from "../../../../core/payments/bank_event.ts";
 import {

@@ -1,4 +1,11 @@
-/** `/operator/service`: maintenance and routes. The same switches as the operator API; changes reach every instance. */
+/**
+ * `/operator/service`: maintenance and routes. The same switches as the operator API; changes reach every instance.
+ *
+ * - Folder `routes/operator/pages/service/`: the operator's page about maintenance and routes.
+ * - In: switches that an operator turns.
+ * - Out: HTML, changed switches.
+ * - Never: turns a switch without an audit line.
+ */
 import { Hono } from "hono";
 import { limits } from "../../../../core/limits.ts";
 import type { Switches } from "../../../../kv/operators/control.ts";
