@@ -1,5 +1,5 @@
 /**
- * Every key of the store, by subject. Only the files of `keys/` build keys and take them apart: one exported function
+ * Every key of the store, by subject. Only the files of `schema/` build keys and take them apart: one exported function
  * per key shape, and what a key says is read by the file that built it.
  *
  * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix

@@ -1,5 +1,5 @@
 /**
- * TCP and TLS by Deno, for the HTTP/1.1 driver in `core/upstream/http1`.
+ * TCP and TLS by Deno, for the HTTP/1.1 driver in `core/lib/http1`.
  *
  * - Folder `routes/upstream/`: sockets and name servers of Deno for the drivers in `core/`.
  * - In: where to connect.
