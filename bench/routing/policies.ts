@@ -27,7 +27,7 @@ export function modelOf(scenario: Scenario): Model {
     weight: 1,
     countTokens: false,
     allow: new Set(),
-    facts: {},
+    capabilities: {},
   }));
   return {
     id: "m",

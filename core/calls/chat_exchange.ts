@@ -170,12 +170,12 @@ function startNative(
   const asked = { style, body: call.body.value };
   const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
   const betas = betasFor(call, route, style);
-  const unstored = withoutStore(style, call.body.value, route.facts);
+  const unstored = withoutStore(style, call.body.value, route.capabilities);
   const replaced = withoutForeignReasoning(style, call.body);
   const dropped = [...leftOut, ...unstored.dropped, ...betas.dropped, ...wishesLost(replaced)];
   refuseDropping(call, dropped);
   const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
-    route.facts["include_usage"] !== false;
+    route.capabilities["include_usage"] !== false;
   const body = nativeBody(call, route, {
     replaced,
     injectUsage: injectedUsage,
@@ -216,7 +216,7 @@ function startConverted(
     fieldsLeftOut({ model, route, sent: asked, asked });
   }
   const converted = convertRequest(clientStyle, style, call.body.value, {
-    facts: route.facts,
+    capabilities: route.capabilities,
     upstreamModel: route.upstreamModel,
     maxOutputTokens: model.maxOutputTokens,
     allow: route.allow,
@@ -224,7 +224,7 @@ function startConverted(
   });
   if (!converted.ok) throw converted.error;
   const { body, memory } = converted.request;
-  // What a route carries (`facts.shared_fields`, `facts.extra_fields`) is judged as it goes out.
+  // What a route carries (`shared_fields`, `extra_fields`) is judged as it goes out.
   const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
   const betas = withBetas(betasFor(call, route, style), converted.request.betas);
   const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
@@ -253,7 +253,9 @@ function startConverted(
 
 /** Whether a route runs a tool of its provider that is asked for, and `route` does not. */
 function offersMore(other: Route, route: Route, asked: StyledRequest): boolean {
-  if (other.allow.size === 0 || !takesHostedTools(chatStyle(other), other.facts)) return false;
+  if (other.allow.size === 0 || !takesHostedTools(chatStyle(other), other.capabilities)) {
+    return false;
+  }
   return hostedToolsAskedFor(asked).some((feature) =>
     other.allow.has(feature) && !route.allow.has(feature)
   );

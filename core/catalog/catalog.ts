@@ -8,7 +8,7 @@
  * - Never: reads a file or the network, or holds a secret in its schema: the file names
  *   environment variables.
  */
-import type { RouteFacts, Style } from "../wire/contract.ts";
+import type { RouteCapabilities, Style } from "../wire/contract.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
 import { limits } from "../limits.ts";
 import type { CataloguePrice } from "../billing/price.ts";
@@ -32,7 +32,7 @@ export interface Route {
   readonly countTokens: boolean;
   /** What may cost the operator more than tokens here. */
   readonly allow: ReadonlySet<BillableFeature>;
-  readonly facts: RouteFacts & {
+  readonly capabilities: RouteCapabilities & {
     readonly videoAdapter?: unknown;
     readonly image_edits?: "form" | "json" | undefined;
   };
@@ -104,7 +104,7 @@ function buildRoutes(entry: ModelEntry): Route[] {
       weight: route.weight,
       countTokens: route.countTokens,
       allow: new Set(route.allow),
-      facts: route.facts,
+      capabilities: route.facts,
     }));
   });
 }

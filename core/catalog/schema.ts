@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { billableFeatures } from "../wire/billable_features/features.ts";
-import { routeFactsSchema } from "../wire/facts.ts";
+import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
 import { limits } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../media/video/rules.ts";
@@ -130,7 +130,7 @@ const routeSchema = z.strictObject({
     "Chat: what this route lets through although the provider charges more than tokens for it. " +
       "Customers are not charged for it; see docs/operations.md. Everything else of this kind is refused.",
   ),
-  facts: routeFactsSchema.extend({
+  facts: routeCapabilitiesSchema.extend({
     videoAdapter: z.unknown().optional()
       .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),
     image_edits: z.enum(["form", "json"]).optional()

@@ -7,10 +7,10 @@ import type { JsonObject } from "../lib/json/json.ts";
 import type { ReportedUsage, TokenUsage } from "../billing/token_usage.ts";
 import type { BillableFeature } from "./billable_features/features.ts";
 import type { FetchedDocuments } from "./fields/document_urls.ts";
-import type { RouteFacts } from "./facts.ts";
+import type { RouteCapabilities } from "./capabilities.ts";
 import type { ThinkTags } from "./fields/think_tags.ts";
 
-export type { RouteFacts };
+export type { RouteCapabilities };
 
 /** The wire styles of chat. */
 export type Style = "messages" | "chat" | "responses";
@@ -152,7 +152,7 @@ export interface ConversionMemory {
 }
 
 export interface ConversionOptions {
-  readonly facts: RouteFacts;
+  readonly capabilities: RouteCapabilities;
   /** The provider's name of the model. */
   readonly upstreamModel: string;
   /** Documents that were fetched for this route, since it takes only their data. */

@@ -16,7 +16,7 @@ import type {
 } from "./contract.ts";
 import { dialectOf } from "./stream/dialects.ts";
 import { withFetchedDocuments } from "./fields/document_urls.ts";
-import { resolveFacts } from "./facts.ts";
+import { resolveCapabilities } from "./capabilities.ts";
 import { Notes } from "./notes.ts";
 import { echoOf } from "./responses/request_echo.ts";
 import { splitThinking } from "./fields/think_tags.ts";
@@ -35,7 +35,7 @@ export type RequestConversion =
  * import { convertRequest } from "./convert.ts";
  * const conversion = convertRequest("messages", "chat", {
  *   model: "any", max_tokens: 100, top_k: 5, messages: [{ role: "user", content: "Hello" }],
- * }, { facts: {}, upstreamModel: "m", maxOutputTokens: 4096 });
+ * }, { capabilities: {}, upstreamModel: "m", maxOutputTokens: 4096 });
  * if (!conversion.ok || conversion.request.dropped.join() !== "top_k") throw new Error("not converted");
  * ```
  */
@@ -51,8 +51,8 @@ export function convertRequest(
     const { documents } = options;
     const whole = documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
     const arranged = arrange(whole);
-    const facts = resolveFacts(to, options.facts);
-    const prepared = prepareTools(arranged, facts);
+    const capabilities = resolveCapabilities(to, options.capabilities);
+    const prepared = prepareTools(arranged, capabilities);
     const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);
     const notes = new Notes([...prepared.conversation.notes, ...encoded.notes]);
     const memory: ConversionMemory = {
@@ -60,7 +60,7 @@ export function convertRequest(
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
       ...(decoded.groupedTools === undefined ? {} : { groupedTools: decoded.groupedTools }),
       ...(decoded.searchTool === undefined ? {} : { searchTool: decoded.searchTool }),
-      ...(facts.think_tags === "none" ? {} : { thinkTags: facts.think_tags }),
+      ...(capabilities.think_tags === "none" ? {} : { thinkTags: capabilities.think_tags }),
       ...(from === "responses" ? { echo: echoOf(body) } : {}),
       ...encoded.memory,
     };

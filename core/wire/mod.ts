@@ -13,7 +13,11 @@ export { readAnswer } from "./answer_reading.ts";
 export { convertAnswer, convertRequest, type RequestConversion } from "./convert.ts";
 export { createConvertingPipe } from "./stream/converting_pipe.ts";
 export { decodeProviderError, type ProviderErrorOptions } from "./errors/errors.ts";
-export { type ResolvedFacts, resolveFacts, routeFactsSchema } from "./facts.ts";
+export {
+  resolveCapabilities,
+  type ResolvedCapabilities,
+  routeCapabilitiesSchema,
+} from "./capabilities.ts";
 export { createNativePipe, type NativePipeContext } from "./stream/native_pipe.ts";
 export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";
 export { thinkingOffInMixedLoop } from "./messages/tool_loop.ts";

@@ -2,7 +2,7 @@
  * What the real vendors accept, as code: the sandbox provider in strict mode refuses with it, and the conformance tests
  * measure every conversion by it. It is stricter than the gateway is with its own clients, and on no hot path.
  *
- * Rules that only some models have (fixed sampling, no prefill) are not here: they are route facts.
+ * Rules that only some models have (fixed sampling, no prefill) are not here: they are route capabilities.
  *
  * - Folder `sandbox/vendor_validators/`: rules of the real vendors for requests.
  * - In: a parsed request, its style, and the betas it names.

@@ -21,8 +21,8 @@ for (const from of styles) {
   for (const to of otherStyles(from)) {
     Deno.test(`a random ${from} request converts to what a ${to} vendor accepts`, () => {
       fc.assert(
-        fc.property(requests[from], fc.constantFrom(...routes[to]), (body, facts) => {
-          const options = { facts, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+        fc.property(requests[from], fc.constantFrom(...routes[to]), (body, capabilities) => {
+          const options = { capabilities, upstreamModel: "up-1", maxOutputTokens: 32_000 };
           const conversion = convertRequest(from, to, body, options);
           if (!conversion.ok) throw conversion.error;
           const converted = conversion.request.body;
@@ -34,8 +34,8 @@ for (const from of styles) {
 
     Deno.test(`a random ${from} request converts to ${to} the same way every time`, () => {
       fc.assert(
-        fc.property(requests[from], fc.constantFrom(...routes[to]), (body, facts) => {
-          const options = { facts, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+        fc.property(requests[from], fc.constantFrom(...routes[to]), (body, capabilities) => {
+          const options = { capabilities, upstreamModel: "up-1", maxOutputTokens: 32_000 };
           const before = JSON.stringify(body);
           const first = convertRequest(from, to, body, options);
           const second = convertRequest(from, to, body, options);

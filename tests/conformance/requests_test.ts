@@ -41,8 +41,8 @@ describeRecordings("recorded requests", (recordings) => {
 
     for (const to of otherStyles(style)) {
       Deno.test(`${name}: converts to what a ${to} vendor accepts`, () => {
-        for (const facts of routes[to]) {
-          const options = { facts, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+        for (const capabilities of routes[to]) {
+          const options = { capabilities, upstreamModel: "up-1", maxOutputTokens: 32_000 };
           const conversion = convertRequest(style, to, request, options);
           const field = refused[`${name} ${to}`];
           if (field !== undefined) {
@@ -51,7 +51,7 @@ describeRecordings("recorded requests", (recordings) => {
           }
           if (!conversion.ok) throw conversion.error;
           const { body } = conversion.request;
-          const told = JSON.stringify({ facts, body });
+          const told = JSON.stringify({ capabilities, body });
           assertEquals(validateRequest(to, body), undefined, told);
         }
       });

@@ -3,7 +3,7 @@
  * request and every recorded answer.
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { RouteFacts, Style } from "../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../core/wire/contract.ts";
 import type { Block, Conversation } from "../../core/wire/conversation/mod.ts";
 import { arrange } from "../../core/wire/arrangement.ts";
 import { convertAnswer, convertRequest } from "../../core/wire/convert.ts";
@@ -13,14 +13,14 @@ import { context, list, readWhole } from "./clients.ts";
 import { gistOf } from "./gist.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";
 
-const facts: Record<Style, RouteFacts> = {
+const capabilities: Record<Style, RouteCapabilities> = {
   messages: { mid_system: true, thinking: "budget" },
   chat: { custom_tools: true },
   responses: { custom_tools: true },
 };
 
 function convert(from: Style, to: Style, body: JsonObject): JsonObject | undefined {
-  const options = { facts: facts[to], upstreamModel: "m", maxOutputTokens: 128_000 };
+  const options = { capabilities: capabilities[to], upstreamModel: "m", maxOutputTokens: 128_000 };
   const conversion = convertRequest(from, to, body, options);
   return conversion.ok ? conversion.request.body : undefined;
 }

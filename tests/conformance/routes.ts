@@ -1,7 +1,7 @@
-import type { RouteFacts, Style } from "../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../core/wire/contract.ts";
 
 /** Routes of each style that differ from its defaults in ways that change the body. */
-export const routes: Record<Style, RouteFacts[]> = {
+export const routes: Record<Style, RouteCapabilities[]> = {
   messages: [
     {},
     { thinking: "budget", efforts: [], mid_system: true },

@@ -37,7 +37,7 @@ interface Expectation {
 
 /** Whether an operator wrote of a route that its model reasons: providers show little or nothing of that. */
 function isDeclaredReasoning({ routes }: Model): boolean {
-  return routes.some(({ facts: { thinking, efforts } }) =>
+  return routes.some(({ capabilities: { thinking, efforts } }) =>
     (thinking !== undefined && thinking !== "none") || (efforts?.length ?? 0) > 0
   );
 }

@@ -62,11 +62,11 @@ export class RemoteDocuments {
   }
 
   /** What a route needs; `undefined` where there is nothing to fetch for it. */
-  for({ style, facts }: Route): Promise<FetchedDocuments> | undefined {
+  for({ style, capabilities }: Route): Promise<FetchedDocuments> | undefined {
     if (style === this.#request.style) return undefined;
     if (style !== "chat" && style !== "messages") return undefined;
     const named = this.#urls ??= documentUrls(this.#request.style, this.#body);
-    const urls = named.filter((one) => takesData(style, facts, one));
+    const urls = named.filter((one) => takesData(style, capabilities, one));
     return urls.length === 0 ? undefined : this.#fetchAll(urls);
   }
 

@@ -2,7 +2,7 @@
  * Keeps customers' prompts and answers out of the operator's account at the provider, where every customer's would lie
  * beside the others'. Responses vendors store unless they are told not to, Chat vendors where they are asked to.
  */
-import type { RouteFacts, Style } from "../../wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../wire/contract.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 
 const encryptedReasoning = "reasoning.encrypted_content";
@@ -28,12 +28,16 @@ const unchanged: UnstoredBody = { changes: {}, dropped: [] };
  * if (changes["store"] !== false || dropped.join() !== "store") throw new Error("stored");
  * ```
  */
-export function withoutStore(style: Style, body: JsonObject, facts: RouteFacts): UnstoredBody {
+export function withoutStore(
+  style: Style,
+  body: JsonObject,
+  capabilities: RouteCapabilities,
+): UnstoredBody {
   const { store } = body;
   const dropped = store === true ? ["store"] : [];
   if (style === "responses" && store !== false) {
     const changes: JsonObject = { store: false };
-    const reasons = isJsonObject(body["reasoning"]) || (facts.efforts ?? []).length > 0;
+    const reasons = isJsonObject(body["reasoning"]) || (capabilities.efforts ?? []).length > 0;
     const include = body["include"] ?? [];
     if (reasons && Array.isArray(include) && !include.includes(encryptedReasoning)) {
       changes["include"] = [...include, encryptedReasoning];

@@ -1,7 +1,7 @@
 /**
  * The body that goes to the provider: the client's own bytes wherever its provider can read them, else written anew.
  *
- * A route's fact `image_edits` says what its provider takes: `form` (files; the default) or `json`
+ * A route's capability `image_edits` says what its provider takes: `form` (files; the default) or `json`
  * (`images: [{ image_url }]`, URLs allowed).
  */
 import { withFields } from "../../calls/request/changed_body.ts";
@@ -28,10 +28,14 @@ const rewritten: ReadonlySet<string> = new Set([...referenceFields, "mask", "mod
  */
 export async function imageUpstreamBody(
   request: ImageRequest,
-  route: { readonly upstreamModel: string; readonly facts: Readonly<Record<string, unknown>> },
+  route: {
+    readonly upstreamModel: string;
+    readonly capabilities: Readonly<Record<string, unknown>>;
+  },
   tools: UpstreamBodyTools,
 ): Promise<UpstreamBody> {
-  const wantsJson = request.endpoint === "generations" || route.facts["image_edits"] === "json";
+  const wantsJson = request.endpoint === "generations" ||
+    route.capabilities["image_edits"] === "json";
   const asItIs = unchangedBody(request, route.upstreamModel, wantsJson);
   if (asItIs !== undefined) return asItIs;
   return wantsJson

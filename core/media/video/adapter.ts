@@ -2,7 +2,7 @@
  * How a provider of videos is spoken to, as data: paths, where our fields go, what its states mean.
  *
  * The `/v1/videos` dialect is one such description, built in. Providers with other submit and poll shapes get one in
- * `gateway.json`, under the fact `videoAdapter` of their route; see docs/media.md.
+ * `gateway.json`, under the capability `videoAdapter` of their route; see docs/media.md.
  */
 import { z } from "zod";
 
@@ -50,7 +50,7 @@ const fieldsSchema = z.strictObject({
 
 const videoStates = z.enum(["queued", "in_progress", "completed", "failed", "cancelled"]);
 
-/** The fact `videoAdapter` of a route. */
+/** The capability `videoAdapter` of a route. */
 export const videoAdapterSchema = z.strictObject({
   submit: z.strictObject({
     path,
@@ -129,11 +129,11 @@ const standardVideoAdapter: VideoAdapter = videoAdapterSchema.parse({
 });
 
 /**
- * The adapter of a route: its fact `videoAdapter`, or the standard dialect.
+ * The adapter of a route: its capability `videoAdapter`, or the standard dialect.
  *
- * @throws {z.ZodError} if the fact is malformed; the configuration is checked for that when it is read
+ * @throws {z.ZodError} if the capability is malformed; the configuration is checked for that when it is read
  */
-export function videoAdapterOf(facts: Readonly<Record<string, unknown>>): VideoAdapter {
-  const written = facts["videoAdapter"];
+export function videoAdapterOf(capabilities: Readonly<Record<string, unknown>>): VideoAdapter {
+  const written = capabilities["videoAdapter"];
   return written === undefined ? standardVideoAdapter : videoAdapterSchema.parse(written);
 }

@@ -14,7 +14,7 @@ import { submitRequest } from "./upstream_requests.ts";
 export function videoWork(request: VideoRequest): MediaWork<string> {
   return {
     async prepare(route, tools) {
-      const adapter = videoAdapterOf(route.facts);
+      const adapter = videoAdapterOf(route.capabilities);
       const body = await videoSubmitBody(request, adapter, route.upstreamModel, tools);
       return (access) => submitRequest({ ...access, adapter }, body);
     },
@@ -23,7 +23,7 @@ export function videoWork(request: VideoRequest): MediaWork<string> {
 }
 
 async function receiveTask({ route, answered }: MediaExchange): Promise<string> {
-  const adapter = videoAdapterOf(route.facts);
+  const adapter = videoAdapterOf(route.capabilities);
   const response = await answered();
   const answer = parseJson(await readWhole(response, limits.videoAnswerBytes));
   const upstreamId = answer === undefined ? undefined : readUpstreamId(adapter, answer);

@@ -48,7 +48,7 @@ export function videoModelProblems(model: Model): string[] {
     problems.push(...found.map((problem) => `price.tiers: ${problem}`));
   }
   for (const [index, route] of model.routes.entries()) {
-    const written = route.facts["videoAdapter"];
+    const written = route.capabilities["videoAdapter"];
     if (written === undefined) continue;
     const adapter = videoAdapterSchema.safeParse(written);
     if (!adapter.success) {

@@ -14,7 +14,7 @@ import type {
 } from "../conversation/mod.ts";
 import { noteMark } from "../fields/cache_marks.ts";
 import { renderForeign } from "../fields/extras.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
 import type { Notes } from "../notes.ts";
 import { withInstructions } from "../fields/output_format.ts";
@@ -25,11 +25,11 @@ import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
 /** All messages of a conversation, instructions first. */
 export function encodeChatMessages(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   moreInstructions: readonly string[],
 ): JsonObject[] {
-  const writer = new MessageWriter(facts, notes);
+  const writer = new MessageWriter(capabilities, notes);
   const system = withInstructions(conversation.system, moreInstructions);
   const messages = writer.system(system);
   for (const turn of conversation.turns) messages.push(...writer.turn(turn));
@@ -39,14 +39,14 @@ export function encodeChatMessages(
 }
 
 class MessageWriter {
-  readonly #facts: ResolvedFacts;
+  readonly #capabilities: ResolvedCapabilities;
   readonly #notes: Notes;
   readonly #parts: PartWriter;
 
-  constructor(facts: ResolvedFacts, notes: Notes) {
-    this.#facts = facts;
+  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+    this.#capabilities = capabilities;
     this.#notes = notes;
-    this.#parts = new PartWriter(facts, notes);
+    this.#parts = new PartWriter(capabilities, notes);
   }
 
   system(blocks: readonly Block[]): JsonObject[] {
@@ -54,7 +54,7 @@ class MessageWriter {
       block.type === "text" || block.type === "foreign" ? this.#parts.parts(block) : []
     );
     if (parts.length === 0) return [];
-    return [{ role: this.#facts.system_role, content: this.#parts.content(parts) }];
+    return [{ role: this.#capabilities.system_role, content: this.#parts.content(parts) }];
   }
 
   turn(turn: Turn): JsonObject[] {
@@ -64,9 +64,11 @@ class MessageWriter {
 
   /** What a trailing assistant message needs so that the server continues it. */
   prefill(turn: Turn, message: JsonObject | undefined): void {
-    requirePrefill(turn.path, this.#facts);
-    if (this.#facts.prefill === "plain") this.#notes.add(turn.path);
-    if (this.#facts.prefill === "prefix" && message?.role === "assistant") message.prefix = true;
+    requirePrefill(turn.path, this.#capabilities);
+    if (this.#capabilities.prefill === "plain") this.#notes.add(turn.path);
+    if (this.#capabilities.prefill === "prefix" && message?.role === "assistant") {
+      message.prefix = true;
+    }
   }
 
   /** All tool messages first, then one user message with what the results could not hold and the rest of the turn. */
@@ -103,7 +105,9 @@ class MessageWriter {
       attachments.push({ type: "text", text: label }, ...media);
     }
     if (block.isError) this.#tellError(block, texts);
-    if (texts.length === 0) texts.push({ type: "text", text: this.#facts.empty_tool_result });
+    if (texts.length === 0) {
+      texts.push({ type: "text", text: this.#capabilities.empty_tool_result });
+    }
     this.#parts.markLast(block, texts);
     return {
       role: "tool",
@@ -130,10 +134,10 @@ class MessageWriter {
       else text += this.#assistantText(block);
       noteMark(block, this.#notes);
     }
-    const replayed = replayReasoning(reasoning, calls.length > 0, this.#facts);
+    const replayed = replayReasoning(reasoning, calls.length > 0, this.#capabilities);
     if (text === "" && calls.length === 0 && replayed === undefined) return [];
-    const signatures = thoughtSignatures(turn.blocks, this.#facts);
-    const empty = calls.length > 0 && this.#facts.tool_call_content === "null" ? null : "";
+    const signatures = thoughtSignatures(turn.blocks, this.#capabilities);
+    const empty = calls.length > 0 && this.#capabilities.tool_call_content === "null" ? null : "";
     const message: JsonObject = { role: "assistant", content: text === "" ? empty : text };
     if (replayed !== undefined) message[replayed.field] = replayed.value;
     if (calls.length > 0) {

@@ -9,7 +9,7 @@ import type {
 } from "../conversation/mod.ts";
 import { writeDataUrl } from "../fields/data_url.ts";
 import { renderForeign } from "../fields/extras.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import {
   documentFileName,
@@ -32,12 +32,12 @@ export type Part = TextPart | MediaPart;
 
 /** Writes the parts of one request. */
 export class PartWriter {
-  readonly #facts: ResolvedFacts;
+  readonly #capabilities: ResolvedCapabilities;
   readonly #notes: Notes;
   readonly #marks: CacheMarkCounter;
 
-  constructor(facts: ResolvedFacts, notes: Notes) {
-    this.#facts = facts;
+  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+    this.#capabilities = capabilities;
     this.#notes = notes;
     this.#marks = new CacheMarkCounter(notes);
   }
@@ -47,7 +47,7 @@ export class PartWriter {
     const [first] = parts;
     if (first === undefined) return "";
     if (parts.length === 1 && !isMarked(first)) return first.text;
-    return this.#facts.text_parts ? [...parts] : parts.map((part) => part.text).join("\n\n");
+    return this.#capabilities.text_parts ? [...parts] : parts.map((part) => part.text).join("\n\n");
   }
 
   /** Any content: a string when it is one plain text. */
@@ -75,9 +75,9 @@ export class PartWriter {
 
   /** The cache mark of a block in the route's form, as something to spread; named when the route has none. */
   mark(block: Markable): JsonObject {
-    const kind = this.#facts.cache_marks;
+    const kind = this.#capabilities.cache_marks;
     // A string cannot be marked.
-    const mark = this.#marks.take(block, kind !== "none" && this.#facts.text_parts);
+    const mark = this.#marks.take(block, kind !== "none" && this.#capabilities.text_parts);
     if (mark === undefined) return {};
     if (kind === "breakpoint") return { prompt_cache_breakpoint: { mode: "explicit" } };
     return { cache_control: ephemeralMark(mark) };
@@ -89,12 +89,14 @@ export class PartWriter {
 
   #image(block: ImageBlock): MediaPart {
     const { detail } = block;
-    const url = imageUrl(block, this.#facts);
+    const url = imageUrl(block, this.#capabilities);
     return {
       type: "image_url",
       image_url: { url, ...(detail === undefined ? {} : { detail }) },
       // The vendor refuses breakpoints on images.
-      ...(this.#facts.cache_marks === "cache_control" ? this.mark(block) : this.#unmarked(block)),
+      ...(this.#capabilities.cache_marks === "cache_control"
+        ? this.mark(block)
+        : this.#unmarked(block)),
     };
   }
 
@@ -107,7 +109,8 @@ export class PartWriter {
   markLast(block: Markable, parts: readonly Part[]): void {
     if (block.cache === undefined) return;
     const last = parts.at(-1);
-    const cannotHold = last?.type === "image_url" && this.#facts.cache_marks !== "cache_control";
+    const cannotHold = last?.type === "image_url" &&
+      this.#capabilities.cache_marks !== "cache_control";
     if (last === undefined || cannotHold) noteMark(block, this.#notes);
     else if (!isMarked(last)) Object.assign(last, this.mark(block));
   }
@@ -135,7 +138,7 @@ export class PartWriter {
   }
 
   #file(block: DocumentBlock, mediaType: string, data: string): MediaPart {
-    requireDocuments(block.path, this.#facts);
+    requireDocuments(block.path, this.#capabilities);
     // The part has room for a name only.
     if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
     return {

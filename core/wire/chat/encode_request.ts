@@ -15,7 +15,7 @@ import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
 import { carryExtras, stopPath } from "../fields/extras.ts";
-import { type ResolvedFacts, resolveFacts } from "../facts.ts";
+import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
 import { Notes } from "../notes.ts";
@@ -27,41 +27,41 @@ export function encodeChatRequest(
   given: Conversation,
   options: ConversionOptions,
 ): EncodedRequest {
-  const facts = resolveFacts("chat", options.facts);
+  const capabilities = resolveCapabilities("chat", options.capabilities);
   const notes = new Notes();
-  const conversation = placeAutomaticMark(given, facts, notes);
+  const conversation = placeAutomaticMark(given, capabilities, notes);
   const body: JsonObject = { model: options.upstreamModel };
-  const format = encodeOutputFormat(conversation.output, facts, notes, {
+  const format = encodeOutputFormat(conversation.output, capabilities, notes, {
     encodeSchema: (output) => encodeSchema(output, conversation.from, notes),
     modeIsEnough: () => true,
   });
-  body.messages = encodeChatMessages(conversation, facts, notes, format.instructions);
-  const cap = Math.min(facts.max_output ?? Infinity, options.maxOutputTokens);
+  body.messages = encodeChatMessages(conversation, capabilities, notes, format.instructions);
+  const cap = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
   if (conversation.maxTokens !== undefined) {
-    body[facts.max_tokens_field] = Math.min(conversation.maxTokens, cap);
+    body[capabilities.max_tokens_field] = Math.min(conversation.maxTokens, cap);
   }
-  encodeChatTools(conversation, facts, options, notes, body);
-  encodeSampling(conversation, facts, notes, body);
-  encodeReasoning(conversation, facts, notes, body);
+  encodeChatTools(conversation, capabilities, options, notes, body);
+  encodeSampling(conversation, capabilities, notes, body);
+  encodeReasoning(conversation, capabilities, notes, body);
   if (format.field !== undefined) body.response_format = format.field;
-  carryExtras(conversation, facts, body, notes);
-  writeEndUserAndTier(conversation, facts, body);
-  writeLogprobs(conversation, facts, (top) => {
+  carryExtras(conversation, capabilities, body, notes);
+  writeEndUserAndTier(conversation, capabilities, body);
+  writeLogprobs(conversation, capabilities, (top) => {
     body.logprobs = true;
     if (top !== undefined) body.top_logprobs = top;
   });
-  if (facts.prefill === "continue_final_message" && endsWithAssistant(conversation)) {
+  if (capabilities.prefill === "continue_final_message" && endsWithAssistant(conversation)) {
     body.continue_final_message = true;
     body.add_generation_prompt = false;
   }
   if (conversation.stream) {
     body.stream = true;
-    if (facts.include_usage) body.stream_options = { include_usage: true };
+    if (capabilities.include_usage) body.stream_options = { include_usage: true };
   }
   return {
     body,
     notes: notes.list(),
-    memory: { reasoningSigner: facts.reasoning_signer },
+    memory: { reasoningSigner: capabilities.reasoning_signer },
   };
 }
 
@@ -74,32 +74,36 @@ const openDisplays: ReadonlySet<string> = new Set(["auto", "summarized"]);
 
 function encodeSampling(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
 ): void {
   const { topK, stop } = conversation.sampling;
-  writeTemperatureAndTopP(conversation.sampling, facts, notes, body);
+  writeTemperatureAndTopP(conversation.sampling, capabilities, notes, body);
   if (topK !== undefined) {
-    if (facts.sampling !== "fixed" && facts.extra_fields.includes("top_k")) body.top_k = topK;
-    else notes.add("top_k");
+    if (capabilities.sampling !== "fixed" && capabilities.extra_fields.includes("top_k")) {
+      body.top_k = topK;
+    } else notes.add("top_k");
   }
   if (stop === undefined || stop.length === 0) return;
-  if (facts.stop_max === 0) notes.add(stopPath(conversation));
-  else if (stop.length > facts.stop_max) {
-    refuse(stopPath(conversation), `this model takes at most ${facts.stop_max} stop sequences`);
+  if (capabilities.stop_max === 0) notes.add(stopPath(conversation));
+  else if (stop.length > capabilities.stop_max) {
+    refuse(
+      stopPath(conversation),
+      `this model takes at most ${capabilities.stop_max} stop sequences`,
+    );
   } else body.stop = [...stop];
 }
 
 function encodeReasoning(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
 ): void {
   const { reasoning } = conversation;
-  const withTools = body.tools !== undefined && facts.effort_with_tools === "none" &&
-    facts.efforts.length > 0;
+  const withTools = body.tools !== undefined && capabilities.effort_with_tools === "none" &&
+    capabilities.efforts.length > 0;
   const wanted = reasoning === undefined ? undefined : effortOf(reasoning);
   if (withTools) {
     // Leaving the field out is not enough: the vendor's default trips over tools too.
@@ -112,7 +116,7 @@ function encodeReasoning(
   const { display } = reasoning;
   if (display !== undefined && !openDisplays.has(display.word)) notes.add(display.path);
   if (wanted === undefined) return;
-  const effort = nearestEffort(wanted, facts.efforts);
+  const effort = nearestEffort(wanted, capabilities.efforts);
   if (effort !== undefined) body.reasoning_effort = effort;
   else if (wanted !== "none") noteReasoning(reasoning, notes);
 }

@@ -10,7 +10,7 @@ import type {
   Tool,
   ToolChoice,
 } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
 import type { Notes } from "../notes.ts";
 import {
@@ -27,28 +27,28 @@ import {
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
 export function encodeChatTools(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   notes: Notes,
   body: JsonObject,
 ): void {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, notes));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, notes));
   }
-  encodeHosted(conversation, facts, options, notes, body);
+  encodeHosted(conversation, capabilities, options, notes, body);
   if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
   body.tools = tools;
   if (conversation.toolChoice !== undefined) {
-    const choice = carriedChoice(conversation.toolChoice, facts, notes);
+    const choice = carriedChoice(conversation.toolChoice, capabilities, notes);
     body.tool_choice = encodeChoice(choice, conversation.tools);
   }
-  writeParallelTools(conversation, facts, notes, body);
+  writeParallelTools(conversation, capabilities, notes, body);
 }
 
 function encodeTool(
   tool: Exclude<Tool, HostedTool>,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
 ): JsonObject {
   noteMark(tool, notes);
@@ -61,9 +61,10 @@ function encodeTool(
   }
   const parameters = functionParameters(tool.schema);
   // What is a strict schema in another style need not be one here; not enforced, it is still a good schema.
-  const isRefused = tool.strict === true && !(facts.strict_tools && allowsStrictChat(parameters));
+  const isRefused = tool.strict === true &&
+    !(capabilities.strict_tools && allowsStrictChat(parameters));
   if (isRefused) notes.add(`${tool.path}.strict`);
-  const isSaid = tool.strict !== undefined && facts.strict_tools && !isRefused;
+  const isSaid = tool.strict !== undefined && capabilities.strict_tools && !isRefused;
   const strict = isSaid ? { strict: tool.strict } : {};
   return { type: "function", function: { ...named, parameters, ...strict } };
 }
@@ -79,13 +80,13 @@ function customFormat(format: JsonObject | undefined): JsonObject {
 /** Models of this style search by a field of the request, where they do at all. They cannot be made to. */
 function encodeHosted(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   notes: Notes,
   body: JsonObject,
 ): void {
   const has = (wish: HostedWish) =>
-    wish.tool === "web_search" && facts.extra_fields.includes(searchField);
+    wish.tool === "web_search" && capabilities.extra_fields.includes(searchField);
   // The field is of the route's own choice: what it costs is judged as it goes out.
   const { allow: _, ...open } = options;
   for (const { wish, ...tool } of carriedHosted(conversation, open, notes, has)) {

@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Block, ReasoningBlock, ReasoningProof, ToolCallBlock } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { sealProof, unsealProof } from "../reasoning_seal.ts";
 
 /** The `format` by which servers say that a detail was signed by the Messages vendor. */
@@ -21,9 +21,9 @@ const google = "google";
 export function replayReasoning(
   blocks: readonly ReasoningBlock[],
   hasCalls: boolean,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
 ): { readonly field: string; readonly value: Json } | undefined {
-  switch (facts.reasoning_replay) {
+  switch (capabilities.reasoning_replay) {
     case "none":
     case "extra_content":
       return undefined;
@@ -32,12 +32,12 @@ export function replayReasoning(
       // Servers of this kind refuse a turn with tool calls that lacks the field; empty will do.
       if (blocks.length === 0 && !hasCalls) return undefined;
       return {
-        field: facts.reasoning_replay,
+        field: capabilities.reasoning_replay,
         value: blocks.map((block) => block.text).filter((text) => text !== "").join("\n\n"),
       };
     }
     case "details": {
-      const details = blocks.flatMap((block) => writeDetail(block, facts.reasoning_signer));
+      const details = blocks.flatMap((block) => writeDetail(block, capabilities.reasoning_signer));
       return details.length === 0 ? undefined : { field: "reasoning_details", value: details };
     }
   }
@@ -69,10 +69,10 @@ function messagesDetail(
  */
 export function thoughtSignatures(
   blocks: readonly Block[],
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
 ): ReadonlyMap<ToolCallBlock, Json> {
   const found = new Map<ToolCallBlock, Json>();
-  if (facts.reasoning_replay !== "extra_content") return found;
+  if (capabilities.reasoning_replay !== "extra_content") return found;
   // More than one waits only where a client moved all reasoning to the front of its turn.
   const waiting: Json[] = [];
   for (const block of blocks) {

@@ -85,7 +85,7 @@ export interface ReasoningBlock extends Placed {
 
 /**
  * Who can read a proof. `messages`: the vendor family behind Messages-style thinking signatures. `responses`: the
- * organisation behind a Responses upstream. Any other word: what a route's facts name as `reasoning_signer`.
+ * organisation behind a Responses upstream. Any other word: what a route's capabilities name as `reasoning_signer`.
  */
 export type ReasoningSigner = string;
 

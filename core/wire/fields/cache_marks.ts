@@ -1,6 +1,6 @@
 /** The prompt-cache marks of one request. */
 import type { Block, CacheMark, Conversation, Turn } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Notes } from "../notes.ts";
 
 /** Most cache marks one request may hold, at every vendor that has them. */
@@ -56,12 +56,12 @@ export function ephemeralMark({ ttl }: CacheMark): { type: "ephemeral"; ttl?: "5
  */
 export function placeAutomaticMark(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
 ): Conversation {
   const { automaticCache: cache, turns } = conversation;
   if (cache === undefined) return conversation;
-  const at = facts.cache_marks === "none" ? -1 : turns.findLastIndex(holdsMark);
+  const at = capabilities.cache_marks === "none" ? -1 : turns.findLastIndex(holdsMark);
   const turn = turns[at];
   if (turn === undefined) {
     notes.add(cache.path);

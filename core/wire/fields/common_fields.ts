@@ -7,7 +7,7 @@ import type {
   ReasoningWish,
   Sampling,
 } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields.ts";
 import type { Notes } from "../notes.ts";
 import { knownTier } from "./service_tiers.ts";
@@ -34,17 +34,17 @@ export function readTemperatureAndTopP(
 /** Chat and Responses: writes `temperature` and `top_p` as far as the model takes them. */
 export function writeTemperatureAndTopP(
   { temperature, topP }: Sampling,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
 ): void {
-  const fixed = facts.sampling === "fixed";
+  const fixed = capabilities.sampling === "fixed";
   if (temperature !== undefined) {
     if (!fixed) body.temperature = temperature;
     else if (temperature !== 1) notes.add("temperature");
   }
   if (topP !== undefined) {
-    const excluded = facts.temp_top_p_exclusive && temperature !== undefined;
+    const excluded = capabilities.temp_top_p_exclusive && temperature !== undefined;
     if (!fixed && !excluded) body.top_p = topP;
     else if (topP !== 1) notes.add("top_p");
   }
@@ -120,19 +120,19 @@ export function readServiceTier(body: JsonObject): Pick<Conversation, "serviceTi
 /** Chat and Responses: writes end user and service tier where the route knows the fields. */
 export function writeEndUserAndTier(
   { from, endUser, serviceTier }: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   body: JsonObject,
 ): void {
   // Those of Chat and Responses clients stand among the extras, each under its own name.
   if (from === "messages" && endUser !== undefined) {
-    const field = endUserFields.find((name) => facts.extra_fields.includes(name));
+    const field = endUserFields.find((name) => capabilities.extra_fields.includes(name));
     if (field !== undefined) body[field] = endUser.id;
   }
   shortenIdentifier(body);
   const field = "service_tier";
   if (serviceTier === undefined) return;
-  const isShared = from !== "messages" && facts.shared_fields.includes(field);
-  if (isShared || facts.extra_fields.includes(field)) {
+  const isShared = from !== "messages" && capabilities.shared_fields.includes(field);
+  if (isShared || capabilities.extra_fields.includes(field)) {
     body[field] = knownTier(serviceTier.tier) ?? serviceTier.tier;
   }
 }
@@ -152,11 +152,11 @@ function shortenIdentifier(body: JsonObject): void {
  */
 export function writeLogprobs(
   { logprobs }: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   write: (top: number | undefined) => void,
 ): void {
   if (logprobs === undefined) return;
-  if (!facts.shared_fields.includes("logprobs")) {
+  if (!capabilities.shared_fields.includes("logprobs")) {
     refuse(logprobs.path, "this model gives no log probabilities");
   }
   write(logprobs.top);

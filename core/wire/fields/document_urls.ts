@@ -2,10 +2,10 @@
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { RemoteKind } from "../../media/guarded_fetch.ts";
-import type { RouteFacts, Style } from "../contract.ts";
+import type { RouteCapabilities, Style } from "../contract.ts";
 import type { Block, Conversation, DocumentBlock, ImageBlock, Turn } from "../conversation/mod.ts";
 import { dialectOf } from "../stream/dialects.ts";
-import { resolveFacts } from "../facts.ts";
+import { resolveCapabilities } from "../capabilities.ts";
 
 /** What was behind a URL. */
 export interface FetchedDocument {
@@ -27,18 +27,23 @@ export interface DocumentUrl {
 }
 
 /** Whether a route takes what is behind a URL, but cannot fetch it itself. */
-export function takesData(style: Style, given: RouteFacts, { kind, url }: DocumentUrl): boolean {
+export function takesData(
+  style: Style,
+  given: RouteCapabilities,
+  { kind, url }: DocumentUrl,
+): boolean {
   if (kind === "document") return takesDocumentData(style, given);
-  const { images } = resolveFacts(style, given);
+  const { images } = resolveCapabilities(style, given);
   if (images === "base64") return style === "chat" || style === "messages";
   // The Messages vendor fetches over TLS only.
   return images === "url" && style === "messages" && /^http:/i.test(url);
 }
 
 /** Whether a route takes documents, but cannot fetch them itself. */
-export function takesDocumentData(style: Style, given: RouteFacts): boolean {
-  const facts = resolveFacts(style, given);
-  return facts.files && (style === "chat" || (style === "messages" && facts.images === "base64"));
+export function takesDocumentData(style: Style, given: RouteCapabilities): boolean {
+  const capabilities = resolveCapabilities(style, given);
+  return capabilities.files &&
+    (style === "chat" || (style === "messages" && capabilities.images === "base64"));
 }
 
 /**

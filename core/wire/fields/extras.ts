@@ -1,7 +1,7 @@
 /** The fields of a request that have no place of their own in the conversation. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Conversation, ForeignBlock } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "./fields.ts";
 import type { Notes } from "../notes.ts";
 
@@ -12,11 +12,11 @@ import type { Notes } from "../notes.ts";
  */
 export function carryExtras(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   body: JsonObject,
   notes: Notes,
 ): void {
-  const known: readonly string[] = [...facts.shared_fields, ...facts.extra_fields];
+  const known: readonly string[] = [...capabilities.shared_fields, ...capabilities.extra_fields];
   for (const extra of conversation.extras) {
     // A Messages field is never the same thing as a Chat field of its name.
     if (conversation.from !== "messages" && known.includes(extra.name)) {

@@ -6,7 +6,7 @@ import type {
   SearchResultBlock,
 } from "../conversation/mod.ts";
 import { writeDataUrl } from "./data_url.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "./fields.ts";
 
 /**
@@ -16,17 +16,17 @@ import { refuse } from "./fields.ts";
  */
 export function carriedImage(
   { source, path }: ImageBlock,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
 ): Exclude<MediaSource, { readonly kind: "file" }> {
-  if (facts.images === "none") refuse(path, "this model takes no images");
+  if (capabilities.images === "none") refuse(path, "this model takes no images");
   return source.kind === "file" ? refuseForeignFile(path) : source;
 }
 
 /** Chat and Responses: an image as a URL, its own or one that holds the data. */
-export function imageUrl(block: ImageBlock, facts: ResolvedFacts): string {
-  const source = carriedImage(block, facts);
+export function imageUrl(block: ImageBlock, capabilities: ResolvedCapabilities): string {
+  const source = carriedImage(block, capabilities);
   if (source.kind === "base64") return writeDataUrl(source.mediaType, source.data);
-  if (facts.images === "base64") {
+  if (capabilities.images === "base64") {
     refuse(block.path, "this model takes images only as data, not by URL");
   }
   return source.url;
@@ -38,8 +38,8 @@ export function refuseForeignFile(path: string): never {
 }
 
 /** @throws {GatewayError} `conversion_refused` when the model takes no documents */
-export function requireDocuments(path: string, facts: ResolvedFacts): void {
-  if (!facts.files) refuse(path, "this model takes no documents");
+export function requireDocuments(path: string, capabilities: ResolvedCapabilities): void {
+  if (!capabilities.files) refuse(path, "this model takes no documents");
 }
 
 /** Chat and Responses: a file needs a name; one that came without gets the plainest. */

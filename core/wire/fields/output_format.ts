@@ -1,7 +1,7 @@
 /** How the wish for an answer in JSON reaches a model: in a field of its style, or in words. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { OutputFormat, TextBlock } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Notes } from "../notes.ts";
 
 /** A wish for an answer that matches a schema. */
@@ -27,16 +27,16 @@ export interface FormatStyle {
  */
 export function encodeOutputFormat(
   output: OutputFormat | undefined,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   style: FormatStyle,
 ): EncodedFormat {
   if (output === undefined) return { instructions: [] };
   const isSchema = output.type === "json_schema";
-  if (isSchema && facts.structured === "format") {
+  if (isSchema && capabilities.structured === "format") {
     return { field: style.encodeSchema(output), instructions: [] };
   }
-  const hasMode = facts.structured === "format" || facts.structured === "json_object";
+  const hasMode = capabilities.structured === "format" || capabilities.structured === "json_object";
   if (isSchema || !hasMode) notes.add(output.path);
   if (!hasMode) return { instructions: [formatInWords(output)] };
   const isEnough = !isSchema && style.modeIsEnough();

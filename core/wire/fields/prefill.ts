@@ -1,5 +1,5 @@
 /** A trailing assistant message: the client wants the model to continue it. */
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "./fields.ts";
 
 /**
@@ -7,8 +7,8 @@ import { refuse } from "./fields.ts";
  *
  * @throws {GatewayError} `conversion_refused` naming the message
  */
-export function requirePrefill(path: string, facts: ResolvedFacts): void {
-  if (facts.prefill === "no") {
+export function requirePrefill(path: string, capabilities: ResolvedCapabilities): void {
+  if (capabilities.prefill === "no") {
     refuse(path, "this model does not continue an assistant message; end with a user message");
   }
 }

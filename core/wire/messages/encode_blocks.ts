@@ -17,7 +17,7 @@ import type {
   ToolResultContent,
 } from "../conversation/mod.ts";
 import { renderForeign } from "../fields/extras.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
 import { refuse } from "../fields/fields.ts";
 import { carriedImage, refuseForeignFile, requireDocuments } from "../fields/media_blocks.ts";
@@ -28,14 +28,14 @@ const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /** Writes the blocks of one request. */
 export class BlockWriter {
-  readonly #facts: ResolvedFacts;
+  readonly #capabilities: ResolvedCapabilities;
   readonly #notes: Notes;
   readonly #marks: CacheMarkCounter;
   /** Of the arguments of calls, which other styles write as text. */
   readonly #count = new JsonCount();
 
-  constructor(facts: ResolvedFacts, notes: Notes) {
-    this.#facts = facts;
+  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+    this.#capabilities = capabilities;
     this.#notes = notes;
     this.#marks = new CacheMarkCounter(notes);
   }
@@ -63,7 +63,7 @@ export class BlockWriter {
 
   /** The cache mark of a block or tool, as something to spread; named when there are too many. */
   mark(part: Markable): JsonObject {
-    const mark = this.#marks.take(part, this.#facts.cache_marks !== "none");
+    const mark = this.#marks.take(part, this.#capabilities.cache_marks !== "none");
     return mark === undefined ? {} : { cache_control: ephemeralMark(mark) };
   }
 
@@ -87,7 +87,7 @@ export class BlockWriter {
 
   #image(block: ImageBlock): JsonObject {
     const { path } = block;
-    const source = carriedImage(block, this.#facts);
+    const source = carriedImage(block, this.#capabilities);
     if (source.kind === "url") {
       this.#checkUrl(source.url, path);
       return { type: "image", source: { type: "url", url: source.url }, ...this.mark(block) };
@@ -104,7 +104,7 @@ export class BlockWriter {
 
   /** The vendor fetches URLs itself, and only over TLS. */
   #checkUrl(url: string, path: string): void {
-    if (this.#facts.images === "base64") refuse(path, "this model takes media only as data");
+    if (this.#capabilities.images === "base64") refuse(path, "this model takes media only as data");
     if (!/^https:\/\//i.test(url)) refuse(path, "this model takes only https URLs");
   }
 
@@ -135,7 +135,7 @@ export class BlockWriter {
         this.#checkUrl(source.url, path);
         return { type: "url", url: source.url };
       case "base64":
-        requireDocuments(path, this.#facts);
+        requireDocuments(path, this.#capabilities);
         if (source.mediaType !== "application/pdf") {
           refuse(path, `this model takes PDF and plain text documents, not ${source.mediaType}`);
         }
@@ -157,7 +157,9 @@ export class BlockWriter {
   /** The vendor refuses thinking that it did not sign, so only its own goes back, unchanged. */
   #reasoning(block: ReasoningBlock): JsonObject | undefined {
     const { proof, text } = block;
-    if (proof === undefined || proof.signer !== this.#facts.reasoning_signer) return undefined;
+    if (proof === undefined || proof.signer !== this.#capabilities.reasoning_signer) {
+      return undefined;
+    }
     if (proof.kind === "signature") {
       return { type: "thinking", thinking: text, signature: proof.signature };
     }

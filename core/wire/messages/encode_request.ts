@@ -11,7 +11,7 @@ import type { ConversionMemory, ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat, ToolChoice } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { carryExtras } from "../fields/extras.ts";
-import { type ResolvedFacts, resolveFacts } from "../facts.ts";
+import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { messagesFormatSchema } from "../tools/json_schema.ts";
 import { Notes } from "../notes.ts";
 import { formatInWords } from "../fields/output_format.ts";
@@ -28,24 +28,24 @@ export function encodeMessagesRequest(
   given: Conversation,
   options: ConversionOptions,
 ): EncodedRequest {
-  const facts = resolveFacts("messages", options.facts);
+  const capabilities = resolveCapabilities("messages", options.capabilities);
   const notes = new Notes();
-  const writer = new BlockWriter(facts, notes);
-  const { conversation, memory, format } = encodeFormat(given, facts, notes);
+  const writer = new BlockWriter(capabilities, notes);
+  const { conversation, memory, format } = encodeFormat(given, capabilities, notes);
   const body: JsonObject = { model: options.upstreamModel };
-  const maxTokens = outputCap(conversation, facts, options);
+  const maxTokens = outputCap(conversation, capabilities, options);
   body.max_tokens = maxTokens;
   // In the vendor's order of caching (tools, system, messages), so that the first four marks are the outer ones.
   const fields: JsonObject = {};
-  const betas = encodeMessagesTools(conversation, facts, options, writer, notes, fields);
+  const betas = encodeMessagesTools(conversation, capabilities, options, writer, notes, fields);
   const system = conversation.system.map((block) => writer.block(block)).filter((b) =>
     b !== undefined
   );
   if (system.length > 0) body.system = system;
-  body.messages = encodeMessagesTurns(conversation, facts, writer, notes);
+  body.messages = encodeMessagesTurns(conversation, capabilities, writer, notes);
   Object.assign(body, fields);
-  const thinks = encodeThinking(conversation, facts, notes, body, maxTokens);
-  encodeMessagesSampling(conversation, facts, notes, body, thinks);
+  const thinks = encodeThinking(conversation, capabilities, notes, body, maxTokens);
+  encodeMessagesSampling(conversation, capabilities, notes, body, thinks);
   if (format !== undefined) {
     body.output_config = {
       ...(isJsonObject(body.output_config) ? body.output_config : {}),
@@ -53,17 +53,17 @@ export function encodeMessagesRequest(
     };
   }
   encodeIdentity(conversation, body);
-  writeLogprobs(conversation, facts, () => {});
-  carryExtras(conversation, facts, body, notes);
+  writeLogprobs(conversation, capabilities, () => {});
+  carryExtras(conversation, capabilities, body, notes);
   if (conversation.stream) body.stream = true;
-  const wantsMarks = facts.auto_cache && facts.cache_marks !== "none";
+  const wantsMarks = capabilities.auto_cache && capabilities.cache_marks !== "none";
   if (wantsMarks && !writer.hasMarks && conversation.automaticCache === undefined) {
     placeCacheMarks(body);
   }
   return {
     body,
     notes: notes.list(),
-    memory: { ...memory, reasoningSigner: facts.reasoning_signer },
+    memory: { ...memory, reasoningSigner: capabilities.reasoning_signer },
     betas,
   };
 }
@@ -71,10 +71,10 @@ export function encodeMessagesRequest(
 /** Messages must name a cap: the client's, or all that the model gives. */
 function outputCap(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   options: ConversionOptions,
 ): number {
-  const most = Math.min(facts.max_output ?? Infinity, options.maxOutputTokens);
+  const most = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
   if (conversation.maxTokens !== undefined) return Math.min(conversation.maxTokens, most);
   return conversation.stream ? most : Math.min(most, limits.unstreamedOutputTokens);
 }
@@ -87,18 +87,18 @@ interface FormatPlan {
 
 function encodeFormat(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
 ): FormatPlan {
   const output = describedInSchema(conversation.output);
   if (output === undefined) return { conversation, memory: {} };
-  if (output.type === "json_schema" && facts.structured === "format") {
+  if (output.type === "json_schema" && capabilities.structured === "format") {
     const format = { type: "json_schema", schema: messagesFormatSchema(output.schema) };
     return { conversation, format, memory: {} };
   }
-  if (output.type === "json_schema" && facts.structured === "tool") {
+  if (output.type === "json_schema" && capabilities.structured === "tool") {
     return {
-      conversation: withAnswerTool(conversation, output.schema, facts, notes),
+      conversation: withAnswerTool(conversation, output.schema, capabilities, notes),
       memory: { answerTool },
     };
   }
@@ -124,7 +124,7 @@ function describedInSchema(output: OutputFormat | undefined): OutputFormat | und
 function withAnswerTool(
   conversation: Conversation,
   schema: JsonObject,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
 ): Conversation {
   const path = conversation.output?.path ?? "response_format";
@@ -145,7 +145,7 @@ function withAnswerTool(
     ...conversation,
     tools: [...conversation.tools, tool],
     toolChoice,
-    ...(onlyAnswer && facts.parallel_flag ? { parallelTools: false } : {}),
+    ...(onlyAnswer && capabilities.parallel_flag ? { parallelTools: false } : {}),
   };
 }
 

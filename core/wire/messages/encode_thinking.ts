@@ -8,7 +8,7 @@ import {
   nearestEffort,
   noteReasoning,
 } from "../fields/effort.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Notes } from "../notes.ts";
 import { withoutLoopThinking } from "./tool_loop.ts";
 
@@ -23,7 +23,7 @@ const hidden = "omitted";
  */
 export function encodeThinking(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
   maxTokens: number,
@@ -32,18 +32,18 @@ export function encodeThinking(
   if (wish === undefined) return false;
   const wanted = effortOf(wish);
   if (wanted === "none") {
-    if (facts.thinking !== "none") body.thinking = { type: "disabled" };
+    if (capabilities.thinking !== "none") body.thinking = { type: "disabled" };
     return false;
   }
-  if (facts.thinking === "none") {
+  if (capabilities.thinking === "none") {
     noteReasoning(wish, notes);
     return false;
   }
-  if (facts.thinking === "adaptive") {
+  if (capabilities.thinking === "adaptive") {
     // The vendor's own default for these models is to show nothing.
     const shows = wish.display !== undefined && wish.display.word !== hidden;
     body.thinking = { type: "adaptive", ...(shows ? { display: "summarized" } : {}) };
-    const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
+    const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
     if (effort !== undefined) body.output_config = { effort };
     return true;
   }
@@ -89,20 +89,20 @@ function startsWith(message: Json | undefined, types: readonly string[]): boolea
 /** Adds temperature, top_p, top_k and the stop sequences, as far as the model takes them. */
 export function encodeMessagesSampling(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
   thinks: boolean,
 ): void {
   const { temperature, topP, topK, stop } = conversation.sampling;
-  const fixed = facts.sampling === "fixed" || thinks;
+  const fixed = capabilities.sampling === "fixed" || thinks;
   if (temperature !== undefined) {
     if (!fixed) body.temperature = Math.min(temperature, 1);
     if (temperature > 1 || (fixed && temperature !== 1)) notes.add("temperature");
   }
   if (topP !== undefined) {
-    const excluded = facts.temp_top_p_exclusive && body.temperature !== undefined;
-    const tooLow = (thinks && topP < 0.95) || (facts.sampling === "fixed" && topP < 0.99);
+    const excluded = capabilities.temp_top_p_exclusive && body.temperature !== undefined;
+    const tooLow = (thinks && topP < 0.95) || (capabilities.sampling === "fixed" && topP < 0.99);
     if (!excluded && !tooLow) body.top_p = topP;
     else if (topP !== 1) notes.add("top_p");
   }

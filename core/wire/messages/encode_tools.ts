@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictMessages } from "../tools/json_schema.ts";
 import type { Notes } from "../notes.ts";
@@ -13,7 +13,7 @@ import { encodeHostedTools } from "./hosted_tools.ts";
 /** Adds `tools` and `tool_choice` to the body; tells the values of `anthropic-beta` that they need. */
 export function encodeMessagesTools(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   writer: BlockWriter,
   notes: Notes,
@@ -21,7 +21,7 @@ export function encodeMessagesTools(
 ): readonly string[] {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, writer));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, writer));
   }
   const hosted = encodeHostedTools(conversation, options, notes, body);
   tools.push(...hosted.tools);
@@ -30,10 +30,10 @@ export function encodeMessagesTools(
     return [];
   }
   body.tools = tools;
-  const choice = encodeChoice(conversation.toolChoice, facts, hosted.carried, notes);
+  const choice = encodeChoice(conversation.toolChoice, capabilities, hosted.carried, notes);
   const single = conversation.parallelTools === false;
-  if (single && !facts.parallel_flag) notes.add("parallel_tool_calls");
-  if (single && facts.parallel_flag && choice?.type !== "none") {
+  if (single && !capabilities.parallel_flag) notes.add("parallel_tool_calls");
+  if (single && capabilities.parallel_flag && choice?.type !== "none") {
     body.tool_choice = { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true };
   } else if (choice !== undefined) {
     body.tool_choice = choice;
@@ -43,13 +43,13 @@ export function encodeMessagesTools(
 
 function encodeTool(
   tool: Exclude<Tool, HostedTool>,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   writer: BlockWriter,
 ): JsonObject {
   const schema = tool.type === "function" ? tool.schema : undefined;
   const inputSchema = schema ?? { type: "object", properties: {} };
   // A schema that the vendor's grammar cannot hold is still a good schema: it is only not enforced.
-  const strict = tool.type === "function" && tool.strict === true && facts.strict_tools &&
+  const strict = tool.type === "function" && tool.strict === true && capabilities.strict_tools &&
     allowsStrictMessages(inputSchema);
   return {
     name: tool.name,
@@ -62,12 +62,12 @@ function encodeTool(
 
 function encodeChoice(
   wish: ToolChoice | undefined,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   hosted: readonly CarriedTool[],
   notes: Notes,
 ): JsonObject | undefined {
   if (wish === undefined) return undefined;
-  const choice = carriedChoice(wish, facts, notes);
+  const choice = carriedChoice(wish, capabilities, notes);
   const forced = choice.type === "tool"
     ? hosted.find((tool) => isNamed(tool, choice.name))
     : undefined;

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { mergeTurns } from "../arrangement.ts";
 import type { Conversation, Turn } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { invalid } from "../fields/fields.ts";
 import type { Notes } from "../notes.ts";
 import { requirePrefill } from "../fields/prefill.ts";
@@ -11,11 +11,11 @@ import type { BlockWriter } from "./encode_blocks.ts";
 /** All messages of a conversation. The leading instructions stand in `system`, not here. */
 export function encodeMessagesTurns(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   writer: BlockWriter,
   notes: Notes,
 ): JsonObject[] {
-  const placed = facts.mid_system
+  const placed = capabilities.mid_system
     ? placeSystem(conversation.turns, notes)
     : conversation.turns.map((turn) => turn.role === "system" ? asUser(turn, notes) : turn);
   const written: { role: Turn["role"]; path: string; content: JsonObject[] }[] = [];
@@ -32,7 +32,7 @@ export function encodeMessagesTurns(
   if (last === undefined) {
     invalid(conversation.from === "responses" ? "input" : "messages", "hold nothing to answer");
   }
-  if (last.role === "assistant") trimPrefill(last, facts);
+  if (last.role === "assistant") trimPrefill(last, capabilities);
   const messages = written
     .filter((turn) => turn.content.length > 0)
     .map(({ role, content }): JsonObject => ({ role, content: plainest(content) }));
@@ -68,9 +68,9 @@ function resultsFirst(content: JsonObject[]): JsonObject[] {
 /** A final assistant text may not end in white space. */
 function trimPrefill(
   last: { path: string; content: JsonObject[] },
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
 ): void {
-  requirePrefill(last.path, facts);
+  requirePrefill(last.path, capabilities);
   const block = last.content.at(-1);
   if (block?.type !== "text" || typeof block.text !== "string") return;
   block.text = block.text.trimEnd();

@@ -10,7 +10,7 @@ import type {
 } from "../conversation/mod.ts";
 import { noteMark } from "../fields/cache_marks.ts";
 import { renderForeign } from "../fields/extras.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
 import type { Notes } from "../notes.ts";
 import { withInstructions } from "../fields/output_format.ts";
@@ -34,19 +34,20 @@ export interface EncodedInput {
  */
 export function encodeInput(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   moreInstructions: readonly string[],
 ): EncodedInput {
-  const writer = new ItemWriter(facts, notes);
+  const writer = new ItemWriter(capabilities, notes);
   const system = withInstructions(conversation.system, moreInstructions);
   const asItem = conversation.output?.type === "json_object" ||
-    (facts.cache_marks === "breakpoint" && system.some((block) => block.cache !== undefined));
+    (capabilities.cache_marks === "breakpoint" &&
+      system.some((block) => block.cache !== undefined));
   const input = asItem ? writer.system(system) : [];
   for (const turn of conversation.turns) input.push(...writer.turn(turn));
   const lastTurn = conversation.turns.at(-1);
   if (lastTurn?.role === "assistant") {
-    requirePrefill(lastTurn.path, facts);
+    requirePrefill(lastTurn.path, capabilities);
     notes.add(lastTurn.path);
   }
   if (system.length === 0 || asItem) return { input };
@@ -55,14 +56,14 @@ export function encodeInput(
 }
 
 class ItemWriter {
-  readonly #facts: ResolvedFacts;
+  readonly #capabilities: ResolvedCapabilities;
   readonly #notes: Notes;
   readonly #parts: InputPartWriter;
 
-  constructor(facts: ResolvedFacts, notes: Notes) {
-    this.#facts = facts;
+  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+    this.#capabilities = capabilities;
     this.#notes = notes;
-    this.#parts = new InputPartWriter(facts, notes);
+    this.#parts = new InputPartWriter(capabilities, notes);
   }
 
   system(blocks: readonly Block[]): JsonObject[] {
@@ -70,7 +71,7 @@ class ItemWriter {
       block.type === "text" || block.type === "foreign" ? this.#parts.parts(block) : []
     );
     if (parts.length === 0) return [];
-    return [{ role: this.#facts.system_role, content: this.#parts.plainest(parts) }];
+    return [{ role: this.#capabilities.system_role, content: this.#parts.plainest(parts) }];
   }
 
   /** Names the marks of blocks that become plain text. */
@@ -105,7 +106,9 @@ class ItemWriter {
     return {
       type: block.custom === true ? "custom_tool_call_output" : "function_call_output",
       call_id: callIdFor(block.callId),
-      output: parts.length === 0 ? this.#facts.empty_tool_result : this.#parts.plainest(parts),
+      output: parts.length === 0
+        ? this.#capabilities.empty_tool_result
+        : this.#parts.plainest(parts),
     };
   }
 
@@ -155,7 +158,7 @@ class ItemWriter {
   }
 
   #reasoning(block: ReasoningBlock): JsonObject[] {
-    const item = replayItem(block, this.#facts);
+    const item = replayItem(block, this.#capabilities);
     return item === undefined ? [] : [item];
   }
 

@@ -4,7 +4,7 @@ import { CacheMarkCounter, type Markable, noteMark } from "../fields/cache_marks
 import type { DocumentBlock, ImageBlock, ToolResultContent } from "../conversation/mod.ts";
 import { writeDataUrl } from "../fields/data_url.ts";
 import { renderForeign } from "../fields/extras.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import {
   documentFileName,
   documentHeading,
@@ -21,12 +21,12 @@ export interface InputPart extends JsonObject {
 
 /** Writes the parts of one request. */
 export class InputPartWriter {
-  readonly #facts: ResolvedFacts;
+  readonly #capabilities: ResolvedCapabilities;
   readonly #notes: Notes;
   readonly #marks: CacheMarkCounter;
 
-  constructor(facts: ResolvedFacts, notes: Notes) {
-    this.#facts = facts;
+  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+    this.#capabilities = capabilities;
     this.#notes = notes;
     this.#marks = new CacheMarkCounter(notes);
   }
@@ -59,7 +59,7 @@ export class InputPartWriter {
 
   /** Whether cache marks can be carried at all. */
   get marksBlocks(): boolean {
-    return this.#facts.cache_marks === "breakpoint";
+    return this.#capabilities.cache_marks === "breakpoint";
   }
 
   #text(text: string, block: Markable): InputPart {
@@ -73,7 +73,7 @@ export class InputPartWriter {
   }
 
   #image(block: ImageBlock): InputPart {
-    const image_url = imageUrl(block, this.#facts);
+    const image_url = imageUrl(block, this.#capabilities);
     // The vendor refuses breakpoints on images.
     noteMark(block, this.#notes);
     return { type: "input_image", image_url, detail: block.detail ?? "auto" };
@@ -107,7 +107,7 @@ export class InputPartWriter {
 
   /** A file has room for a name only: neither for what else is told of it nor for a mark. */
   #file(block: DocumentBlock, file: JsonObject): InputPart {
-    requireDocuments(block.path, this.#facts);
+    requireDocuments(block.path, this.#capabilities);
     noteMark(block, this.#notes);
     if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
     return { type: "input_file", ...file };

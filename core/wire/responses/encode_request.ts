@@ -15,7 +15,7 @@ import type { Conversation } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
 import { carryExtras, stopPath } from "../fields/extras.ts";
-import { type ResolvedFacts, resolveFacts } from "../facts.ts";
+import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
 import { Notes } from "../notes.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
@@ -30,47 +30,52 @@ export function encodeResponsesRequest(
   given: Conversation,
   options: ConversionOptions,
 ): EncodedRequest {
-  const facts = resolveFacts("responses", options.facts);
+  const capabilities = resolveCapabilities("responses", options.capabilities);
   const notes = new Notes();
-  const conversation = placeAutomaticMark(given, facts, notes);
-  const format = encodeOutputFormat(conversation.output, facts, notes, {
+  const conversation = placeAutomaticMark(given, capabilities, notes);
+  const format = encodeOutputFormat(conversation.output, capabilities, notes, {
     encodeSchema: (wish) => encodeSchema(wish, conversation.from, notes),
     modeIsEnough: () => mentionsJson(conversation),
   });
-  const { instructions, input } = encodeInput(conversation, facts, notes, format.instructions);
+  const { instructions, input } = encodeInput(
+    conversation,
+    capabilities,
+    notes,
+    format.instructions,
+  );
   const body: JsonObject = { model: options.upstreamModel };
   if (instructions !== undefined) body["instructions"] = instructions;
   body["input"] = input;
-  const hosted = encodeResponsesTools(conversation, facts, options, notes, body);
-  encodeCap(conversation, facts, options, notes, body);
-  encodeSampling(conversation, facts, notes, body);
-  encodeReasoning(conversation, facts, notes, body);
+  const hosted = encodeResponsesTools(conversation, capabilities, options, notes, body);
+  encodeCap(conversation, capabilities, options, notes, body);
+  encodeSampling(conversation, capabilities, notes, body);
+  encodeReasoning(conversation, capabilities, notes, body);
   if (format.field !== undefined) body["text"] = { format: format.field };
-  carryVerbosity(conversation, facts, notes, body);
-  writeEndUserAndTier(conversation, facts, body);
+  carryVerbosity(conversation, capabilities, notes, body);
+  writeEndUserAndTier(conversation, capabilities, body);
   // Nothing is kept at the vendor: the client sends the whole conversation, reasoning included.
   body["store"] = false;
-  const include: string[] = facts.efforts.length > 0 ? [encryptedReasoning] : [];
-  writeLogprobs(conversation, facts, (top) => {
+  const include: string[] = capabilities.efforts.length > 0 ? [encryptedReasoning] : [];
+  writeLogprobs(conversation, capabilities, (top) => {
     include.push(textLogprobs);
     if (top !== undefined) body["top_logprobs"] = top;
   });
   include.push(...hosted);
   if (include.length > 0) body["include"] = include;
   if (conversation.stream) body["stream"] = true;
-  return { body, notes: notes.list(), memory: { reasoningSigner: facts.reasoning_signer } };
+  return { body, notes: notes.list(), memory: { reasoningSigner: capabilities.reasoning_signer } };
 }
 
 function encodeCap(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   notes: Notes,
   body: JsonObject,
 ): void {
   const { maxTokens } = conversation;
   if (maxTokens === undefined) return;
-  const cap = Math.min(maxTokens, facts.max_output ?? Infinity, options.maxOutputTokens);
+  const cap = Math.min(maxTokens, capabilities.max_output ?? Infinity, options.maxOutputTokens);
   if (cap < leastOutputTokens) notes.add(capPath(conversation));
   body["max_output_tokens"] = Math.max(cap, leastOutputTokens);
 }
@@ -81,12 +86,12 @@ function capPath(conversation: Conversation): string {
 
 function encodeSampling(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
 ): void {
   const { topK, stop } = conversation.sampling;
-  writeTemperatureAndTopP(conversation.sampling, facts, notes, body);
+  writeTemperatureAndTopP(conversation.sampling, capabilities, notes, body);
   if (topK !== undefined) notes.add("top_k");
   // The style has no stop sequences at all.
   if (stop !== undefined && stop.length > 0) notes.add(stopPath(conversation));
@@ -94,14 +99,14 @@ function encodeSampling(
 
 function encodeReasoning(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
 ): void {
   const { reasoning } = conversation;
   if (reasoning === undefined) return;
   const wanted = effortOf(reasoning);
-  const effort = wanted === undefined ? undefined : nearestEffort(wanted, facts.efforts);
+  const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
   if (wanted !== undefined && wanted !== "none" && effort === undefined) {
     noteReasoning(reasoning, notes);
     return;
@@ -110,7 +115,7 @@ function encodeReasoning(
   const shows = reasoning.mode === "on" || reasoning.mode === "adaptive" ||
     reasoning.display !== undefined;
   const display = reasoning.display?.word;
-  const hides = display === "omitted" || wanted === "none" || facts.efforts.length === 0;
+  const hides = display === "omitted" || wanted === "none" || capabilities.efforts.length === 0;
   const summary = shows && !hides ? { summary: summaryWord(display) } : {};
   if (effort === undefined && Object.keys(summary).length === 0) return;
   body["reasoning"] = { ...(effort === undefined ? {} : { effort }), ...summary };
@@ -150,12 +155,12 @@ function mentionsJson(conversation: Conversation): boolean {
 /** Chat's top-level `verbosity` stands inside `text` here; all other extras keep their place. */
 function carryVerbosity(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
 ): void {
   const extras: JsonObject = {};
-  carryExtras(conversation, facts, extras, notes);
+  carryExtras(conversation, capabilities, extras, notes);
   const { verbosity, ...rest } = extras;
   if (verbosity !== undefined) {
     const text = body["text"];

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { noteMark } from "../fields/cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
 import type { Notes } from "../notes.ts";
 import {
@@ -19,14 +19,14 @@ import { encodeHostedTools, hostedChoice } from "./hosted_tools.ts";
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body; tells what to ask for by `include`. */
 export function encodeResponsesTools(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   notes: Notes,
   body: JsonObject,
 ): readonly string[] {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type !== "hosted") tools.push(encodeTool(tool, facts, notes));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, notes));
   }
   const hosted = encodeHostedTools(conversation, options, notes, body);
   tools.push(...hosted.tools);
@@ -36,16 +36,16 @@ export function encodeResponsesTools(
   }
   body["tools"] = tools;
   if (conversation.toolChoice !== undefined) {
-    const choice = carriedChoice(conversation.toolChoice, facts, notes);
+    const choice = carriedChoice(conversation.toolChoice, capabilities, notes);
     body["tool_choice"] = encodeChoice(choice, conversation.tools, hosted.carried);
   }
-  writeParallelTools(conversation, facts, notes, body);
+  writeParallelTools(conversation, capabilities, notes, body);
   return hosted.include;
 }
 
 function encodeTool(
   tool: Exclude<Tool, HostedTool>,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
 ): JsonObject {
   noteMark(tool, notes);
@@ -59,7 +59,7 @@ function encodeTool(
   }
   const parameters = functionParameters(tool.schema);
   // Said always: this vendor's default is strict, which would make every optional argument required.
-  const strict = tool.strict === true && facts.strict_tools && allowsStrictChat(parameters);
+  const strict = tool.strict === true && capabilities.strict_tools && allowsStrictChat(parameters);
   if (tool.strict === true && !strict) notes.add(`${tool.path}.strict`);
   return { ...named, parameters, strict };
 }

@@ -7,7 +7,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { sealPrefix, unsealProof } from "../reasoning_seal.ts";
 import { hashHex } from "../tools/short_hash.ts";
 import { isForeignHostedItem } from "./hosted_items.ts";
@@ -65,9 +65,12 @@ function texts(parts: Json | undefined): string[] {
 }
 
 /** The item for an upstream, when it is the one that signed the reasoning; else `undefined`: nobody else reads it. */
-export function replayItem(block: ReasoningBlock, facts: ResolvedFacts): JsonObject | undefined {
+export function replayItem(
+  block: ReasoningBlock,
+  capabilities: ResolvedCapabilities,
+): JsonObject | undefined {
   const { proof, text } = block;
-  if (proof?.kind !== "item" || proof.signer !== facts.reasoning_signer) return undefined;
+  if (proof?.kind !== "item" || proof.signer !== capabilities.reasoning_signer) return undefined;
   const { id, encryptedContent, summary } = proof;
   if (encryptedContent === undefined) return undefined;
   return {

@@ -1,6 +1,6 @@
 /** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import type { ConversionOptions, RouteFacts, Style } from "../contract.ts";
+import type { ConversionOptions, RouteCapabilities, Style } from "../contract.ts";
 import type {
   Conversation,
   HostedTool,
@@ -9,7 +9,7 @@ import type {
   Tool,
   ToolChoice,
 } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import type { Notes } from "../notes.ts";
 
@@ -62,8 +62,8 @@ export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): 
 }
 
 /** Whether a request of another style may find a place for its hosted tools in `style`. */
-export function takesHostedTools(style: Style, facts: RouteFacts): boolean {
-  return style !== "chat" || facts.extra_fields?.includes(searchField) === true;
+export function takesHostedTools(style: Style, capabilities: RouteCapabilities): boolean {
+  return style !== "chat" || capabilities.extra_fields?.includes(searchField) === true;
 }
 
 /** The field of a Chat request that lets its model search the web. */
@@ -121,9 +121,13 @@ export function readChoiceWord(choice: Json): "auto" | "required" | "none" | und
 }
 
 /** The choice that the route can carry: a call that cannot be forced is left to the model. */
-export function carriedChoice(choice: ToolChoice, facts: ResolvedFacts, notes: Notes): ToolChoice {
+export function carriedChoice(
+  choice: ToolChoice,
+  capabilities: ResolvedCapabilities,
+  notes: Notes,
+): ToolChoice {
   const isForced = choice.type === "required" || choice.type === "tool";
-  if (!isForced || facts.tool_choice_required) return choice;
+  if (!isForced || capabilities.tool_choice_required) return choice;
   notes.add(choice.path);
   return { type: "auto", path: choice.path };
 }
@@ -141,12 +145,12 @@ export function isCustomTool(tools: readonly Tool[], name: string): boolean {
 /** Chat and Responses: writes the wish for one tool call at a time. */
 export function writeParallelTools(
   conversation: Conversation,
-  facts: ResolvedFacts,
+  capabilities: ResolvedCapabilities,
   notes: Notes,
   body: JsonObject,
 ): void {
   if (conversation.parallelTools !== false) return;
-  if (facts.parallel_flag) body.parallel_tool_calls = false;
+  if (capabilities.parallel_flag) body.parallel_tool_calls = false;
   else notes.add(parallelPath(conversation));
 }
 

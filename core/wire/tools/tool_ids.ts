@@ -5,7 +5,7 @@
  * conversation still finds its calls. Where it must change, the new id is a pure function of the old one: calls and
  * results are mapped alike, in every request, with no state between them.
  */
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { hashBase62, hashHex } from "./short_hash.ts";
 
 /**
@@ -18,7 +18,7 @@ import { hashBase62, hashHex } from "./short_hash.ts";
  * if (toolIdFor("word", "get_x:0") === toolIdFor("word", "get_x_0")) throw new Error("two calls became one");
  * ```
  */
-export function toolIdFor(rule: ResolvedFacts["tool_id"], id: string): string {
+export function toolIdFor(rule: ResolvedCapabilities["tool_id"], id: string): string {
   switch (rule) {
     case "any":
       return id;

@@ -25,7 +25,7 @@ import type {
   ToolChoice,
   ToolInput,
 } from "../conversation/mod.ts";
-import type { ResolvedFacts } from "../facts.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
 import { hasObjectRoot } from "./json_schema.ts";
 import { schemaInObject } from "./json_schema_references.ts";
 import { Notes } from "../notes.ts";
@@ -39,13 +39,16 @@ export interface PreparedTools {
 }
 
 /** Prepares the tools of an arranged conversation for a route. */
-export function prepareTools(conversation: Conversation, facts: ResolvedFacts): PreparedTools {
-  const preparation = new Preparation(facts, conversation.notes);
+export function prepareTools(
+  conversation: Conversation,
+  capabilities: ResolvedCapabilities,
+): PreparedTools {
+  const preparation = new Preparation(capabilities, conversation.notes);
   return preparation.run(conversation);
 }
 
 class Preparation {
-  readonly #facts: ResolvedFacts;
+  readonly #capabilities: ResolvedCapabilities;
   readonly #notes: Notes;
   readonly #renamed = new Map<string, string>();
   readonly #custom = new Set<string>();
@@ -53,8 +56,8 @@ class Preparation {
   /** Of the arguments of calls of wrapped tools. */
   readonly #count = new JsonCount();
 
-  constructor(facts: ResolvedFacts, notes: readonly string[]) {
-    this.#facts = facts;
+  constructor(capabilities: ResolvedCapabilities, notes: readonly string[]) {
+    this.#capabilities = capabilities;
     this.#notes = new Notes(notes);
   }
 
@@ -93,7 +96,7 @@ class Preparation {
   }
 
   #name(name: string): string {
-    return toolNameFor(name, this.#facts.tool_name_max);
+    return toolNameFor(name, this.#capabilities.tool_name_max);
   }
 
   #tool(tool: Tool): Tool {
@@ -101,7 +104,7 @@ class Preparation {
     const name = this.#name(tool.name);
     if (name !== tool.name) this.#renamed.set(name, tool.name);
     if (tool.type === "custom") {
-      return this.#facts.custom_tools ? { ...tool, name } : this.#asFunction(tool, name);
+      return this.#capabilities.custom_tools ? { ...tool, name } : this.#asFunction(tool, name);
     }
     return this.#withObjectSchema(tool, name);
   }
@@ -146,15 +149,15 @@ class Preparation {
   #block(block: Block): Block {
     if (block.type === "tool_call") return this.#call(block);
     if (block.type !== "tool_result") return block;
-    const callId = toolIdFor(this.#facts.tool_id, block.callId);
-    const keepsCustom = block.custom === undefined || this.#facts.custom_tools;
+    const callId = toolIdFor(this.#capabilities.tool_id, block.callId);
+    const keepsCustom = block.custom === undefined || this.#capabilities.custom_tools;
     if (callId === block.callId && keepsCustom) return block;
     const { custom, ...rest } = block;
     return { ...rest, callId, ...(custom === true && keepsCustom ? { custom } : {}) };
   }
 
   #call(call: ToolCallBlock): ToolCallBlock {
-    const id = toolIdFor(this.#facts.tool_id, call.id);
+    const id = toolIdFor(this.#capabilities.tool_id, call.id);
     const name = this.#name(call.name);
     const input = this.#input(call);
     if (id === call.id && name === call.name && input === call.input) return call;
@@ -163,7 +166,7 @@ class Preparation {
 
   #input(call: ToolCallBlock): ToolInput {
     if (call.input.kind === "text") {
-      return this.#facts.custom_tools
+      return this.#capabilities.custom_tools
         ? call.input
         : { kind: "object", value: { input: call.input.text } };
     }

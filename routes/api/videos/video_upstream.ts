@@ -48,7 +48,12 @@ export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | un
     ? -1
     : credentialNames(gateway, route.provider).indexOf(task.credential);
   const pinned = gateway.config.providerKeys[route.provider]?.[index];
-  return { provider, secret: pinned ?? secret, transport, adapter: videoAdapterOf(route.facts) };
+  return {
+    provider,
+    secret: pinned ?? secret,
+    transport,
+    adapter: videoAdapterOf(route.capabilities),
+  };
 }
 
 /** A small exchange beside calls: within a bound of time, its body read as JSON if it has one. `stop` ends it early. */

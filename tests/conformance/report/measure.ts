@@ -85,7 +85,7 @@ function measureRequest({ name, request }: Recording, { request: convert }: Conv
   // Requests that only count tokens have no answer to ask for.
   if (request === undefined || (row.from === "messages" && !("max_tokens" in request))) return;
   row.requests++;
-  const options = { facts: {}, upstreamModel: "m", maxOutputTokens: 128_000 };
+  const options = { capabilities: {}, upstreamModel: "m", maxOutputTokens: 128_000 };
   const conversion = convert(row.from, row.to, request, options);
   if (!conversion.ok) {
     const { param } = conversion.error;

@@ -213,11 +213,14 @@ Deno.test("converted calls drop dear tools as before; a field that the route car
   assert(converted.dropped.includes("tools.1"), String(converted.dropped));
 
   const facts = { extra_fields: ["web_search_options", "service_tier"] };
-  assertEquals(refused({ ...asking, model: modelWith({ style: "chat", facts }) }).slice(0, 3), [
-    "invalid_request",
-    400,
-    "tools.1", // the client's own words, not those of the other style
-  ]);
+  assertEquals(
+    refused({ ...asking, model: modelWith({ style: "chat", facts }) }).slice(0, 3),
+    [
+      "invalid_request",
+      400,
+      "tools.1", // the client's own words, not those of the other style
+    ],
+  );
   const model = modelWith({ style: "chat", facts, allow: ["web_search"] });
   const allowed = start({ ...asking, model });
   assert(allowed.ok);

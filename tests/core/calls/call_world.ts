@@ -30,7 +30,7 @@ function routeOf(id: string): Route {
     weight: 1,
     countTokens: false,
     allow: new Set(),
-    facts: {},
+    capabilities: {},
   };
 }
 

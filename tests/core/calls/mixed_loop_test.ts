@@ -150,7 +150,7 @@ Deno.test("a converted request that cannot think in its loop carries no thinking
       },
       { role: "tool", tool_call_id: "call_2", content: "text" },
     ],
-  }, { facts: { thinking: "budget" }, upstreamModel: "m", maxOutputTokens: 4096 });
+  }, { capabilities: { thinking: "budget" }, upstreamModel: "m", maxOutputTokens: 4096 });
   assert(conversion.ok);
   const { body } = conversion.request;
   assertEquals(body["thinking"], undefined);

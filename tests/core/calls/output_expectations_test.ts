@@ -5,8 +5,8 @@ import { modelSchema } from "../../../core/catalog/schema.ts";
 import { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";
 import { newId } from "../../../core/lib/ids.ts";
 
-function modelOf(id: string, facts: object = {}) {
-  const routes = [{ provider: "p", facts }];
+function modelOf(id: string, capabilities: object = {}) {
+  const routes = [{ provider: "p", facts: capabilities }];
   const price = { unit: "token", vndPerMtok: 1 };
   return buildModel(modelSchema.parse({ id, kind: "chat", family: "f", price, routes }));
 }

@@ -16,7 +16,7 @@ const body: JsonObject = {
 };
 const request = readChatRequest("messages", body);
 
-function routeOf(style: string, facts: JsonObject = {}): Route {
+function routeOf(style: string, capabilities: JsonObject = {}): Route {
   const built = buildCatalog(gatewayFileSchema.parse({
     defaultModel: "m",
     providers: { p: { kind: "sandbox" } },
@@ -27,7 +27,7 @@ function routeOf(style: string, facts: JsonObject = {}): Route {
       contextWindow: 1000,
       maxOutputTokens: 100,
       price: { unit: "token", vndPerMtok: 1 },
-      routes: [{ provider: "p", style, facts }],
+      routes: [{ provider: "p", style, facts: capabilities }],
     }],
   }));
   if (!built.ok) throw new Error(built.problems.join());

@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { withoutStore } from "../../../core/calls/request/stored_answers.ts";
 import { convertRequest } from "../../../core/wire/convert.ts";
-import type { RouteFacts, Style } from "../../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../../core/wire/contract.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 const encrypted = "reasoning.encrypted_content";
 
 Deno.test("a native answer is stored by no vendor, whatever was asked for", () => {
-  const cases: [Style, JsonObject, RouteFacts, JsonObject, string[]][] = [
+  const cases: [Style, JsonObject, RouteCapabilities, JsonObject, string[]][] = [
     ["responses", {}, {}, { store: false }, []],
     ["responses", { store: null }, {}, { store: false }, []],
     ["responses", { store: true }, {}, { store: false }, ["store"]],
@@ -29,15 +29,19 @@ Deno.test("a native answer is stored by no vendor, whatever was asked for", () =
     ]],
     ["messages", { store: true }, {}, {}, []],
   ];
-  for (const [style, body, facts, changes, dropped] of cases) {
-    assertEquals(withoutStore(style, body, facts), { changes, dropped }, JSON.stringify(body));
+  for (const [style, body, capabilities, changes, dropped] of cases) {
+    assertEquals(
+      withoutStore(style, body, capabilities),
+      { changes, dropped },
+      JSON.stringify(body),
+    );
   }
 });
 
 Deno.test("a Responses client that asks for a store gets its answer from every style, and a note", () => {
   for (const style of ["chat", "messages"] as const) {
     const body = { model: "m", input: "Hi", store: true };
-    const options = { facts: {}, upstreamModel: "m", maxOutputTokens: 100 };
+    const options = { capabilities: {}, upstreamModel: "m", maxOutputTokens: 100 };
     const converted = convertRequest("responses", style, body, options);
     assertEquals([converted.ok, converted.ok && converted.request.dropped], [true, ["store"]]);
   }

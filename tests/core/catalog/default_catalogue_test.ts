@@ -140,7 +140,7 @@ Deno.test("readConfig() refuses routes to unknown providers, taken names, wrong 
   }
 });
 
-Deno.test("the facts of media routes that docs/media.md names are known, with the values it names", () => {
+Deno.test("the capabilities of media routes that docs/media.md names are known, with the values it names", () => {
   const read = (facts: Record<string, unknown>) => {
     const file = JSON.parse(fileText);
     const image = file.models.find(({ kind }: { kind: string }) => kind === "image");

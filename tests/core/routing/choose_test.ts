@@ -16,7 +16,7 @@ function choice(id: string, changes: Partial<Route> & { firstOutputMs?: number }
       weight: 1,
       countTokens: false,
       allow: new Set(),
-      facts: {},
+      capabilities: {},
       ...route,
     },
     firstOutputMs,

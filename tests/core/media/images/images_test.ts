@@ -131,9 +131,17 @@ Deno.test("an edit without a reference, with too many, or with two masks is refu
 Deno.test("a generation goes on byte for byte, but for the model's name", async () => {
   const source = '{ "model":"img", "prompt":"caf\\u00e9",\n "quality": "high", "n":1.0 }';
   const request = readImageRequest("generations", encoder.encode(source), "application/json");
-  const same = await imageUpstreamBody(request, { upstreamModel: "img", facts: {} }, noFetch);
+  const same = await imageUpstreamBody(
+    request,
+    { upstreamModel: "img", capabilities: {} },
+    noFetch,
+  );
   assertEquals(decoder.decode(joined(same.bytes)), source);
-  const other = await imageUpstreamBody(request, { upstreamModel: "up-1", facts: {} }, noFetch);
+  const other = await imageUpstreamBody(
+    request,
+    { upstreamModel: "up-1", capabilities: {} },
+    noFetch,
+  );
   assertEquals(decoder.decode(joined(other.bytes)), source.replace('"img"', '"up-1"'));
 });
 
@@ -143,7 +151,11 @@ Deno.test("a generation sent as a form becomes the JSON that providers know", as
     { name: "stream", body: "false" },
     { name: "size", body: "1024x1024" },
   ]);
-  const body = await imageUpstreamBody(request, { upstreamModel: "up-1", facts: {} }, noFetch);
+  const body = await imageUpstreamBody(
+    request,
+    { upstreamModel: "up-1", capabilities: {} },
+    noFetch,
+  );
   assertEquals(body.contentType, "application/json");
   assertEquals(JSON.parse(decoder.decode(joined(body.bytes))), {
     model: "up-1",
@@ -162,7 +174,7 @@ Deno.test("a form of files keeps its boundary and every byte but the model's nam
     { name: "quality", body: "low" },
   ]);
   assert(request.body.kind === "form");
-  const route = { upstreamModel: "another-name", facts: {} };
+  const route = { upstreamModel: "another-name", capabilities: {} };
   const body = await imageUpstreamBody(request, route, noFetch);
   assertEquals(multipartBoundary(body.contentType), "client-boundary");
   const expected = decoder.decode(request.body.bytes).replace("img", "another-name");
@@ -178,7 +190,7 @@ Deno.test("references of every kind become files where the provider wants a form
     background: null,
     extra: { a: 1 },
   });
-  const body = await imageUpstreamBody(request, { upstreamModel: "up-1", facts: {} }, tools);
+  const body = await imageUpstreamBody(request, { upstreamModel: "up-1", capabilities: {} }, tools);
   const parts = readForm(joined(body.bytes), multipartBoundary(body.contentType)!);
   const seen = parts.map((part) => [
     part.name,
@@ -199,7 +211,7 @@ Deno.test("references of every kind become files where the provider wants a form
 });
 
 Deno.test("where the provider wants JSON, URLs stay URLs and files become data URLs", async () => {
-  const route = { upstreamModel: "up-1", facts: { image_edits: "json" } };
+  const route = { upstreamModel: "up-1", capabilities: { image_edits: "json" } };
   const request = form("edits", [
     { name: "image", body: "https://example.com/remote.gif" },
     { name: "image", body: png, fileName: "a.png" },

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { RouteFacts, Style } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted } from "./converting.ts";
 
@@ -40,8 +40,8 @@ function marked(value: Json | undefined, path = ""): string[] {
   );
 }
 
-function marksOf(from: Style, body: JsonObject, facts: RouteFacts = {}): string[] {
-  return marked(converted(from, "messages", body, facts).body);
+function marksOf(from: Style, body: JsonObject, capabilities: RouteCapabilities = {}): string[] {
+  return marked(converted(from, "messages", body, capabilities).body);
 }
 
 Deno.test("clients without marks get them behind instructions and the last two user turns", () => {

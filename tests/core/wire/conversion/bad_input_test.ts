@@ -142,7 +142,7 @@ Deno.test("a request with any place replaced by anything converts or is refused 
         for (const to of ["messages", "chat", "responses"] as const) {
           if (to === from) continue;
           const conversion = convertRequest(from, to, body, {
-            facts: {},
+            capabilities: {},
             upstreamModel: "m",
             maxOutputTokens: 8000,
           });
@@ -160,7 +160,7 @@ Deno.test("the untouched requests convert: the test above starts from good ones"
   for (const from of ["messages", "chat"] as const) {
     for (const to of ["messages", "chat", "responses"] as const) {
       if (to === from) continue;
-      const options = { facts: {}, upstreamModel: "m", maxOutputTokens: 8000 };
+      const options = { capabilities: {}, upstreamModel: "m", maxOutputTokens: 8000 };
       assertEquals(convertRequest(from, to, requests[from], options).ok, true);
     }
   }

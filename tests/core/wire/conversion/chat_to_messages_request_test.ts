@@ -1,6 +1,6 @@
 /** A Chat request for a Messages route, row by row (docs/conversion.md#requests-chat-client-messages-model). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { RouteFacts } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted, refusal } from "./converting.ts";
 
@@ -11,18 +11,22 @@ function request(more: JsonObject): JsonObject {
   return { model: "m", messages: [user("Hi")], ...more };
 }
 
-function toMessages(more: JsonObject, facts: RouteFacts = {}) {
-  return accepted("chat", "messages", request(more), facts);
+function toMessages(more: JsonObject, capabilities: RouteCapabilities = {}) {
+  return accepted("chat", "messages", request(more), capabilities);
 }
 
-function turnsOf(more: JsonObject, facts: RouteFacts = {}): JsonObject[] {
-  const { messages } = toMessages(more, facts).body;
+function turnsOf(more: JsonObject, capabilities: RouteCapabilities = {}): JsonObject[] {
+  const { messages } = toMessages(more, capabilities).body;
   assert(Array.isArray(messages));
   return messages.filter(isJsonObject);
 }
 
-function assertRefused(more: JsonObject, param: string, facts: RouteFacts = {}): void {
-  const error = refusal("chat", "messages", request(more), facts);
+function assertRefused(
+  more: JsonObject,
+  param: string,
+  capabilities: RouteCapabilities = {},
+): void {
+  const error = refusal("chat", "messages", request(more), capabilities);
   assertEquals([error.status, error.param], [400, param], error.message);
 }
 
@@ -544,7 +548,7 @@ Deno.test("effort asks adaptive models for effort", () => {
 });
 
 Deno.test("effort gives budget models a budget below the cap, which is never raised", () => {
-  const facts: RouteFacts = { thinking: "budget" };
+  const capabilities: RouteCapabilities = { thinking: "budget" };
   const budgets: readonly (readonly [string, number])[] = [
     ["minimal", 1024],
     ["low", 1024],
@@ -552,15 +556,15 @@ Deno.test("effort gives budget models a budget below the cap, which is never rai
     ["high", 16_384],
   ];
   for (const [reasoning_effort, budget_tokens] of budgets) {
-    const { body } = toMessages({ reasoning_effort }, facts);
+    const { body } = toMessages({ reasoning_effort }, capabilities);
     assertEquals(body.thinking, { type: "enabled", budget_tokens });
   }
-  const tight = toMessages({ reasoning_effort: "high", max_tokens: 2000 }, facts).body;
+  const tight = toMessages({ reasoning_effort: "high", max_tokens: 2000 }, capabilities).body;
   assertEquals([tight.thinking, tight.max_tokens], [
     { type: "enabled", budget_tokens: 1999 },
     2000,
   ]);
-  const none = toMessages({ reasoning_effort: "high", max_tokens: 500 }, facts);
+  const none = toMessages({ reasoning_effort: "high", max_tokens: 500 }, capabilities);
   assertEquals([none.body.thinking, none.dropped], [undefined, ["reasoning_effort"]]);
   const cannot = toMessages({ reasoning_effort: "high" }, { thinking: "none" });
   assertEquals([cannot.body.thinking, cannot.dropped], [undefined, ["reasoning_effort"]]);

@@ -5,7 +5,7 @@ import type {
   ConversionMemory,
   ConversionOptions,
   PipeContext,
-  RouteFacts,
+  RouteCapabilities,
   Style,
 } from "../../../../core/wire/contract.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
@@ -31,12 +31,12 @@ export function converted(
   from: Style,
   to: Style,
   body: JsonObject,
-  facts: RouteFacts = {},
+  capabilities: RouteCapabilities = {},
   maxOutputTokens = 64_000,
   allow?: ConversionOptions["allow"],
 ): Converted {
   const conversion = convertRequest(from, to, body, {
-    facts,
+    capabilities,
     upstreamModel: "upstream-model",
     maxOutputTokens,
     ...(allow === undefined ? {} : { allow }),
@@ -50,9 +50,9 @@ export function accepted(
   from: Style,
   to: Style,
   body: JsonObject,
-  facts: RouteFacts = {},
+  capabilities: RouteCapabilities = {},
 ): Converted {
-  const request = converted(from, to, body, facts);
+  const request = converted(from, to, body, capabilities);
   assertEquals(validateRequest(to, request.body), undefined, JSON.stringify(request.body));
   return request;
 }
@@ -62,11 +62,11 @@ export function refusal(
   from: Style,
   to: Style,
   body: JsonObject,
-  facts: RouteFacts = {},
+  capabilities: RouteCapabilities = {},
   allow?: ConversionOptions["allow"],
 ): GatewayError {
   const conversion = convertRequest(from, to, body, {
-    facts,
+    capabilities,
     upstreamModel: "upstream-model",
     maxOutputTokens: 64_000,
     ...(allow === undefined ? {} : { allow }),

@@ -1,6 +1,10 @@
 /** Tools that the provider runs are asked for in the words of the route's style, where the route allows them. */
 import { assertEquals } from "@std/assert";
-import type { ConversionOptions, RouteFacts, Style } from "../../../../core/wire/contract.ts";
+import type {
+  ConversionOptions,
+  RouteCapabilities,
+  Style,
+} from "../../../../core/wire/contract.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { type Converted, converted, refusal } from "./converting.ts";
@@ -19,15 +23,15 @@ function sent(
   from: Style,
   to: Style,
   more: JsonObject,
-  facts: RouteFacts = {},
+  capabilities: RouteCapabilities = {},
   allow?: ConversionOptions["allow"],
 ): Converted {
-  const request = converted(from, to, asked(from, more), facts, 64_000, allow);
+  const request = converted(from, to, asked(from, more), capabilities, 64_000, allow);
   assertEquals(validateRequest(to, request.body), undefined, JSON.stringify(request.body));
   return request;
 }
 
-const searchable: RouteFacts = { extra_fields: ["web_search_options"] };
+const searchable: RouteCapabilities = { extra_fields: ["web_search_options"] };
 
 Deno.test("a Messages search becomes a Responses search, with its wishes", () => {
   const search = {

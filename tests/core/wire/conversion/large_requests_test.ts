@@ -7,7 +7,7 @@ import { sealPrefix } from "../../../../core/wire/reasoning_seal.ts";
 import { dialectOf } from "../../../../core/wire/stream/dialects.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
-const options = { facts: { mid_system: true }, upstreamModel: "m", maxOutputTokens: 1_000 };
+const options = { capabilities: { mid_system: true }, upstreamModel: "m", maxOutputTokens: 1_000 };
 const count = 40_000;
 
 const times = <T>(make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));

@@ -1,19 +1,27 @@
 /** Wishes that once went without a word, each carried, named or refused. */
 import { assertEquals } from "@std/assert";
-import type { RouteFacts, Style } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { list } from "../../../conformance/clients.ts";
 import { accepted, type Converted, converted, refusal } from "./converting.ts";
 
 const user: JsonObject = { role: "user", content: "Hi" };
 
-function fromChat(more: JsonObject, to: Style = "messages", facts: RouteFacts = {}): Converted {
-  return accepted("chat", to, { model: "m", messages: [user], ...more }, facts);
+function fromChat(
+  more: JsonObject,
+  to: Style = "messages",
+  capabilities: RouteCapabilities = {},
+): Converted {
+  return accepted("chat", to, { model: "m", messages: [user], ...more }, capabilities);
 }
 
-function fromMessages(more: JsonObject, to: Style = "chat", facts: RouteFacts = {}): Converted {
+function fromMessages(
+  more: JsonObject,
+  to: Style = "chat",
+  capabilities: RouteCapabilities = {},
+): Converted {
   const body = { model: "m", max_tokens: 4000, messages: [user], ...more };
-  return accepted("messages", to, body, facts);
+  return accepted("messages", to, body, capabilities);
 }
 
 function tool(name: string): JsonObject {

@@ -1,6 +1,6 @@
 /** A Messages request for a Chat route, row by row (docs/conversion.md#requests-messages-client-chat-model). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { RouteFacts } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted, refusal } from "./converting.ts";
 
@@ -11,18 +11,22 @@ function request(more: JsonObject): JsonObject {
   return { model: "m", max_tokens: 100, messages: [user("Hi")], ...more };
 }
 
-function toChat(more: JsonObject, facts: RouteFacts = {}) {
-  return accepted("messages", "chat", request(more), facts);
+function toChat(more: JsonObject, capabilities: RouteCapabilities = {}) {
+  return accepted("messages", "chat", request(more), capabilities);
 }
 
-function messagesOf(more: JsonObject, facts: RouteFacts = {}): JsonObject[] {
-  const { messages } = toChat(more, facts).body;
+function messagesOf(more: JsonObject, capabilities: RouteCapabilities = {}): JsonObject[] {
+  const { messages } = toChat(more, capabilities).body;
   assert(Array.isArray(messages));
   return messages.filter(isJsonObject);
 }
 
-function assertRefused(more: JsonObject, param: string, facts: RouteFacts = {}): void {
-  const error = refusal("messages", "chat", request(more), facts);
+function assertRefused(
+  more: JsonObject,
+  param: string,
+  capabilities: RouteCapabilities = {},
+): void {
+  const error = refusal("messages", "chat", request(more), capabilities);
   assertEquals([error.status, error.param], [400, param], error.message);
 }
 
@@ -549,8 +553,11 @@ Deno.test("a thinking budget becomes a word, clipped to the route's list", () =>
     assertEquals(toChat({ max_tokens: 50_000, thinking }).body.reasoning_effort, word);
   }
   const thinking = { type: "enabled", budget_tokens: 40_000 };
-  const facts: RouteFacts = { efforts: ["low", "medium", "high", "xhigh"] };
-  assertEquals(toChat({ max_tokens: 50_000, thinking }, facts).body.reasoning_effort, "xhigh");
+  const capabilities: RouteCapabilities = { efforts: ["low", "medium", "high", "xhigh"] };
+  assertEquals(
+    toChat({ max_tokens: 50_000, thinking }, capabilities).body.reasoning_effort,
+    "xhigh",
+  );
   const without = toChat({ max_tokens: 50_000, thinking }, { efforts: [] });
   assertEquals([without.body.reasoning_effort, without.dropped], [undefined, ["thinking"]]);
 });
@@ -576,12 +583,15 @@ Deno.test("disabled thinking is the least that the route knows", () => {
 });
 
 Deno.test("a route that refuses tools with reasoning gets the word none", () => {
-  const facts: RouteFacts = { effort_with_tools: "none" };
-  assertEquals(toChat({ tools: [tool()] }, facts).body.reasoning_effort, "none");
+  const capabilities: RouteCapabilities = { effort_with_tools: "none" };
+  assertEquals(toChat({ tools: [tool()] }, capabilities).body.reasoning_effort, "none");
   const thinking = { type: "enabled", budget_tokens: 2000 };
-  const both = toChat({ tools: [tool()], thinking, max_tokens: 5000 }, facts);
+  const both = toChat({ tools: [tool()], thinking, max_tokens: 5000 }, capabilities);
   assertEquals([both.body.reasoning_effort, both.dropped], ["none", ["thinking"]]);
-  assertEquals(toChat({ thinking, max_tokens: 5000 }, facts).body.reasoning_effort, "medium");
+  assertEquals(
+    toChat({ thinking, max_tokens: 5000 }, capabilities).body.reasoning_effort,
+    "medium",
+  );
 });
 
 Deno.test("structured output is strict only where the schema qualifies", () => {
@@ -633,16 +643,19 @@ Deno.test("sampling is carried, or named where the model fixes it", () => {
 Deno.test("the user's id goes where the route asks for it, long ones hashed", () => {
   const long = "x".repeat(90);
   assertEquals(toChat({ metadata: { user_id: "u" } }).body.user, undefined);
-  const facts: RouteFacts = { extra_fields: ["safety_identifier"] };
-  assertEquals(toChat({ metadata: { user_id: "u" } }, facts).body.safety_identifier, "u");
-  const hashed = toChat({ metadata: { user_id: long } }, facts).body.safety_identifier;
+  const capabilities: RouteCapabilities = { extra_fields: ["safety_identifier"] };
+  assertEquals(toChat({ metadata: { user_id: "u" } }, capabilities).body.safety_identifier, "u");
+  const hashed = toChat({ metadata: { user_id: long } }, capabilities).body.safety_identifier;
   assertEquals(String(hashed).length, 16);
 });
 
 Deno.test("the service tier is carried where the route knows it", () => {
-  const facts: RouteFacts = { extra_fields: ["service_tier"] };
-  assertEquals(toChat({ service_tier: "auto" }, facts).body.service_tier, "auto");
-  assertEquals(toChat({ service_tier: "standard_only" }, facts).body.service_tier, "default");
+  const capabilities: RouteCapabilities = { extra_fields: ["service_tier"] };
+  assertEquals(toChat({ service_tier: "auto" }, capabilities).body.service_tier, "auto");
+  assertEquals(
+    toChat({ service_tier: "standard_only" }, capabilities).body.service_tier,
+    "default",
+  );
   assertEquals(toChat({ service_tier: "auto" }).body.service_tier, undefined);
 });
 

@@ -3,7 +3,7 @@
  * is refused, or stands in the short list of what may go in silence.
  */
 import { assert, assertEquals } from "@std/assert";
-import type { RouteFacts, Style } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import { convertRequest } from "../../../../core/wire/convert.ts";
 import { chatRequest } from "../../../../sandbox/vendor_validators/chat_schema.ts";
 import { messagesRequest } from "../../../../sandbox/vendor_validators/messages_schema.ts";
@@ -66,14 +66,18 @@ const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {
   ],
 };
 
-function isSilent(from: Style, path: string, facts: RouteFacts): boolean {
+function isSilent(from: Style, path: string, capabilities: RouteCapabilities): boolean {
   // An answer through a tool asks for a call anyway.
-  if (facts.structured === "tool" && path === "tool_choice") return true;
+  if (capabilities.structured === "tool" && path === "tool_choice") return true;
   return [...silent.all, ...silent[from]].some((pattern) => pattern.test(path));
 }
 
-function convert(from: Style, to: Style, body: JsonObject, facts: RouteFacts) {
-  return convertRequest(from, to, body, { facts, upstreamModel: "up", maxOutputTokens: 32_000 });
+function convert(from: Style, to: Style, body: JsonObject, capabilities: RouteCapabilities) {
+  return convertRequest(from, to, body, {
+    capabilities,
+    upstreamModel: "up",
+    maxOutputTokens: 32_000,
+  });
 }
 
 /** Whether a note or refusal of `name` speaks of the member at `path`. */
@@ -87,16 +91,23 @@ function without(body: JsonObject, path: readonly Step[]): JsonObject {
 }
 
 /** The members of `body` that a conversion loses without a word. */
-function lostMembers(from: Style, to: Style, body: JsonObject, facts: RouteFacts): string[] {
-  const whole = convert(from, to, body, facts);
+function lostMembers(
+  from: Style,
+  to: Style,
+  body: JsonObject,
+  capabilities: RouteCapabilities,
+): string[] {
+  const whole = convert(from, to, body, capabilities);
   if (!whole.ok) return [];
   const { dropped } = whole.request;
   assert(!dropped.includes("more"), "too many notes in one request to see what is missing");
   const sent = JSON.stringify(whole.request.body);
   return memberPaths(body).flatMap((steps) => {
     const path = steps.join(".");
-    if (isSilent(from, path, facts) || dropped.some((name) => speaksOf(name, path))) return [];
-    const less = convert(from, to, without(body, steps), facts);
+    if (isSilent(from, path, capabilities) || dropped.some((name) => speaksOf(name, path))) {
+      return [];
+    }
+    const less = convert(from, to, without(body, steps), capabilities);
     return less.ok && JSON.stringify(less.request.body) === sent ? [path] : [];
   });
 }
@@ -121,9 +132,9 @@ function deafObjects(from: Style, to: Style, body: JsonObject): string[] {
 for (const from of styles) {
   for (const to of otherStyles(from)) {
     Deno.test(`every member of a ${from} request is carried to ${to}, named or refused`, () => {
-      for (const facts of routes[to]) {
+      for (const capabilities of routes[to]) {
         for (const body of wholeRequests[from]) {
-          assertEquals(lostMembers(from, to, body, facts), [], JSON.stringify(facts));
+          assertEquals(lostMembers(from, to, body, capabilities), [], JSON.stringify(capabilities));
         }
       }
     });

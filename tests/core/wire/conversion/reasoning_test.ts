@@ -151,8 +151,13 @@ Deno.test("details of an aggregator go back to it as they came", () => {
     format: "openai-responses-v1",
     index: 0,
   };
-  const facts = { reasoning_replay: "details", reasoning_signer: "aggregator" } as const;
-  const { memory } = converted("messages", "chat", history({ type: "text", text: "x" }), facts);
+  const capabilities = { reasoning_replay: "details", reasoning_signer: "aggregator" } as const;
+  const { memory } = converted(
+    "messages",
+    "chat",
+    history({ type: "text", text: "x" }),
+    capabilities,
+  );
   const answer = convertedAnswer("chat", "messages", {
     choices: [{
       index: 0,
@@ -161,10 +166,10 @@ Deno.test("details of an aggregator go back to it as they came", () => {
     }],
   }, memory);
   const [thinking] = answer.content as JsonObject[];
-  const back = converted("messages", "chat", history(thinking ?? {}), facts).body;
+  const back = converted("messages", "chat", history(thinking ?? {}), capabilities).body;
   assertEquals((back.messages as JsonObject[])[1]?.reasoning_details, [detail]);
   const elsewhere = converted("messages", "chat", history(thinking ?? {}), {
-    ...facts,
+    ...capabilities,
     reasoning_signer: "other",
   }).body;
   assertEquals((elsewhere.messages as JsonObject[])[1]?.reasoning_details, undefined);

@@ -17,9 +17,12 @@ const schema = { type: "object", properties: {}, additionalProperties: false };
 const response_format = { type: "json_schema", json_schema: { name: "x", schema } };
 const own = { type: "function", function: { name: "f" } };
 
-function request(more: JsonObject, facts = {}): Converted {
+function request(more: JsonObject, capabilities = {}): Converted {
   const body = { model: "m", messages: [{ role: "user", content: "Hi" }], response_format };
-  return accepted("chat", "messages", { ...body, ...more }, { structured: "tool", ...facts });
+  return accepted("chat", "messages", { ...body, ...more }, {
+    structured: "tool",
+    ...capabilities,
+  });
 }
 
 const memory: ConversionMemory = request({}).memory;

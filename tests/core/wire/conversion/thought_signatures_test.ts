@@ -84,8 +84,8 @@ const histories = { messages: messagesHistory, responses: responsesHistory };
 
 /** What every call of the converted history carries. */
 function sentBack(style: "messages" | "responses", answers: readonly JsonObject[][]): unknown[] {
-  const facts = { reasoning_replay: "extra_content" } as const;
-  const { body } = converted(style, "chat", histories[style](answers), facts);
+  const capabilities = { reasoning_replay: "extra_content" } as const;
+  const { body } = converted(style, "chat", histories[style](answers), capabilities);
   return objects(body.messages).flatMap((message) =>
     objects(message.tool_calls ?? []).map((one) => one.extra_content)
   );

@@ -1,10 +1,13 @@
-/** What is done to tools on the way there is undone on the way back; facts and schemas keep their rules. */
+/** What is done to tools on the way there is undone on the way back; capabilities and schemas keep their rules. */
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { restoreAnswer } from "../../../../core/wire/stream/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { budgetOf, effortOf, nearestEffort } from "../../../../core/wire/fields/effort.ts";
-import { resolveFacts, routeFactsSchema } from "../../../../core/wire/facts.ts";
+import {
+  resolveCapabilities,
+  routeCapabilitiesSchema,
+} from "../../../../core/wire/capabilities.ts";
 import { JsonProgress } from "../../../../core/lib/json/json_progress.ts";
 import {
   allowsStrictChat,
@@ -79,13 +82,13 @@ Deno.test("the nearest word is on the route's list, and the lesser of two", () =
   assertEquals(nearestEffort("none", ["medium"]), undefined);
 });
 
-Deno.test("facts are checked when they are read, and filled by style", () => {
-  assertThrows(() => routeFactsSchema.parse({ max_token_field: "max_tokens" }));
-  assertThrows(() => routeFactsSchema.parse({ efforts: ["huge"] }));
-  assertEquals(resolveFacts("chat", {}).stop_max, 4);
-  assertEquals(resolveFacts("messages", {}).tool_id, "word");
-  assertEquals(resolveFacts("messages", { thinking: undefined }).thinking, "adaptive");
-  assertEquals(resolveFacts("chat", { efforts: [] }).efforts, []);
+Deno.test("capabilities are checked when they are read, and filled by style", () => {
+  assertThrows(() => routeCapabilitiesSchema.parse({ max_token_field: "max_tokens" }));
+  assertThrows(() => routeCapabilitiesSchema.parse({ efforts: ["huge"] }));
+  assertEquals(resolveCapabilities("chat", {}).stop_max, 4);
+  assertEquals(resolveCapabilities("messages", {}).tool_id, "word");
+  assertEquals(resolveCapabilities("messages", { thinking: undefined }).thinking, "adaptive");
+  assertEquals(resolveCapabilities("chat", { efforts: [] }).efforts, []);
 });
 
 Deno.test("strict schemas are told from others in all their depth", () => {

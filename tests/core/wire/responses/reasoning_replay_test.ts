@@ -1,6 +1,6 @@
 /** Reasoning of a Responses upstream travels through clients of the other styles and comes back to its signer only. */
 import { assert, assertEquals } from "@std/assert";
-import type { PipeContext, RouteFacts, Style } from "../../../../core/wire/contract.ts";
+import type { PipeContext, RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import { convertAnswer, convertRequest } from "../../../../core/wire/convert.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
 import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blocks.ts";
@@ -117,9 +117,9 @@ function chatTurn(message: unknown): { style: Style; body: JsonObject } {
   };
 }
 
-function reasoningSent(style: Style, body: JsonObject, facts: RouteFacts): unknown[] {
+function reasoningSent(style: Style, body: JsonObject, capabilities: RouteCapabilities): unknown[] {
   const conversion = convertRequest(style, "responses", body, {
-    facts,
+    capabilities,
     upstreamModel: "up",
     maxOutputTokens: 1000,
   });
@@ -152,7 +152,7 @@ Deno.test("a native Messages call never carries the foreign reasoning", () => {
 Deno.test("a converted call to a Messages model never carries it either", () => {
   const { style, body } = clients["a Chat client"]?.() ?? messagesTurn([]);
   const conversion = convertRequest(style, "messages", body, {
-    facts: {},
+    capabilities: {},
     upstreamModel: "up",
     maxOutputTokens: 1000,
   });

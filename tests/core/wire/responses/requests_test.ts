@@ -3,7 +3,7 @@ import { GatewayError } from "../../../../core/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { arrange } from "../../../../core/wire/arrangement.ts";
 import type { Block, Conversation } from "../../../../core/wire/conversation/mod.ts";
-import type { RouteFacts } from "../../../../core/wire/facts.ts";
+import type { RouteCapabilities } from "../../../../core/wire/capabilities.ts";
 import { responsesDialect } from "../../../../core/wire/responses/dialect.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 
@@ -170,8 +170,8 @@ for (const [field, body] of wrong) {
   });
 }
 
-const options = (facts: RouteFacts = {}) => ({
-  facts,
+const options = (capabilities: RouteCapabilities = {}) => ({
+  capabilities,
   upstreamModel: "up",
   maxOutputTokens: 8192,
 });
@@ -179,11 +179,11 @@ const options = (facts: RouteFacts = {}) => ({
 /** Encodes and shows that the vendor would accept it. */
 function encode(
   body: JsonObject,
-  facts: RouteFacts = {},
+  capabilities: RouteCapabilities = {},
 ): { body: JsonObject; notes: readonly string[] } {
   const { body: written, notes } = responsesDialect.encodeRequest(
     arrange(decode(body)),
-    options(facts),
+    options(capabilities),
   );
   assertEquals(validateRequest("responses", written), undefined);
   return { body: written, notes };
@@ -242,8 +242,8 @@ Deno.test("reasoning goes back to its signer only, and never without what it led
   };
   const said: JsonObject = { role: "assistant", content: "Yes" };
   const ask: JsonObject = { role: "user", content: "Hi" };
-  const kinds = (input: Json, facts: RouteFacts = {}): unknown => {
-    const written = encode({ input }, facts).body["input"];
+  const kinds = (input: Json, capabilities: RouteCapabilities = {}): unknown => {
+    const written = encode({ input }, capabilities).body["input"];
     assert(Array.isArray(written));
     return written.map((item) => JSON.stringify(item).includes("gAAA"));
   };
@@ -320,7 +320,7 @@ Deno.test("what the route does not take is refused by its place", () => {
     role: "user",
     content: [{ type: "input_image", image_url: "https://example.com/a.png" }],
   }];
-  for (const facts of [{ images: "none" }, { images: "base64" }] as const) {
-    assertThrows(() => encode({ input: image }, facts), GatewayError, "input.0.content.0: ");
+  for (const capabilities of [{ images: "none" }, { images: "base64" }] as const) {
+    assertThrows(() => encode({ input: image }, capabilities), GatewayError, "input.0.content.0: ");
   }
 });

@@ -360,7 +360,7 @@ Deno.test("the configuration names what is wrong with rules, prices and adapters
   assertEquals(videoModelProblems({ ...good, price: { unit: "video", tiers } }), [
     "price.tiers: 30 seconds are allowed but have no price",
   ]);
-  const route = { ...good.routes[0]!, facts: { videoAdapter: { submit: {} } } };
+  const route = { ...good.routes[0]!, capabilities: { videoAdapter: { submit: {} } } };
   const [adapter] = videoModelProblems({ ...good, routes: [route] });
   assertStringIncludes(adapter ?? "", "routes.0.facts.videoAdapter");
   const chat = defaultCatalog().find("premium-1");

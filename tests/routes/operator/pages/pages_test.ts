@@ -30,7 +30,7 @@ const route: RouteReport = {
     weight: 1,
     countTokens: false,
     allow: new Set(),
-    facts: {},
+    capabilities: {},
   },
   switched: undefined,
   operations: {

@@ -21,7 +21,7 @@ function reportOf(
       weight: 1,
       countTokens: false,
       allow: new Set(),
-      facts: {},
+      capabilities: {},
     },
     switched: undefined,
     operations: {

@@ -1,7 +1,7 @@
 /**
  * What conversion must know of one route: which fields its model takes, and in which form.
  *
- * Facts are data in `gateway.json` (`routes[].facts`), never branches per vendor. Every fact has a default by style:
+ * Capabilities are data in `gateway.json` (`routes[].facts`), never branches per vendor. Every capability has a default by style:
  * what the vendor that defined the style takes today. A route says only where it differs.
  */
 import { z } from "zod";
@@ -28,8 +28,8 @@ export type SharedField = typeof sharedFields[number];
 
 const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-/** The schema of `routes[].facts`. Unknown facts are refused: a misspelt one would silently do nothing. */
-export const routeFactsSchema = z.strictObject({
+/** The schema of `routes[].facts`. Unknown capabilities are refused: a misspelt one would silently do nothing. */
+export const routeCapabilitiesSchema = z.strictObject({
   /** Chat: the field that caps output. OpenAI and Azure: `max_completion_tokens`; most other servers: `max_tokens`. */
   max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]),
   /** Most output tokens the route gives; a larger wish is lowered. Absent: the model's own limit. */
@@ -105,17 +105,17 @@ export const routeFactsSchema = z.strictObject({
   extra_fields: z.array(z.string().max(64)),
 }).partial();
 
-/** The facts that an operator wrote for a route. */
-export type RouteFacts = Readonly<z.infer<typeof routeFactsSchema>>;
+/** The capabilities that an operator wrote for a route. */
+export type RouteCapabilities = Readonly<z.infer<typeof routeCapabilitiesSchema>>;
 
 type Filled = {
-  readonly [Name in Exclude<keyof RouteFacts, "max_output">]-?: ReadonlyValue<
-    NonNullable<RouteFacts[Name]>
+  readonly [Name in Exclude<keyof RouteCapabilities, "max_output">]-?: ReadonlyValue<
+    NonNullable<RouteCapabilities[Name]>
   >;
 };
 type ReadonlyValue<Value> = Value extends readonly (infer Item)[] ? readonly Item[] : Value;
-/** Facts with every gap filled by the style's default. */
-export type ResolvedFacts = Filled & { readonly max_output?: number | undefined };
+/** Capabilities with every gap filled by the style's default. */
+export type ResolvedCapabilities = Filled & { readonly max_output?: number | undefined };
 
 const common = {
   max_tokens_field: "max_completion_tokens",
@@ -147,9 +147,9 @@ const common = {
   empty_tool_result: "",
   shared_fields: sharedFields,
   extra_fields: [],
-} as const satisfies Partial<ResolvedFacts>;
+} as const satisfies Partial<ResolvedCapabilities>;
 
-const defaults: Readonly<Record<Style, ResolvedFacts>> = {
+const defaults: Readonly<Record<Style, ResolvedCapabilities>> = {
   messages: {
     ...common,
     // Not of that vendor.
@@ -178,18 +178,21 @@ const defaults: Readonly<Record<Style, ResolvedFacts>> = {
 };
 
 /**
- * Fills the gaps of a route's facts with the defaults of its style.
+ * Fills the gaps of a route's capabilities with the defaults of its style.
  *
  * @example
  * ```ts
- * import { resolveFacts } from "./facts.ts";
- * const facts = resolveFacts("chat", { max_tokens_field: "max_tokens" });
- * if (facts.max_tokens_field !== "max_tokens" || facts.stop_max !== 4) throw new Error("wrong defaults");
+ * import { resolveCapabilities } from "./capabilities.ts";
+ * const capabilities = resolveCapabilities("chat", { max_tokens_field: "max_tokens" });
+ * if (capabilities.max_tokens_field !== "max_tokens" || capabilities.stop_max !== 4) throw new Error("wrong defaults");
  * ```
  */
-export function resolveFacts(style: Style, facts: RouteFacts): ResolvedFacts {
+export function resolveCapabilities(
+  style: Style,
+  capabilities: RouteCapabilities,
+): ResolvedCapabilities {
   const given = Object.fromEntries(
-    Object.entries(facts).filter(([, value]) => value !== undefined),
+    Object.entries(capabilities).filter(([, value]) => value !== undefined),
   );
   return { ...defaults[style], ...given };
 }
