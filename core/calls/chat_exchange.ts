@@ -8,7 +8,7 @@ import type { AnswerReading, PipeContext, Style } from "../wire/contract.ts";
 import { convertAnswer, convertRequest } from "../wire/convert.ts";
 import { createConvertingPipe } from "../wire/stream/converting_pipe.ts";
 import { sortBetas, type SortedBetas } from "../wire/billable_features/betas.ts";
-import type { FetchedDocuments } from "../wire/fields/document_urls.ts";
+import type { FetchedDocuments } from "../wire/fetched_documents.ts";
 import { decodeProviderError, type ProviderErrorOptions } from "../wire/errors/errors.ts";
 import { createNativePipe } from "../wire/stream/native_pipe.ts";
 import { GatewayError } from "../errors.ts";

@@ -8,52 +8,12 @@
  * - Never: reads a file or the network, or holds a secret in its schema: the file names
  *   environment variables.
  */
-import type { RouteCapabilities, Style } from "../wire/contract.ts";
-import type { BillableFeature } from "../wire/billable_features/features.ts";
 import { limits } from "../limits.ts";
-import type { CataloguePrice } from "../billing/price.ts";
+import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
 import { catalogProblems } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";
 
-export type ModelKind = "chat" | "image" | "speech" | "video";
-export type RouteStyle = Style | "images" | "speech" | "videos";
-
-/** One way to reach a model. */
-export interface Route {
-  /** `provider/model`, with `#style` where the provider speaks several: stable, shown to operators. */
-  readonly id: string;
-  readonly provider: string;
-  /** The provider's name of the model. */
-  readonly upstreamModel: string;
-  readonly style: RouteStyle;
-  readonly region: string | undefined;
-  readonly priority: number;
-  readonly weight: number;
-  readonly countTokens: boolean;
-  /** What may cost the operator more than tokens here. */
-  readonly allow: ReadonlySet<BillableFeature>;
-  readonly capabilities: RouteCapabilities & {
-    readonly videoAdapter?: unknown;
-    readonly image_edits?: "form" | "json" | undefined;
-  };
-}
-
-export interface Model {
-  readonly id: string;
-  readonly kind: ModelKind;
-  readonly family: string;
-  readonly displayName: string;
-  readonly contextWindow: number;
-  readonly maxOutputTokens: number;
-  readonly vision: boolean;
-  readonly aliases: readonly string[];
-  readonly price: CataloguePrice;
-  readonly routes: readonly Route[];
-  readonly hedge: boolean;
-  /** Time to the first output; `undefined`: nobody knows how long this kind of model may take. */
-  readonly slowAfterMs: number | undefined;
-  readonly videoRules: Readonly<Record<string, unknown>> | undefined;
-}
+export type { Model, ModelKind, Route, RouteStyle };
 
 /** Which model a name means. `mappedFrom` is the name that was sent when it is not the model's id. */
 export type Resolution =

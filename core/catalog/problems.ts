@@ -1,7 +1,7 @@
 /** What is wrong with a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
 import type { CataloguePrice } from "../billing/price.ts";
 import { videoModelProblems } from "../media/video/model_rules.ts";
-import type { Model, ModelKind, RouteStyle } from "./catalog.ts";
+import type { Model, ModelKind, RouteStyle } from "./model.ts";
 
 /** A model whose own shape is wrong: all that is known of it are the names it claims and the providers it asks for. */
 export interface UnreadModel {

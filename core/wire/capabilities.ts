@@ -5,7 +5,7 @@
  * what the vendor that defined the style takes today. A route says only where it differs.
  */
 import { z } from "zod";
-import type { Style } from "./contract.ts";
+import type { Style } from "./style.ts";
 
 /**
  * The fields that Chat and Responses, being of one vendor, both have beyond those that every style has. Logprobs and

@@ -6,14 +6,17 @@ import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import type { ReportedUsage, TokenUsage } from "../billing/token_usage.ts";
 import type { BillableFeature } from "./billable_features/features.ts";
-import type { FetchedDocuments } from "./fields/document_urls.ts";
 import type { RouteCapabilities } from "./capabilities.ts";
-import type { ThinkTags } from "./fields/think_tags.ts";
+import type { FetchedDocuments } from "./fetched_documents.ts";
+import type { Style } from "./style.ts";
 
-export type { RouteCapabilities };
+export type { RouteCapabilities, Style };
 
-/** The wire styles of chat. */
-export type Style = "messages" | "chat" | "responses";
+/**
+ * How a server marks thinking within the text of an answer. `pair`: the answer may begin with `<think>`. `close`: the
+ * prompt ends in the opening tag already, so the answer begins with thinking and shows only the closing tag.
+ */
+export type ThinkTags = "pair" | "close";
 
 /**
  * What is known of a stream so far. The pipe mutates it in place: one object per stream, read by whoever needs it.

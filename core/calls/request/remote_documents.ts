@@ -1,13 +1,8 @@
 /** Fetches the documents and pictures that a chat request names by URL, for routes that take only their data. */
 import type { ByteRoom } from "../../lib/bytes/byte_budget.ts";
 import type { Route } from "../../catalog/catalog.ts";
-import {
-  type DocumentUrl,
-  documentUrls,
-  type FetchedDocument,
-  type FetchedDocuments,
-  takesData,
-} from "../../wire/fields/document_urls.ts";
+import type { FetchedDocument, FetchedDocuments } from "../../wire/fetched_documents.ts";
+import { type DocumentUrl, documentUrls, takesData } from "../../wire/fields/document_urls.ts";
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";

@@ -1,6 +1,6 @@
 /** The video side of the catalogue: which rules a model has, and what is wrong with how they are written. */
 import { z } from "zod";
-import type { Model } from "../../catalog/catalog.ts";
+import type { Model } from "../../catalog/model.ts";
 import { invariant } from "../../lib/assert.ts";
 import { videoAdapterSchema } from "./adapter.ts";
 import {

@@ -2,6 +2,9 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import type { HostedCallBlock } from "./hosted.ts";
+import type { CacheMark, Placed } from "./placed.ts";
+
+export type { CacheMark, Placed };
 
 export type Block =
   | TextBlock
@@ -13,20 +16,6 @@ export type Block =
   | ToolResultBlock
   | HostedCallBlock
   | ForeignBlock;
-
-/** A prompt-cache mark on a block or tool. */
-export interface CacheMark {
-  /** Where the client wrote it; not every client writes it onto the block itself. */
-  readonly path: string;
-  /** Absent: the vendor's default (5 minutes at Messages). */
-  readonly ttl?: "5m" | "1h";
-}
-
-/** Where a part stood in the request, and whether the prompt cache may end there. */
-export interface Placed {
-  readonly path: string;
-  readonly cache?: CacheMark;
-}
 
 export interface TextBlock extends Placed {
   readonly type: "text";

@@ -1,7 +1,7 @@
 /** Tools that a provider runs inside its answer: what a client wishes of them, and what came of a call. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
-import type { Placed } from "./blocks.ts";
+import type { Placed } from "./placed.ts";
 
 /** A wish, and where the client wrote it. */
 export interface Told<Value> {

@@ -4,19 +4,9 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import type { RemoteKind } from "../../media/guarded_fetch.ts";
 import type { RouteCapabilities, Style } from "../contract.ts";
 import type { Block, Conversation, DocumentBlock, ImageBlock, Turn } from "../conversation/mod.ts";
+import type { FetchedDocuments } from "../fetched_documents.ts";
 import { dialectOf } from "../stream/dialects.ts";
 import { resolveCapabilities } from "../capabilities.ts";
-
-/** What was behind a URL. */
-export interface FetchedDocument {
-  readonly mediaType: string;
-  readonly base64: string;
-}
-
-/** What was fetched for a route, by URL. */
-export interface FetchedDocuments {
-  readonly get: (url: string, kind: RemoteKind) => FetchedDocument | undefined;
-}
 
 /** A document or a picture of a request. */
 export interface DocumentUrl {

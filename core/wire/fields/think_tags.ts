@@ -2,14 +2,9 @@
  * Splits what a model thinks from what it says, where its server leaves both in one text: `<think>…</think>` before the
  * answer. Only the beginning of the answer is looked at: a model may write about these tags anywhere else.
  */
+import type { ThinkTags } from "../contract.ts";
 import type { Answer, AnswerBlock, AnswerText, StreamEvent } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
-
-/**
- * `pair`: the answer may begin with `<think>`. `close`: the prompt ends in the opening tag already, so the answer begins
- * with thinking and shows only the closing tag.
- */
-export type ThinkTags = "pair" | "close";
 
 const open = "<think>";
 const close = "</think>";

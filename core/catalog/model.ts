@@ -1,0 +1,44 @@
+/** The types of the catalogue's entries: a model and the routes to it. */
+import type { CataloguePrice } from "../billing/price.ts";
+import type { BillableFeature } from "../wire/billable_features/features.ts";
+import type { RouteCapabilities, Style } from "../wire/contract.ts";
+
+export type ModelKind = "chat" | "image" | "speech" | "video";
+export type RouteStyle = Style | "images" | "speech" | "videos";
+
+/** One way to reach a model. */
+export interface Route {
+  /** `provider/model`, with `#style` where the provider speaks several: stable, shown to operators. */
+  readonly id: string;
+  readonly provider: string;
+  /** The provider's name of the model. */
+  readonly upstreamModel: string;
+  readonly style: RouteStyle;
+  readonly region: string | undefined;
+  readonly priority: number;
+  readonly weight: number;
+  readonly countTokens: boolean;
+  /** What may cost the operator more than tokens here. */
+  readonly allow: ReadonlySet<BillableFeature>;
+  readonly capabilities: RouteCapabilities & {
+    readonly videoAdapter?: unknown;
+    readonly image_edits?: "form" | "json" | undefined;
+  };
+}
+
+export interface Model {
+  readonly id: string;
+  readonly kind: ModelKind;
+  readonly family: string;
+  readonly displayName: string;
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly vision: boolean;
+  readonly aliases: readonly string[];
+  readonly price: CataloguePrice;
+  readonly routes: readonly Route[];
+  readonly hedge: boolean;
+  /** Time to the first output; `undefined`: nobody knows how long this kind of model may take. */
+  readonly slowAfterMs: number | undefined;
+  readonly videoRules: Readonly<Record<string, unknown>> | undefined;
+}
