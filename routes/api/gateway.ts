@@ -16,7 +16,7 @@ import type { KeyedTeller } from "../../kv/api_keys/key_limits.ts";
 import type { RefusedBodies } from "../http/refused_bodies.ts";
 import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";
-import type { CallOrders } from "./call_order.ts";
+import type { CallOrders } from "./call_orders.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media/media_services.ts";

@@ -43,7 +43,7 @@ import { noRouteError } from "../../../core/routing/no_route.ts";
 import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../../core/routing/patience.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
-import { hasOrderKey, knownAnswer } from "../call_order.ts";
+import { hasOrderKey, knownAnswer } from "../idempotency.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";

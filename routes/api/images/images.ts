@@ -12,7 +12,7 @@ import { type ImageEndpoint, readImageRequest } from "../../../core/media/images
 import { readMediaBody } from "../../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
 import { chooseModel } from "../admission.ts";
-import { hasOrderKey, knownAnswer } from "../call_order.ts";
+import { hasOrderKey, knownAnswer } from "../idempotency.ts";
 import type { Gateway } from "../gateway.ts";
 import { deliverImages, deliverImagesEarly, type FoundImages } from "./image_delivery.ts";
 import { admitRequest, type Incoming } from "../incoming.ts";

@@ -12,7 +12,7 @@ import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
 import { type SpeechResult, speechWork } from "../../../core/media/speech/attempt.ts";
 import { readSpeechRequest } from "../../../core/media/speech/request.ts";
 import { chooseModel } from "../admission.ts";
-import { hasOrderKey, knownAnswer } from "../call_order.ts";
+import { hasOrderKey, knownAnswer } from "../idempotency.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";

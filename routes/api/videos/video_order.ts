@@ -6,7 +6,7 @@ import { videoObject } from "../../../core/media/video/object.ts";
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
 import { beginOrder, type BegunOrder, dropOrder } from "../../../kv/calls/orders.ts";
 import { readVideo } from "../../../kv/videos/mod.ts";
-import { reused, underWay } from "../call_order.ts";
+import { reused, underWay } from "../idempotency.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Incoming } from "../incoming.ts";
 import { plainHeaders } from "./video_tasks.ts";

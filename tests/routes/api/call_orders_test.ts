@@ -8,7 +8,7 @@ import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createApp } from "../../../routes/app.ts";
-import { CallOrders } from "../../../routes/api/call_order.ts";
+import { CallOrders } from "../../../routes/api/call_orders.ts";
 import { openTestGateway, type TestGatewayOptions } from "../../support/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { until } from "../../support/until.ts";

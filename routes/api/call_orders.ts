@@ -1,0 +1,59 @@
+/** The idempotency keys under which calls run in this process, and the answers that are kept for their repeats. */
+import { KeptAnswers } from "../../core/calls/kept_answers.ts";
+import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { limits } from "../../core/limits.ts";
+
+/** Calls under one key that wait for the first; SDKs repeat two or three times. */
+const waitingPerOrder = 4;
+
+/** One key under which a call runs in this process. */
+interface Running {
+  readonly fingerprint: string;
+  readonly over: Promise<void>;
+  waiting: number;
+}
+
+/** The orders of one process. */
+export class CallOrders {
+  readonly kept: KeptAnswers;
+  readonly #deadlines: Deadlines;
+  readonly #running = new Map<string, Running>();
+
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines;
+    this.kept = new KeptAnswers(deadlines);
+  }
+
+  /** Keys under which calls run now. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Enters a key, or returns the call that runs under it. */
+  enter(id: string, fingerprint: string): Running | { readonly leave: () => void } {
+    const running = this.#running.get(id);
+    if (running !== undefined) return running;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#running.set(id, { fingerprint, over: promise, waiting: 0 });
+    const leave = () => {
+      this.#running.delete(id);
+      resolve();
+    };
+    return { leave };
+  }
+
+  /** Waits for a call, no longer than it can run. Tells whether it is over. */
+  async wait(running: Running): Promise<boolean> {
+    if (running.waiting >= waitingPerOrder) return false;
+    running.waiting++;
+    const late = Promise.withResolvers<false>();
+    const patience = this.#deadlines.create(() => late.resolve(false));
+    patience.arm(limits.callMs);
+    try {
+      return await Promise.race([running.over.then(() => true), late.promise]);
+    } finally {
+      patience.disarm();
+      running.waiting--;
+    }
+  }
+}

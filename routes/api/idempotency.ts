@@ -1,0 +1,129 @@
+/**
+ * `Idempotency-Key` on calls that are answered at once: the same key and body are charged once within a day. While the
+ * first call runs here, a second waits for it; then it gets the same answer where that is still in memory, else a 409
+ * that names the receipt. A call that cost nothing leaves its key free.
+ */
+import type { KeptAnswer } from "../../core/calls/kept_answers.ts";
+import { readOrderKey } from "../../core/calls/request/order_key.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
+import type { MediaBody } from "../../core/media/body.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
+import { beginOrder, type OrderStart } from "../../kv/calls/orders.ts";
+import { readReceipt } from "../../kv/receipts/receipts.ts";
+import { pathOf } from "../http/path_of.ts";
+import { CallOrder } from "./call_order.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Incoming } from "./incoming.ts";
+
+const header = "idempotency-key";
+
+/** Looks at one key by one request: each but the first follows a call that came to nothing. */
+const looks = 4;
+
+/** Whether the client sent a key. */
+export function hasOrderKey({ request }: Incoming): boolean {
+  return request.headers.has(header);
+}
+
+/**
+ * Looks at the key, before anything is held or sent. Returns the answer of the first call where it is kept; otherwise
+ * this call carries the order out, under `incoming.order`.
+ *
+ * @throws {GatewayError} `order_under_way` while another instance carries it out, `already_answered` when the answer is
+ * not kept, `idempotency_key_reused` when the key belongs to another request, `maintenance` when the store does not answer
+ */
+export async function knownAnswer(
+  gateway: Gateway,
+  incoming: Incoming,
+  principal: Principal,
+  body: MediaBody,
+): Promise<Response | undefined> {
+  const { kv, clock, orders } = gateway;
+  const { request, requestId } = incoming;
+  const { accountId } = principal;
+  const key = await readOrderKey(
+    request.headers.get(header) ?? "",
+    body,
+    pathOf(request.url),
+  );
+  const id = `${accountId} ${key.id}`;
+  for (let look = 1; look <= looks; look++) {
+    const entered = orders.enter(id, key.fingerprint);
+    if ("over" in entered) {
+      if (entered.fingerprint !== key.fingerprint) throw reused();
+      if (!await orders.wait(entered)) break;
+      // Whoever has left gets nothing, and must not pay for it.
+      if (request.signal.aborted) break;
+      continue;
+    }
+    let isBegun = false;
+    try {
+      const nowMs = clock.nowMs();
+      const start = await beginOrder(kv, { ...key, of: "call", accountId, requestId, nowMs });
+      isBegun = start.kind === "begun";
+      if (start.kind !== "begun") return await answerOf(gateway, start, id);
+      incoming.order = new CallOrder(gateway, start.order, id, accountId, entered.leave);
+      return undefined;
+    } finally {
+      if (!isBegun) entered.leave();
+    }
+  }
+  throw underWay();
+}
+
+/** The answer to a request whose key is known. */
+async function answerOf(
+  { kv, orders }: Gateway,
+  start: Exclude<OrderStart, { readonly kind: "begun" }>,
+  id: string,
+): Promise<Response> {
+  switch (start.kind) {
+    case "over": {
+      const kept = orders.kept.find(id);
+      if (kept !== undefined) return replay(kept);
+      const receipt = await readReceipt(kv, start.requestId);
+      throw answered(start.requestId, receipt?.costMicroVnd);
+    }
+    case "other_request":
+      throw reused();
+    case "under_way":
+    case "ordered":
+      throw underWay();
+  }
+}
+
+function replay({ status, headers, body }: KeptAnswer): Response {
+  const [whole] = body;
+  const response = new Response(body.length === 1 ? whole : ReadableStream.from(body), { status });
+  for (const [name, value] of headers) response.headers.append(name, value);
+  response.headers.set("idempotent-replayed", "true");
+  return response;
+}
+
+export function underWay(): GatewayError {
+  return new GatewayError(
+    "order_under_way",
+    "A request with this Idempotency-Key is in progress; try again",
+    { param: header, retryAfterSeconds: 2 },
+  );
+}
+
+export function reused(): GatewayError {
+  return new GatewayError(
+    "idempotency_key_reused",
+    "This Idempotency-Key was used for another request; take a new one",
+    { param: header },
+  );
+}
+
+function answered(requestId: RequestId, costMicroVnd: bigint | undefined): GatewayError {
+  const cost = costMicroVnd === undefined ? "" : ` and cost ${formatVnd(costMicroVnd)} VND`;
+  return new GatewayError(
+    "already_answered",
+    `The request with this Idempotency-Key was answered as ${requestId}${cost}; the answer is not kept any more. ` +
+      "Take a new key to ask, and pay, again",
+    { param: header },
+  );
+}
