@@ -1,27 +1,9 @@
 /** What the pages need of the world. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import type { Clock } from "../../core/lib/time/clock.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
-import type { SupportContact } from "../../core/config/support.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { Teller } from "../../kv/wallet/mod.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
-
-/** Enough to know who is looking. Every sub-app of the dashboard gets at least this. */
-export interface PageDeps {
-  readonly kv: Deno.Kv;
-  readonly clock: Clock;
-  /** Public address of the service, without a trailing slash. */
-  readonly baseUrl: string;
-  /** E-mail addresses of operators, lower-case. */
-  readonly operators: readonly string[];
-  /** No real provider is configured: play money. */
-  readonly sandbox: boolean;
-  /** Whom customers turn to. Absent: no page names anybody. */
-  readonly support?: SupportContact | undefined;
-  /** The operator's words on the maintenance that is under way, if there is one. */
-  readonly maintenance?: (() => string | undefined) | undefined;
-}
 
 /** Whether a model answers right now, by the state of its routes. */
 export type ModelStatus = "up" | "degraded" | "down";

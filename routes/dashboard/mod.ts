@@ -33,7 +33,8 @@ import { createSignUpPages } from "./sign_in/sign_up.tsx";
 import { createUsagePages } from "./usage/mod.ts";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 
-export type { DashboardDeps, Dispatch, ModelStatus, PageDeps } from "./deps.ts";
+export type { DashboardDeps, Dispatch, ModelStatus } from "./deps.ts";
+export type { PageDeps } from "./page_deps.ts";
 export type { DashboardEnv, SignedIn, Visitor } from "./visitor/visitor.ts";
 
 /** First path segments that belong to pages. */

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { forbiddenPage, notFoundPage } from "../../routes/dashboard/frame/error_pages.tsx";
 import { guardMutations, identifyVisitor } from "../../routes/dashboard/visitor/identify.ts";
 import { securityHeaders } from "../../routes/dashboard/visitor/security_headers.ts";
-import type { PageDeps } from "../../routes/dashboard/deps.ts";
+import type { PageDeps } from "../../routes/dashboard/page_deps.ts";
 import type { DashboardEnv } from "../../routes/dashboard/visitor/visitor.ts";
 import type { Account } from "../../kv/accounts/accounts.ts";
 import { openSession } from "../../kv/accounts/sessions.ts";

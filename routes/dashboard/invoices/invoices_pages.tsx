@@ -23,7 +23,7 @@ import { usualBuyer } from "../../../kv/invoices/invoice_settings.ts";
 import { getInvoice, listAccountInvoices, requestInvoice } from "../../../kv/invoices/invoices.ts";
 import { getTopupOrder, listTopupOrders, type TopupOrder } from "../../../kv/payments/topups.ts";
 import { AskSupport, Card, Notice } from "../components/mod.ts";
-import type { PageDeps } from "../deps.ts";
+import type { PageDeps } from "../page_deps.ts";
 import { notFoundPage } from "../frame/error_pages.tsx";
 import { readForm } from "../form_data.ts";
 import { formatMoney } from "../format.ts";

@@ -8,7 +8,7 @@ import { getInvoice } from "../../../kv/invoices/invoices.ts";
 import { readMailToken } from "../../../kv/accounts/tokens.ts";
 import { countTryByAddress, rateRules } from "../../auth/rate_rules.ts";
 import { Card, Notice, PostForm, SubmitButton } from "../components/mod.ts";
-import type { PageDeps } from "../deps.ts";
+import type { PageDeps } from "../page_deps.ts";
 import { notFoundPage } from "../frame/error_pages.tsx";
 import { readForm } from "../form_data.ts";
 import { invoiceTexts } from "./invoices_texts.ts";

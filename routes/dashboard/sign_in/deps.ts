@@ -1,6 +1,6 @@
 import type { OpenIdClient } from "../../auth/openid.ts";
 import type { PasswordHasher } from "../../auth/password_hash.ts";
-import type { PageDeps } from "../deps.ts";
+import type { PageDeps } from "../page_deps.ts";
 
 /** What the pages around signing in need. */
 export interface SignInDeps extends PageDeps {

@@ -7,7 +7,7 @@ import { rememberPlaces } from "../../../kv/accounts/known_places.ts";
 import { closeSession, openSession } from "../../../kv/accounts/sessions.ts";
 import { isBrowserToken, type Origin, placesOf } from "../../auth/sign_in_budgets.ts";
 import { createCookies } from "../visitor/cookies.ts";
-import type { PageDeps } from "../deps.ts";
+import type { PageDeps } from "../page_deps.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 
 /** The IP address of the caller, as the server determined it. */

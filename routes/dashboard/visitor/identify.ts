@@ -5,7 +5,7 @@ import { getAccount } from "../../../kv/accounts/accounts.ts";
 import { closeSession, findSession } from "../../../kv/accounts/sessions.ts";
 import { type Cookies, createCookies, readPreference } from "./cookies.ts";
 import { maskCsrfToken, sameCsrfToken } from "./csrf_token.ts";
-import type { PageDeps } from "../deps.ts";
+import type { PageDeps } from "../page_deps.ts";
 import { parseForm } from "../form_data.ts";
 import { acceptedLocale, parseLocale } from "../i18n.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "./visitor.ts";

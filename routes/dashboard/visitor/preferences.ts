@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { returnPath } from "../../../core/accounts/return_path.ts";
 import { updateAccount } from "../../../kv/accounts/accounts.ts";
 import { writePreference } from "./cookies.ts";
-import type { PageDeps } from "../deps.ts";
+import type { PageDeps } from "../page_deps.ts";
 import { readForm } from "../form_data.ts";
 import { parseLocale } from "../i18n.ts";
 import { type DashboardEnv, themes } from "./visitor.ts";

@@ -26,7 +26,7 @@ import {
   type TopupOrder,
 } from "../../../kv/payments/topups.ts";
 import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
-import type { PageDeps } from "../deps.ts";
+import type { PageDeps } from "../page_deps.ts";
 import { notFoundPage } from "../frame/error_pages.tsx";
 import { readForm } from "../form_data.ts";
 import { formatMoney } from "../format.ts";

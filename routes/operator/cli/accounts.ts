@@ -12,7 +12,7 @@ import { addAuditLine, commandLine } from "../../../kv/operators/operator_audit.
 import { forgetSecondFactor } from "../../../kv/accounts/second_factor.ts";
 import { requireAccount } from "./account_operand.ts";
 import { movementSummary, readTypedVnd } from "./amount.ts";
-import type { AdminDeps } from "./app.ts";
+import type { AdminDeps } from "./admin_deps.ts";
 
 const accountBody = z.strictObject({ email: z.email().optional() });
 const creditBody = z.strictObject({

@@ -4,32 +4,16 @@
  */
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Clock } from "../../../core/lib/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import type { MasterKeys } from "../../../core/api_keys/seal.ts";
-import type { ReceivingAccount } from "../../../core/payments/receiving_account.ts";
-import type { Control } from "../../../kv/operators/control.ts";
 import { commandLine } from "../../../kv/operators/operator_audit.ts";
 import { setMaintenance } from "../../../kv/operators/switches.ts";
-import type { Teller } from "../../../kv/wallet/mod.ts";
 import { maintenanceBody } from "../../http/maintenance_body.ts";
 import { addAccountRoutes, addCreditRoute } from "./accounts.ts";
+import type { AdminDeps } from "./admin_deps.ts";
 import { addBookRoutes } from "./books.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addNoticeRoutes } from "./notices.ts";
 import { addOutboxRoutes } from "./outbox.ts";
-import type { BeginReading } from "./store_readings.ts";
-
-export interface AdminDeps {
-  readonly kv: Deno.Kv;
-  readonly clock: Clock;
-  readonly masterKeys: MasterKeys;
-  readonly control: Control;
-  readonly teller: Teller;
-  readonly receivingAccounts: readonly ReceivingAccount[];
-  /** Where the service runs on the same thread: whole readings of the store let its calls pass. */
-  readonly beginReading?: BeginReading;
-}
 
 /** Builds the app. It has no authentication of its own: whoever reaches its socket owns the store. */
 export function createAdminApp(deps: AdminDeps): Hono {

@@ -7,7 +7,7 @@ import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { rebuildAllRollups, rebuildRollups } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { requireAccount } from "./account_operand.ts";
-import type { AdminDeps } from "./app.ts";
+import type { AdminDeps } from "./admin_deps.ts";
 import type { StoreReading } from "./store_readings.ts";
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });

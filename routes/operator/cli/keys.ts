@@ -6,7 +6,7 @@ import { type ApiKeyId, parseId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { requireAccount } from "./account_operand.ts";
-import type { AdminDeps } from "./app.ts";
+import type { AdminDeps } from "./admin_deps.ts";
 
 const keyBody = z.strictObject({
   name: z.string().min(1).max(limits.adminKeyNameChars).default("admin"),

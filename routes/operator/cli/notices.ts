@@ -5,7 +5,7 @@ import { bankSources, isEventId } from "../../../core/payments/bank_event.ts";
 import type { BankEventRef } from "../../../kv/payments/bank_events.ts";
 import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
 import { commandLine } from "../../../kv/operators/operator_audit.ts";
-import type { AdminDeps } from "./app.ts";
+import type { AdminDeps } from "./admin_deps.ts";
 
 /** The notice that `sepay:92704` names. */
 function noticeOf(text: string): BankEventRef {

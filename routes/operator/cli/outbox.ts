@@ -13,7 +13,7 @@ import {
   reviveDeadLetter,
 } from "../../../kv/outbox/outbox_dead_letters.ts";
 import { videoPolls } from "../../../kv/videos/mod.ts";
-import type { AdminDeps } from "./app.ts";
+import type { AdminDeps } from "./admin_deps.ts";
 
 const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
 

@@ -7,7 +7,7 @@ import type { BankIntake } from "../../../kv/payments/bank_intake.ts";
 import type { Control } from "../../../kv/operators/control.ts";
 import type { Authority } from "../../../kv/operators/operator_authority.ts";
 import type { Teller } from "../../../kv/wallet/mod.ts";
-import type { PageDeps } from "../../dashboard/deps.ts";
+import type { PageDeps } from "../../dashboard/page_deps.ts";
 import type { SepayPollResult } from "../../payments/sepay_poll.ts";
 
 /** Everything for the pages under `/operator`. */

@@ -1,0 +1,18 @@
+/** What the administrator's commands need of the gateway. */
+import type { MasterKeys } from "../../../core/api_keys/seal.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { ReceivingAccount } from "../../../core/payments/receiving_account.ts";
+import type { Control } from "../../../kv/operators/control.ts";
+import type { Teller } from "../../../kv/wallet/mod.ts";
+import type { BeginReading } from "./store_readings.ts";
+
+export interface AdminDeps {
+  readonly kv: Deno.Kv;
+  readonly clock: Clock;
+  readonly masterKeys: MasterKeys;
+  readonly control: Control;
+  readonly teller: Teller;
+  readonly receivingAccounts: readonly ReceivingAccount[];
+  /** Where the service runs on the same thread: whole readings of the store let its calls pass. */
+  readonly beginReading?: BeginReading;
+}

@@ -1,0 +1,80 @@
+/**
+ * No file imports itself through others, not even for types: whoever reads a file can read first what it builds on.
+ * Only the text of the sources is looked at, so type-only imports count like all others.
+ */
+import { assertEquals } from "@std/assert";
+
+const root = new URL("../../", import.meta.url);
+const folders = ["core", "kv", "routes", "sandbox", "tests", "bench"];
+
+type ImportGraph = ReadonlyMap<string, readonly string[]>;
+
+/** The paths of all source files below `folder`, from the root. */
+function sourceFiles(folder: string): string[] {
+  return Deno.readDirSync(new URL(`${folder}/`, root)).toArray().flatMap(
+    ({ name, isDirectory }) => {
+      const path = `${folder}/${name}`;
+      if (isDirectory) return sourceFiles(path);
+      return /\.tsx?$/.test(name) ? [path] : [];
+    },
+  );
+}
+
+/** The relative specifiers of a source, outside comments: imports, re-exports and dynamic imports. */
+function specifiers(source: string): string[] {
+  const code = source.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "");
+  return [...code.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]*)"/g)]
+    .flatMap(([, specifier]) => specifier ?? []);
+}
+
+function importGraph(files: readonly string[]): ImportGraph {
+  return new Map(files.map((file) => {
+    const url = new URL(file, root);
+    const targets = specifiers(Deno.readTextFileSync(url))
+      .map((specifier) => new URL(specifier, url).href.slice(root.href.length));
+    return [file, targets];
+  }));
+}
+
+/** One circle of a graph, from a file back to itself; `undefined` if there is none. */
+function findCircle(graph: ImportGraph): string[] | undefined {
+  const finished = new Set<string>();
+  const path: string[] = [];
+
+  function visit(file: string): string[] | undefined {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (finished.has(file)) return undefined;
+    path.push(file);
+    for (const target of graph.get(file) ?? []) {
+      const circle = visit(target);
+      if (circle !== undefined) return circle;
+    }
+    path.pop();
+    finished.add(file);
+    return undefined;
+  }
+
+  for (const file of graph.keys()) {
+    const circle = visit(file);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
+Deno.test("no source file imports itself through others, types included", () => {
+  const graph = importGraph(folders.flatMap(sourceFiles));
+  const targets = new Set([...graph.values()].flat());
+  const known = [...targets].filter((target) => graph.has(target));
+  assertEquals(known.length > graph.size / 2, true, "the import lines are not found");
+  assertEquals(findCircle(graph), undefined);
+});
+
+Deno.test("a circle of type-only imports and re-exports is found, one in an example is not", () => {
+  assertEquals(
+    specifiers('import type { A } from "./a.ts";\nexport { b } from "./b.ts";\nimport "./c.ts";'),
+    ["./a.ts", "./b.ts", "./c.ts"],
+  );
+  assertEquals(specifiers(' * import { a } from "./a.ts";\n  // import "./b.ts";'), []);
+  const circle = new Map([["a.ts", ["b.ts", "x.ts"]], ["b.ts", ["c.ts"]], ["c.ts", ["b.ts"]]]);
+  assertEquals(findCircle(circle), ["b.ts", "c.ts", "b.ts"]);
+});
