@@ -1,6 +1,6 @@
 /**
  * Fills a store the way years of business would: `grow_store.ts <store file> <receipts>`. 1,000 wallets, 10,000 keys.
- * Receipts go through the teller, so that they are what the gateway writes.
+ * Receipts go through the wallet engine, so that they are what the gateway writes.
  */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { type AccountId, newId } from "../core/lib/ids.ts";
@@ -9,7 +9,7 @@ import { fromVnd } from "../core/billing/micro_vnd.ts";
 import { createAccount } from "../kv/accounts/accounts.ts";
 import { createApiKey } from "../kv/api_keys/api_key_changes.ts";
 import { credit } from "../kv/ledger/ledger.ts";
-import { openTeller, type Teller } from "../kv/wallet/mod.ts";
+import { openWalletEngine, type WalletEngine } from "../kv/wallet/mod.ts";
 import { print } from "./print.ts";
 import { receiptDraft } from "./receipt_draft.ts";
 
@@ -41,7 +41,7 @@ async function makeAccounts(kv: Deno.Kv): Promise<AccountId[]> {
 }
 
 async function makeReceipts(
-  teller: Teller,
+  wallet: WalletEngine,
   accounts: readonly AccountId[],
   count: number,
 ): Promise<void> {
@@ -52,9 +52,9 @@ async function makeReceipts(
       const accountId = accounts[made++ % accounts.length];
       if (accountId === undefined) return;
       const draft = receiptDraft(keyId);
-      const reserved = await teller.reserve(accountId, draft.priceMicroVnd);
+      const reserved = await wallet.reserve(accountId, draft.priceMicroVnd);
       if (!reserved.ok) throw new Error(`refused: ${reserved.reason}`);
-      await teller.settle(reserved.reservation, draft);
+      await wallet.settle(reserved.reservation, draft);
       if (made % 100_000 === 0) print(`  ${made} receipts`);
     }
   }));
@@ -63,6 +63,6 @@ async function makeReceipts(
 const [path = "", receipts = "0"] = Deno.args;
 using kv = await Deno.openKv(path);
 const accounts = await makeAccounts(kv);
-const teller = await openTeller(kv, { clock: systemClock });
-await makeReceipts(teller, accounts, Number(receipts));
-await teller.close();
+const wallet = await openWalletEngine(kv, { clock: systemClock });
+await makeReceipts(wallet, accounts, Number(receipts));
+await wallet.close();

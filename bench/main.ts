@@ -15,7 +15,7 @@ import { printReport, type Row, scaledVerdictOf, verdictOf } from "./report.ts";
 import { roundTripRows } from "./round_trips.ts";
 import { openSetting } from "./setting.ts";
 import { streamRows } from "./stream_rows.ts";
-import { tellerRows } from "./teller_rows.ts";
+import { walletRows } from "./wallet_rows.ts";
 
 interface Choice {
   readonly isQuick: boolean;
@@ -76,7 +76,7 @@ async function measureAll(choice: Choice): Promise<Row[]> {
       await part(rows, "Streams", () => streamRows(setting, effort, wants));
     }
   }
-  if (wants(7)) await part(rows, "Ledger", () => tellerRows(effort));
+  if (wants(7)) await part(rows, "Ledger", () => walletRows(effort));
   if (wants(8)) await part(rows, "Store", roundTripRows);
   if (wants(11)) await part(rows, "Growth", () => growthRows(effort, choice.growthReceipts));
   if (wants(12)) await part(rows, "Start", () => coldStartRows(effort));

@@ -401,13 +401,13 @@ export const limits = {
    * Tries in a row that the store did not answer, or refused to write, after which an instance admits no more calls: half
    * a second where it says no, 25 where it says nothing.
    */
-  tellerFailures: 5,
-  /** First pause of a teller whose store did not answer, doubled each time … */
-  tellerPauseMs: 10,
+  walletFailures: 5,
+  /** First pause of a wallet engine whose store did not answer, doubled each time … */
+  walletPauseMs: 10,
   /** … up to this: calls are refused until it is heard again. */
-  tellerPauseMaxMs: 2_000,
+  walletPauseMaxMs: 2_000,
   /** How long closing waits for the store before it gives up what is left to the reaper. */
-  tellerCloseMs: 10_000,
+  walletCloseMs: 10_000,
   /** Receipts per index commit: a page each at most, a few in practice. */
   indexReceiptsPerCommit: 500,
   /** Day sums per index commit: one check each beside the indexer's own. */

@@ -9,7 +9,7 @@ export function createHealth(gateway: Gateway, stopping: () => boolean): Hono {
   app.get("/readyz", (context) => {
     const reasons = [
       ...(stopping() ? ["stopping"] : []),
-      ...(gateway.teller.healthy ? [] : ["ledger unavailable"]),
+      ...(gateway.wallet.healthy ? [] : ["ledger unavailable"]),
       ...(gateway.control.freshKeysEpoch() === undefined ? ["store does not answer"] : []),
     ];
     return context.json(

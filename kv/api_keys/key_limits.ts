@@ -13,7 +13,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
-import type { Extension, Reservation, ReserveResult, Teller } from "../wallet/mod.ts";
+import type { Extension, Reservation, ReserveResult, WalletEngine } from "../wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../receipts/usage.ts";
 
 /** A call that the key's own limit does not allow. */
@@ -29,9 +29,9 @@ export interface LimitRefusal {
 /** What became of a wish to hold more for a call with a key. */
 export type KeyedExtension = Extension | (LimitRefusal & { readonly outcome: "key_limit" });
 
-/** A teller that also holds keys to their own limits. */
-export interface KeyedTeller extends Teller {
-  /** Like {@linkcode Teller.extend}, for a call of {@linkcode reserveFor}. */
+/** A wallet engine that also holds keys to their own limits. */
+export interface KeyedWalletEngine extends WalletEngine {
+  /** Like {@linkcode WalletEngine.extend}, for a call of {@linkcode reserveFor}. */
   extendFor(
     reservation: Reservation,
     amountMicroVnd: bigint,
@@ -39,7 +39,7 @@ export interface KeyedTeller extends Teller {
   ): KeyedExtension | Promise<KeyedExtension>;
 
   /**
-   * Like {@linkcode Teller.reserve}, for a call with this key.
+   * Like {@linkcode WalletEngine.reserve}, for a call with this key.
    *
    * @param startedAtMs when the call began: the time of its receipt, and so the day and month that it counts in
    */
@@ -230,8 +230,8 @@ function isLimited(key: ApiKeyRecord): boolean {
   return key.dailyLimitMicroVnd !== undefined || key.monthlyLimitMicroVnd !== undefined;
 }
 
-/** Adds the limits of keys to a teller. Keys without limits cost nothing. */
-export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedTeller {
+/** Adds the limits of keys to a wallet engine. Keys without limits cost nothing. */
+export function withKeyLimits(wallet: WalletEngine, kv: Deno.Kv, clock: Clock): KeyedWalletEngine {
   const keyLimits = new KeyLimits(kv, clock);
 
   async function reserveLimited(
@@ -247,7 +247,7 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
     if (refusal !== undefined) return refusal;
     let result: ReserveResult | undefined;
     try {
-      result = await teller.reserve(key.accountId, amountMicroVnd);
+      result = await wallet.reserve(key.accountId, amountMicroVnd);
     } finally {
       if (result?.ok !== true) keyLimits.unhold({ day, month }, amountMicroVnd);
     }
@@ -257,7 +257,7 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
 
   async function extendLimited(
     hold: KeyHold,
-    [reservation, wishedMicroVnd, waitMs]: Parameters<Teller["extend"]>,
+    [reservation, wishedMicroVnd, waitMs]: Parameters<WalletEngine["extend"]>,
   ): Promise<KeyedExtension> {
     const room = keyLimits.roomMicroVnd(hold, wishedMicroVnd);
     const amountMicroVnd = room > 0n ? room : wishedMicroVnd;
@@ -265,7 +265,7 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
     if (refusal !== undefined) return { ...refusal, outcome: "key_limit" };
     let grantedMicroVnd = 0n;
     try {
-      const extension = await teller.extend(reservation, amountMicroVnd, waitMs);
+      const extension = await wallet.extend(reservation, amountMicroVnd, waitMs);
       if (extension.outcome === "granted") grantedMicroVnd = extension.amountMicroVnd;
       return extension;
     } finally {
@@ -276,10 +276,10 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
     }
   }
 
-  async function settleLimited(...call: Parameters<Teller["settle"]>): Promise<Receipt> {
+  async function settleLimited(...call: Parameters<WalletEngine["settle"]>): Promise<Receipt> {
     const [reservation] = call;
     try {
-      const receipt = await teller.settle(...call);
+      const receipt = await wallet.settle(...call);
       keyLimits.end(reservation, receipt.costMicroVnd);
       return receipt;
     } catch (error) {
@@ -291,33 +291,33 @@ export function withKeyLimits(teller: Teller, kv: Deno.Kv, clock: Clock): KeyedT
 
   return {
     get instanceId() {
-      return teller.instanceId;
+      return wallet.instanceId;
     },
     get healthy() {
-      return teller.healthy;
+      return wallet.healthy;
     },
     reserve: (accountId, amountMicroVnd, waitMs) =>
-      teller.reserve(accountId, amountMicroVnd, waitMs),
+      wallet.reserve(accountId, amountMicroVnd, waitMs),
     reserveFor: (key, amountMicroVnd, startedAtMs) =>
       isLimited(key)
         ? reserveLimited(key, amountMicroVnd, startedAtMs)
-        : teller.reserve(key.accountId, amountMicroVnd),
-    extend: (...wish) => teller.extend(...wish),
+        : wallet.reserve(key.accountId, amountMicroVnd),
+    extend: (...wish) => wallet.extend(...wish),
     extendFor(...wish) {
       const hold = keyLimits.holdOf(wish[0]);
-      return hold === undefined ? teller.extend(...wish) : extendLimited(hold, wish);
+      return hold === undefined ? wallet.extend(...wish) : extendLimited(hold, wish);
     },
     settle: (reservation, draft, attach) =>
       keyLimits.isBound(reservation)
         ? settleLimited(reservation, draft, attach)
-        : teller.settle(reservation, draft, attach),
+        : wallet.settle(reservation, draft, attach),
     release(reservation) {
-      teller.release(reservation);
+      wallet.release(reservation);
       keyLimits.end(reservation, 0n);
     },
-    balance: (accountId) => teller.balance(accountId),
-    heartbeat: () => teller.heartbeat(),
-    indexOnce: () => teller.indexOnce(),
-    close: () => teller.close(),
+    balance: (accountId) => wallet.balance(accountId),
+    heartbeat: () => wallet.heartbeat(),
+    indexOnce: () => wallet.indexOnce(),
+    close: () => wallet.close(),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The teller: exact wallets for any number of instances, with no store call before a call and one durable commit, shared
+ * The wallet engine: exact wallets for any number of instances, with no store call before a call and one durable commit, shared
  * with others, after it. How it works is told in `fence.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts`.
  *
  * - Folder `kv/wallet/`: wallets of customers: leases, reservations, settlement, clearing up after
@@ -13,8 +13,8 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { type DebtRules, noDebt } from "./debt.ts";
-import { LiveTeller } from "./teller.ts";
-import type { Teller } from "./types.ts";
+import { LiveWalletEngine } from "./wallet_engine.ts";
+import type { WalletEngine } from "./types.ts";
 
 export type { DebtRules } from "./debt.ts";
 export { StoppedError } from "./fence.ts";
@@ -28,10 +28,10 @@ export type {
   Reservation,
   ReserveResult,
   RowWriter,
-  Teller,
+  WalletEngine,
 } from "./types.ts";
 
-export interface OpenTellerOptions {
+export interface OpenWalletEngineOptions {
   readonly clock: Clock;
   /** Drives heartbeat and index; a timer that never fires leaves them to the caller. */
   readonly timer?: Timer;
@@ -51,23 +51,26 @@ export interface OpenTellerOptions {
 const defaultHoldWaitMs = 15_000;
 
 /**
- * Registers this process as an instance and opens its teller. Close it at the end; a process that dies without is
+ * Registers this process as an instance and opens its wallet. Close it at the end; a process that dies without is
  * cleared up by the reaper.
  *
  * @example
  * ```ts
  * import { systemClock } from "../../core/lib/time/clock.ts";
  * import { newId } from "../../core/lib/ids.ts";
- * import { openTeller } from "./mod.ts";
+ * import { openWalletEngine } from "./mod.ts";
  * using kv = await Deno.openKv(":memory:");
- * const teller = await openTeller(kv, { clock: systemClock });
- * const result = await teller.reserve(newId("account", Date.now()), 1n);
+ * const wallet = await openWalletEngine(kv, { clock: systemClock });
+ * const result = await wallet.reserve(newId("account", Date.now()), 1n);
  * if (result.ok || result.reason !== "insufficient") throw new Error("an empty wallet paid");
- * await teller.close();
+ * await wallet.close();
  * ```
  */
-export async function openTeller(kv: Deno.Kv, options: OpenTellerOptions): Promise<Teller> {
-  return await LiveTeller.open(kv, {
+export async function openWalletEngine(
+  kv: Deno.Kv,
+  options: OpenWalletEngineOptions,
+): Promise<WalletEngine> {
+  return await LiveWalletEngine.open(kv, {
     clock: options.clock,
     timer: options.timer ?? systemTimer,
     random: options.random ?? Math.random,

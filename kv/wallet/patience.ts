@@ -1,4 +1,4 @@
-/** How long the teller waits for the store: every call has a deadline, every repetition a growing pause. */
+/** How long the wallet engine waits for the store: every call has a deadline, every repetition a growing pause. */
 import { limits } from "../../core/limits.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { StoreTimeoutError } from "../store/store_deadlines.ts";
@@ -45,8 +45,8 @@ export class Patience {
   readonly backoff = (attempt: number): Promise<void> => {
     this.#missed++;
     const longestMs = Math.min(
-      limits.tellerPauseMaxMs,
-      limits.tellerPauseMs * 2 ** Math.min(attempt, 16),
+      limits.walletPauseMaxMs,
+      limits.walletPauseMs * 2 ** Math.min(attempt, 16),
     );
     return this.pause(longestMs * (0.5 + this.#random() / 2));
   };
@@ -54,7 +54,7 @@ export class Patience {
   /** Waits. Throws {@linkcode StoppedError} once {@linkcode stop} was called. */
   readonly pause = (delayMs: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const refuse = () => reject(new StoppedError("The teller was stopped"));
+      const refuse = () => reject(new StoppedError("The wallet engine was stopped"));
       if (this.#stopped) return refuse();
       const cancel = this.#timer.start(() => {
         this.#stops.delete(stop);

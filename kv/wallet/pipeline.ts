@@ -82,7 +82,7 @@ export class Pipeline {
 
   /** The store has not done what it was asked for so long that nothing new should be begun. */
   get isStoreSilent(): boolean {
-    return this.#patience.missed >= limits.tellerFailures;
+    return this.#patience.missed >= limits.walletFailures;
   }
 
   /** Starts the writer if it rests. Calls made in the same turn of the event loop share a commit. */
@@ -226,7 +226,7 @@ export class Pipeline {
 
   /** Nothing may go on after this: what the memory says can no longer be trusted. The reaper clears up. */
   #fail(error: unknown): void {
-    this.#failure = error ?? new Error("The teller stopped");
+    this.#failure = error ?? new Error("The wallet engine stopped");
     for (const finished of this.settlements.takeAll()) finished.reject(this.#failure);
     for (const { done } of this.#chores.splice(0)) done.reject(this.#failure);
     this.transfers.tellAll({ outcome: "stopped" });

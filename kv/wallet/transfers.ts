@@ -18,7 +18,7 @@ export type Granted =
   | { readonly outcome: "refused"; readonly refusal: Refusal }
   /** The fence was lost: ask again, there is a new book. */
   | { readonly outcome: "lost" }
-  /** The teller has stopped for good. */
+  /** The wallet engine has stopped for good. */
   | { readonly outcome: "stopped" };
 
 export interface Waiter {

@@ -1,11 +1,11 @@
-/** What the rest of the gateway sees of the teller. */
+/** What the rest of the gateway sees of the wallet engine. */
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 
 /** Money that is promised to one call. Settle or release it exactly once. */
 export interface Reservation {
   readonly accountId: AccountId;
-  /** Grows with {@linkcode Teller.extend}. */
+  /** Grows with {@linkcode WalletEngine.extend}. */
   readonly amountMicroVnd: bigint;
 }
 
@@ -24,7 +24,7 @@ export interface Refusal {
   /**
    * - `insufficient`: the wallet is worth less than what is needed.
    * - `on_hold`: it is worth enough, but other calls in flight hold it.
-   * - `unavailable`: the store does not answer, or the teller is closing or has more to settle than it may keep.
+   * - `unavailable`: the store does not answer, or the wallet engine is closing or has more to settle than it may keep.
    */
   readonly reason: "insufficient" | "on_hold" | "unavailable";
   readonly neededMicroVnd: bigint;
@@ -82,10 +82,10 @@ export interface IndexProgress {
   readonly waiting: number;
 }
 
-export interface Teller {
+export interface WalletEngine {
   /** Changes when the fence was lost. */
   readonly instanceId: InstanceId;
-  /** `false` when the store does not answer or a bug stopped the teller: no call should be sent here. */
+  /** `false` when the store does not answer or a bug stopped the wallet engine: no call should be sent here. */
   readonly healthy: boolean;
 
   /**
@@ -114,10 +114,10 @@ export interface Teller {
    * Debits a finished call and writes its receipt; resolves when both are durable. The charge is the price, or what is
    * reserved and can still be had; the rest is the receipt's shortfall.
    *
-   * Never given up silently: it is tried again until the teller is closed.
+   * Never given up silently: it is tried again until the wallet engine is closed.
    *
    * @throws {InvariantError} if the reservation was settled or released before, or a value is out of bounds
-   * @throws {StoppedError} if the teller was closed before the store answered
+   * @throws {StoppedError} if the wallet engine was closed before the store answered
    */
   settle(reservation: Reservation, draft: ReceiptDraft, attach?: Attachment): Promise<Receipt>;
 
@@ -130,7 +130,7 @@ export interface Teller {
 
   balance(accountId: AccountId): Promise<Balance>;
 
-  /** Renews the fence. The teller does so by itself; a parameter of its timer. */
+  /** Renews the fence. The wallet engine does so by itself; a parameter of its timer. */
   heartbeat(): Promise<void>;
 
   /** One bounded step behind the settlements: lease rows, index, day sums, idle leases. Runs by itself as well. */

@@ -6,7 +6,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
-import type { KeyedTeller, LimitRefusal } from "../../kv/api_keys/key_limits.ts";
+import type { KeyedWalletEngine, LimitRefusal } from "../../kv/api_keys/key_limits.ts";
 import type { Refusal, Reservation } from "../../kv/wallet/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
@@ -113,11 +113,11 @@ export interface Hold {
  * wait; 503 when the ledger cannot be reached
  */
 export async function reserve(
-  teller: KeyedTeller,
+  wallet: KeyedWalletEngine,
   principal: Principal,
   { amountMicroVnd, startedAtMs, wrongInItself }: Hold,
 ): Promise<Reservation> {
-  const outcome = teller.reserveFor(principal.key, amountMicroVnd, startedAtMs);
+  const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
   const result = outcome instanceof Promise ? await outcome : outcome;
   if (result.ok) return result.reservation;
   const unpaid = unpaidError(result, amountMicroVnd);

@@ -12,7 +12,7 @@ import type { Availability } from "../../core/routing/availability.ts";
 import type { Router } from "../../core/routing/router.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
-import type { KeyedTeller } from "../../kv/api_keys/key_limits.ts";
+import type { KeyedWalletEngine } from "../../kv/api_keys/key_limits.ts";
 import type { RefusedBodies } from "../http/refused_bodies.ts";
 import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";
@@ -30,7 +30,7 @@ export interface Gateway {
   readonly kv: Deno.Kv;
   readonly control: Control;
   readonly directory: KeyDirectory;
-  readonly teller: KeyedTeller;
+  readonly wallet: KeyedWalletEngine;
   readonly router: Router;
   readonly availability: Availability;
   /** What providers reported lately for the prompts of streams. */

@@ -124,13 +124,13 @@ const anyMicroVnd = 1n;
  * Asks for a positive balance; without a promise, and without the store, while the account has a lease here. Money that
  * other calls hold counts as well: they may be over when the body is whole.
  */
-function requireMoney({ teller }: Gateway, { accountId }: Principal): Promise<void> | undefined {
+function requireMoney({ wallet }: Gateway, { accountId }: Principal): Promise<void> | undefined {
   const judge = (result: ReserveResult): void => {
-    if (result.ok) return teller.release(result.reservation);
+    if (result.ok) return wallet.release(result.reservation);
     if (result.reason === "unavailable") throw unpaidError(result, anyMicroVnd);
     if (result.reason === "insufficient") throw noMoney();
   };
-  const reserved = teller.reserve(accountId, anyMicroVnd, 0);
+  const reserved = wallet.reserve(accountId, anyMicroVnd, 0);
   return reserved instanceof Promise ? reserved.then(judge) : void judge(reserved);
 }
 

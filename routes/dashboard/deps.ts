@@ -2,7 +2,7 @@
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { Control } from "../../kv/operators/control.ts";
-import type { Teller } from "../../kv/wallet/mod.ts";
+import type { WalletEngine } from "../../kv/wallet/mod.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
 
 /** Whether a model answers right now, by the state of its routes. */
@@ -13,7 +13,7 @@ export type Dispatch = (request: Request, clientAddress: string) => Response | P
 
 /** Everything for the pages of this folder. */
 export interface DashboardDeps extends SignInDeps {
-  readonly teller: Pick<Teller, "balance">;
+  readonly wallet: Pick<WalletEngine, "balance">;
   readonly masterKeys: MasterKeys;
   /** Told after keys were changed, so that it holds at once on this instance. */
   readonly control: Pick<Control, "refresh">;

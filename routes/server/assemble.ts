@@ -18,7 +18,7 @@ import { openControl } from "../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import { withKeyLimits } from "../../kv/api_keys/key_limits.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
-import { type DebtRules, openTeller } from "../../kv/wallet/mod.ts";
+import { type DebtRules, openWalletEngine } from "../../kv/wallet/mod.ts";
 import { RefusedBodies } from "../http/refused_bodies.ts";
 import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
@@ -87,8 +87,8 @@ export async function assemble(
   // Whoever holds a local file is alone on it: everything else in it is dead, whatever its time.
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
   const control = await openControl(kv, clock);
-  const teller = withKeyLimits(
-    await openTeller(kv, { clock, random, debt: debtRules(config.catalog) }),
+  const wallet = withKeyLimits(
+    await openWalletEngine(kv, { clock, random, debt: debtRules(config.catalog) }),
     kv,
     clock,
   );
@@ -112,7 +112,7 @@ export async function assemble(
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
   });
-  const metrics = createGatewayMetrics({ router, calls, teller, bodies, answers });
+  const metrics = createGatewayMetrics({ router, calls, wallet, bodies, answers });
   const observer = observers([metrics.observer, ...tracing]);
   const gateway: Gateway = {
     config,
@@ -122,7 +122,7 @@ export async function assemble(
     kv,
     control,
     directory: openKeyDirectory(kv, control, clock),
-    teller,
+    wallet,
     router,
     availability: new Availability(clock.nowMs()),
     seenPrompts: new SeenPrompts(),
@@ -151,7 +151,7 @@ export async function assemble(
     gateway,
     async close(hurry) {
       await drain(calls, config.drainMs, hurry);
-      await teller.close();
+      await wallet.close();
       accessWatch.close();
       control.close();
       transports.close();

@@ -102,7 +102,7 @@ function jobsOf(
   hintMail: () => void,
   poll: (() => Promise<SepayPollResult>) | undefined,
 ): Job[] {
-  const { kv, clock, teller, log } = gateway;
+  const { kv, clock, wallet, log } = gateway;
   const jobs: Job[] = [
     { name: "match bank notices", everyMs: limits.bankSweepEveryMs, run: () => intake.sweep() },
     {
@@ -120,7 +120,7 @@ function jobsOf(
         const queued = await warnOfLowBalances({
           kv,
           nowMs: clock.nowMs(),
-          balanceOf: async (accountId) => (await teller.balance(accountId)).totalMicroVnd,
+          balanceOf: async (accountId) => (await wallet.balance(accountId)).totalMicroVnd,
         });
         if (queued > 0) hintMail();
       },
@@ -175,7 +175,7 @@ function pagesOf(
   { intake, poll, hintMail }: PageWorld,
   dispatch: Dispatch,
 ): Hono<DashboardEnv> {
-  const { config, kv, clock, teller, control, router, log } = gateway;
+  const { config, kv, clock, wallet, control, router, log } = gateway;
   const { topup, openId, catalog } = config;
   const page: PageDeps = {
     kv,
@@ -187,7 +187,7 @@ function pagesOf(
     maintenance: () => control.switches.maintenance?.message,
   };
   const routes = () => router.reports();
-  const operator = { teller, topup, masterKeys, intake, control, routes, poll, hintMail };
+  const operator = { wallet, topup, masterKeys, intake, control, routes, poll, hintMail };
   return createDashboard({
     ...page,
     passwords: createPasswordHasher(),
@@ -198,7 +198,7 @@ function pagesOf(
       if (what === "page") log.event("error", "page failed", { ...said, stack });
       else log.event("warn", `${what} failed`, said);
     },
-    teller,
+    wallet,
     masterKeys,
     control,
     catalog,
@@ -212,7 +212,7 @@ function pagesOf(
     },
     dispatch,
   }, [
-    createWalletPages({ ...page, teller, topup }),
+    createWalletPages({ ...page, wallet, topup }),
     createInvoicePages({ ...page, topup }),
     createOperatorPages({ ...page, ...operator }),
   ]);
@@ -237,14 +237,14 @@ function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {
 
 /** Puts the customer's side together. */
 export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): CustomerApp {
-  const { kv, clock, directory, teller, media } = gateway;
+  const { kv, clock, directory, wallet, media } = gateway;
   const hintMail = () => media.wakeUp.nudge(mailQueue.name);
   const intake = intakeOf(gateway, hintMail);
   const poll = pollOf(gateway, intake);
   const world: PageWorld = { intake, poll, hintMail };
   return {
     hooks: bankHooksOf(gateway, intake),
-    usageApi: createUsageApi({ kv, clock, directory, teller }),
+    usageApi: createUsageApi({ kv, clock, directory, wallet }),
     dashboard: (dispatch) => pagesOf(gateway, options, world, dispatch),
     jobs: jobsOf(gateway, intake, hintMail, poll),
     startWorkers: () => startMailWorker(gateway, options),

@@ -18,25 +18,25 @@ export interface Job {
 
 /** Writes what was counted since the hour began, and the end of the hour before. */
 async function saveAvailability(gateway: Gateway): Promise<void> {
-  const { kv, clock, availability, teller } = gateway;
+  const { kv, clock, availability, wallet } = gateway;
   const finished = availability.takeFinished();
   if (finished !== undefined) {
-    await writeAvailability(kv, teller.instanceId, finished.hour, finished.counts);
+    await writeAvailability(kv, wallet.instanceId, finished.hour, finished.counts);
   }
   const { hour, counts } = availability.current(clock.nowMs());
-  await writeAvailability(kv, teller.instanceId, hour, counts);
+  await writeAvailability(kv, wallet.instanceId, hour, counts);
 }
 
 export interface LedgerWatchDeps {
-  readonly teller: Pick<Gateway["teller"], "healthy">;
+  readonly wallet: Pick<Gateway["wallet"], "healthy">;
   readonly log: Pick<Gateway["log"], "event">;
 }
 
 /** Tells the log when the ledger stops taking writes, and when it does again: nothing else may say so for hours. */
-export function ledgerWatch({ teller, log }: LedgerWatchDeps): () => Promise<void> {
+export function ledgerWatch({ wallet, log }: LedgerWatchDeps): () => Promise<void> {
   let was = true;
   return () => {
-    const is = teller.healthy;
+    const is = wallet.healthy;
     if (was && !is) {
       log.event("error", "the ledger takes no writes", {
         effect: "new calls get 503; calls that ended wait for their receipt",
@@ -51,18 +51,18 @@ export function ledgerWatch({ teller, log }: LedgerWatchDeps): () => Promise<voi
 export interface ReapingDeps extends Pick<Gateway, "kv"> {
   readonly clock: Pick<Gateway["clock"], "nowMs">;
   readonly log: Pick<Gateway["log"], "event">;
-  readonly teller: Pick<Gateway["teller"], "instanceId">;
+  readonly wallet: Pick<Gateway["wallet"], "instanceId">;
 }
 
 /**
  * Clears up behind dead instances, of which this process is none, and tells the log, once per cause, of one that cannot
  * be: the money it held stays away from its wallets until somebody looks.
  */
-export function createReaping({ kv, clock, log, teller }: ReapingDeps): () => Promise<void> {
+export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Promise<void> {
   let told: ReadonlyMap<InstanceId, string> = new Map();
   return async () => {
     const { unfinished } = await reapExpiredInstances(kv, clock.nowMs(), {
-      own: teller.instanceId,
+      own: wallet.instanceId,
     });
     for (const { instanceId, reason } of unfinished) {
       if (told.get(instanceId) === reason) continue;

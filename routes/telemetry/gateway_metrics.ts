@@ -10,7 +10,7 @@ export interface GatewayState {
   readonly calls: { readonly count: number };
   readonly bodies: { readonly held: number };
   readonly answers: { readonly held: number };
-  readonly teller: { readonly healthy: boolean };
+  readonly wallet: { readonly healthy: boolean };
 }
 
 /** Seconds: a quick first token is a tenth of one, the longest call takes 15 minutes. */
@@ -70,7 +70,7 @@ function addGauges(registry: Registry, state: GatewayState): void {
     "gateway_teller_healthy",
     "0 when the ledger cannot be written: nothing is admitted then.",
     [],
-    () => [{ labels: [], value: state.teller.healthy ? 1 : 0 }],
+    () => [{ labels: [], value: state.wallet.healthy ? 1 : 0 }],
   );
 }
 

@@ -19,7 +19,7 @@ import { getApiKey } from "../../kv/api_keys/api_keys.ts";
 import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
 import { readReceipt } from "../../kv/receipts/receipts.ts";
 import { readRefundsOf } from "../../kv/ledger/refunds.ts";
-import type { Teller } from "../../kv/wallet/mod.ts";
+import type { WalletEngine } from "../../kv/wallet/mod.ts";
 import { readUsage, type Usage, type UsageRow } from "../../kv/receipts/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import { authenticate } from "../http/authenticate.ts";
@@ -33,7 +33,7 @@ export interface UsageApiDeps {
   readonly kv: Deno.Kv;
   readonly clock: Clock;
   readonly directory: KeyDirectory;
-  readonly teller: Pick<Teller, "balance">;
+  readonly wallet: Pick<WalletEngine, "balance">;
 }
 
 interface Env {
@@ -150,12 +150,12 @@ function receiptAnswer({ kv }: UsageApiDeps): Answer {
   };
 }
 
-function balanceAnswer({ teller }: UsageApiDeps): Answer {
+function balanceAnswer({ wallet }: UsageApiDeps): Answer {
   return async (_, { accountId, key }) => {
     if (key.readsOnlyOwnCalls === true) {
       throw new GatewayError("permission_denied", "This key may not read the balance");
     }
-    const balance = await teller.balance(accountId);
+    const balance = await wallet.balance(accountId);
     return {
       object: "balance",
       currency: "VND",

@@ -82,10 +82,10 @@ Deno.test("CSV files of customers keep the convention, in either language", asyn
     reason: 'said "no", twice',
     atMs,
   });
-  const reserved = await mustReserve(world.teller, account.id, 1_000_001n);
+  const reserved = await mustReserve(world.wallet, account.id, 1_000_001n);
   const draft = draftOf(1_000_001n, { requestId: requestIdAt(atMs), startedAtMs: atMs });
-  await world.teller.settle(reserved, draft);
-  await world.teller.indexOnce();
+  await world.wallet.settle(reserved, draft);
+  await world.wallet.indexOnce();
   const read = async (path: string, locale: string): Promise<Download> => {
     const cookies = new Map([...browser.cookies, ["locale", locale]]);
     const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");

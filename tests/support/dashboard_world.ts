@@ -7,7 +7,7 @@ import { parseId, type RequestId } from "../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
 import { runDue } from "../../kv/outbox/outbox_worker.ts";
-import { openTeller, type Teller } from "../../kv/wallet/mod.ts";
+import { openWalletEngine, type WalletEngine } from "../../kv/wallet/mod.ts";
 import type { OpenIdClient } from "../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../routes/auth/password_hash.ts";
 import {
@@ -23,7 +23,7 @@ import { TestBrowser } from "./test_browser.ts";
 export interface DashboardWorld extends AsyncDisposable {
   readonly kv: Deno.Kv;
   readonly time: ManualTime;
-  readonly teller: Teller;
+  readonly wallet: WalletEngine;
   readonly deps: DashboardDeps;
   readonly baseUrl: string;
   /** Mails that were sent, oldest first. */
@@ -73,7 +73,7 @@ export async function openDashboardWorld(
 ): Promise<DashboardWorld> {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime(Date.UTC(2026, 10, 20, 3));
-  const teller = await openTeller(kv, { clock: time, timer: time });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const baseUrl = options.baseUrl ?? "https://gw.example";
   const passwords = options.passwords ?? createPasswordHasher(cheapCost);
   const reports: string[] = [];
@@ -89,7 +89,7 @@ export async function openDashboardWorld(
     openId: options.openId,
     hintMail: () => {},
     report: (what) => void reports.push(what),
-    teller,
+    wallet,
     masterKeys: await readMasterKeys(newMasterKey()),
     control: { refresh: () => Promise.resolve() },
     catalog: await defaultCatalog(),
@@ -118,7 +118,7 @@ export async function openDashboardWorld(
   return {
     kv,
     time,
-    teller,
+    wallet,
     deps,
     baseUrl,
     mails,
@@ -145,7 +145,7 @@ export async function openDashboardWorld(
       return { browser: signedIn, account };
     },
     async [Symbol.asyncDispose]() {
-      await teller.close();
+      await wallet.close();
       kv.close();
     },
   };

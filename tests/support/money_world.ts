@@ -5,7 +5,7 @@ import { ledgerOperationKey, ledgerPrefix } from "../../kv/schema/keys.ts";
 import { credit, type LedgerEntry } from "../../kv/ledger/ledger.ts";
 import { SheetLayout } from "../../kv/receipts/receipt_sheets.ts";
 import type { DayRange } from "../../kv/receipts/rollups.ts";
-import type { ReceiptDraft, ReserveResult, Teller } from "../../kv/wallet/mod.ts";
+import type { ReceiptDraft, ReserveResult, WalletEngine } from "../../kv/wallet/mod.ts";
 import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/receipts/usage.ts";
 
 const startMs = Date.UTC(2026, 10, 20);
@@ -77,18 +77,22 @@ export async function topUp(
   if (result.status !== "applied") throw new Error(result.status);
 }
 
-/** Reserves, whichever way the teller answers. */
+/** Reserves, whichever way the wallet engine answers. */
 export async function reserve(
-  teller: Teller,
+  wallet: WalletEngine,
   accountId: AccountId,
   amountMicroVnd: bigint,
 ): Promise<ReserveResult> {
-  return await teller.reserve(accountId, amountMicroVnd);
+  return await wallet.reserve(accountId, amountMicroVnd);
 }
 
 /** Reserves; fails the test if refused. */
-export async function mustReserve(teller: Teller, accountId: AccountId, amountMicroVnd: bigint) {
-  const result = await reserve(teller, accountId, amountMicroVnd);
+export async function mustReserve(
+  wallet: WalletEngine,
+  accountId: AccountId,
+  amountMicroVnd: bigint,
+) {
+  const result = await reserve(wallet, accountId, amountMicroVnd);
   if (!result.ok) throw new Error(`refused: ${result.reason}`);
   return result.reservation;
 }

@@ -7,7 +7,7 @@ import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/payments/settings.ts";
 import { type Account, createAccount, findAccountByEmail } from "../../kv/accounts/accounts.ts";
 import type { Switches } from "../../kv/operators/control.ts";
-import { openTeller } from "../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../kv/wallet/mod.ts";
 import type { DashboardEnv } from "../../routes/dashboard/visitor/visitor.ts";
 import { createOperatorPages, type OperatorDeps } from "../../routes/operator/pages/mod.ts";
 import { pageApp, type PageVisitor, visit } from "./page_visitor.ts";
@@ -43,7 +43,7 @@ export async function operatorWorld(
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const clock = { nowMs: () => world.nowMs, monotonicMs: () => world.nowMs };
-  const teller = await openTeller(kv, { clock });
+  const wallet = await openWalletEngine(kv, { clock });
   const read = readTopupSettings({ GATEWAY_VAT_RATES: "2025-07-01=8,2027-01-01=10" });
   if (!read.ok) throw new Error(read.problems.join());
   let hints = 0;
@@ -67,7 +67,7 @@ export async function operatorWorld(
     baseUrl: "https://gateway.example",
     operators: ["staff@example.com", "second@example.com"],
     sandbox: false,
-    teller,
+    wallet,
     topup: {
       ...read.settings,
       receivingAccounts: [receivingAccount],
@@ -102,6 +102,6 @@ export async function operatorWorld(
   try {
     await run(operators);
   } finally {
-    await teller.close();
+    await wallet.close();
   }
 }

@@ -47,8 +47,8 @@ async function makeCalls(
     const output = 200 + (i * 104_729) % 3_000;
     const price = failed ? 0n : BigInt(input + output) * 8_300n;
     const requestId = requestIdAt(startedAtMs);
-    await world.teller.settle(
-      await mustReserve(world.teller, accountId, price),
+    await world.wallet.settle(
+      await mustReserve(world.wallet, accountId, price),
       draftOf(price, {
         requestId,
         keyId: keyIds[i % keyIds.length]!,

@@ -211,7 +211,7 @@ export class UnrulyWorld implements AsyncDisposable {
       }
       spent += receipt.costMicroVnd;
     }
-    const balance = await gateway.teller.balance(this.#accountId);
+    const balance = await gateway.wallet.balance(this.#accountId);
     assertEquals(balance.reservedMicroVnd, 0n, "nothing is held any more");
     assertEquals(balance.totalMicroVnd, (parseVnd(String(creditVnd)) ?? 0n) - spent);
     const verified = await verifyStore(this.gateway.kv);

@@ -105,7 +105,7 @@ export async function serveChat(
     stream: request.stream,
     expectedTokens: gateway.expectations.tokens(model, principal.key.id),
   });
-  const reservation = await reserve(gateway.teller, principal, {
+  const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: hold.costMicroVnd,
     startedAtMs,
     wrongInItself: () => wrongInItself(gateway, call),

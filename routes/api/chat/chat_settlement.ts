@@ -200,7 +200,7 @@ export class ChatSettlement {
   walletBound(hold: ChatHold, route: Route): WalletBound {
     const { reservation, price, bounds } = this.#input;
     return new WalletBound({
-      teller: this.#gateway.teller,
+      wallet: this.#gateway.wallet,
       reservation,
       hold,
       price,
@@ -254,7 +254,7 @@ export class ChatSettlement {
     if (end.route !== undefined) draft.route = end.route.id;
     if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
     try {
-      const receipt = await this.#gateway.teller.settle(
+      const receipt = await this.#gateway.wallet.settle(
         this.#input.reservation,
         draft,
         this.#input.order?.rows(draft),
@@ -291,7 +291,7 @@ export class ChatSettlement {
   abandon(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#gateway.teller.release(this.#input.reservation);
+    this.#gateway.wallet.release(this.#input.reservation);
     void this.#input.order?.abandon();
     this.#input.running.end();
   }

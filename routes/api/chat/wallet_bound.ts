@@ -5,7 +5,7 @@ import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { TokenUsage } from "../../../core/billing/token_usage.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
-import type { KeyedExtension, KeyedTeller } from "../../../kv/api_keys/key_limits.ts";
+import type { KeyedExtension, KeyedWalletEngine } from "../../../kv/api_keys/key_limits.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 
 /** Milliseconds that a stream pauses for what other calls hold, before it is ended. */
@@ -18,7 +18,7 @@ const mostStepTokens = 32_768;
 const askAt = 0.75;
 
 export interface WalletBoundInput {
-  readonly teller: KeyedTeller;
+  readonly wallet: KeyedWalletEngine;
   readonly reservation: Reservation;
   readonly hold: ChatHold;
   readonly price: AppliedPrice;
@@ -46,14 +46,14 @@ export class WalletBound implements StreamBound {
   }
 
   passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined> {
-    const { teller, reservation, mostTokens } = this.#input;
+    const { wallet, reservation, mostTokens } = this.#input;
     const missing = reading.outputBytes - this.#paidTokens;
     const step = Math.max(
       Math.min(Math.max(this.#paidTokens, leastStepTokens), mostStepTokens),
       missing,
     );
     const amount = BigInt(Math.min(step, mostTokens - this.#paidTokens)) * this.#tokenMicroVnd;
-    const extension = teller.extendFor(reservation, amount, missing > 0 ? pauseMs : 0);
+    const extension = wallet.extendFor(reservation, amount, missing > 0 ? pauseMs : 0);
     return extension instanceof Promise
       ? extension.then((known) => this.#take(known, reading))
       : this.#take(extension, reading);

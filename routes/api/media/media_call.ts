@@ -78,7 +78,7 @@ export async function beginMediaCall<Value>(
   work: MediaWork<Value>,
 ): Promise<MediaCall<Value>> {
   const { incoming, principal, chosen, price } = input;
-  const reservation = await reserve(gateway.teller, principal, {
+  const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: input.worstCaseMicroVnd,
     startedAtMs: input.start.startedAtMs,
     wrongInItself: () => {

@@ -98,7 +98,7 @@ export class MediaSettlement {
     this.#ended = true;
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     try {
-      const receipt = await this.#gateway.teller.settle(this.input.reservation, {
+      const receipt = await this.#gateway.wallet.settle(this.input.reservation, {
         requestId,
         keyId: principal.key.id,
         kind: kindOfStyle[style],
@@ -157,7 +157,7 @@ export class MediaSettlement {
   abandon(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#gateway.teller.release(this.input.reservation);
+    this.#gateway.wallet.release(this.input.reservation);
     void this.input.order?.abandon();
     this.input.running.end();
   }

@@ -60,7 +60,7 @@ export async function accountPage(
   const [hash, sessions, balance, invoiceSettings] = await Promise.all([
     getPasswordHash(deps.kv, account.id),
     listSessions(deps.kv, account.id, deps.clock.nowMs()),
-    deps.teller.balance(account.id),
+    deps.wallet.balance(account.id),
     getInvoiceSettings(deps.kv, account.id),
   ]);
   const failed = state.errors !== undefined || state.invoice !== undefined;

@@ -93,7 +93,7 @@ interface Overview {
 async function loadOverview(deps: DashboardDeps, accountId: AccountId): Promise<Overview> {
   const today = vietnamDay(deps.clock.nowMs());
   const [balance, rows, page, keys] = await Promise.all([
-    deps.teller.balance(accountId),
+    deps.wallet.balance(accountId),
     readUsage(deps.kv, accountId, { fromDay: shiftDay(today, -29), toDay: today }),
     listReceipts(deps.kv, accountId, { limit: latestCalls }),
     listApiKeys(deps.kv, accountId),

@@ -16,7 +16,7 @@ import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../../kv/accounts/accounts.ts";
 import { countTry, type RateRule } from "../../../kv/accounts/rate_limits.ts";
 import { lastLines, readStatement, type Statement } from "../../../kv/ledger/statement.ts";
-import type { Teller } from "../../../kv/wallet/mod.ts";
+import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import {
   cancelTopupOrder,
   createTopupOrder,
@@ -46,7 +46,7 @@ const shownLines = 10;
 
 /** What the wallet pages need. */
 export interface WalletDeps extends PageDeps {
-  readonly teller: Pick<Teller, "balance">;
+  readonly wallet: Pick<WalletEngine, "balance">;
   readonly topup: TopupSettings;
 }
 
@@ -71,7 +71,7 @@ async function walletPage(
   const nowMs = deps.clock.nowMs();
   const today = vietnamDay(nowMs);
   const [balance, orders, statement] = await Promise.all([
-    deps.teller.balance(account.id),
+    deps.wallet.balance(account.id),
     listTopupOrders(deps.kv, account.id, { count: shownOrders }),
     readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
   ]);
@@ -149,7 +149,7 @@ async function ownOrder(c: PageContext, deps: WalletDeps): Promise<TopupOrder | 
 async function viewOf(order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
   const [payments, balance] = await Promise.all([
     listTopupPayments(deps.kv, order.code),
-    deps.teller.balance(order.accountId),
+    deps.wallet.balance(order.accountId),
   ]);
   return {
     order,
@@ -201,7 +201,7 @@ async function statementOf(c: PageContext, deps: WalletDeps): Promise<ReadStatem
   const toDay = parseDay(c.req.query("to")) ?? today;
   for (let attempt = 1;; attempt++) {
     const statement = await readStatement(deps.kv, account.id, { fromDay, toDay });
-    const { totalMicroVnd } = await deps.teller.balance(account.id);
+    const { totalMicroVnd } = await deps.wallet.balance(account.id);
     const matches = toDay < today || statement.closingMicroVnd === totalMicroVnd;
     if (matches || attempt === 3) return { statement, balanceMicroVnd: totalMicroVnd };
   }

@@ -28,7 +28,7 @@ const creditBody = z.strictObject({
 /** Adds `/accounts` and, below an account, its balance and second factor. */
 export function addAccountRoutes(
   app: Hono,
-  { kv, clock, teller }: Pick<AdminDeps, "kv" | "clock" | "teller">,
+  { kv, clock, wallet }: Pick<AdminDeps, "kv" | "clock" | "wallet">,
 ): void {
   app.post("/accounts", async (context) => {
     const { email } = accountBody.parse(await context.req.json());
@@ -51,7 +51,7 @@ export function addAccountRoutes(
 
   app.get("/accounts/:account", async (context) => {
     const id = await requireAccount(kv, context.req.param("account"));
-    const balance = await teller.balance(id);
+    const balance = await wallet.balance(id);
     const keys = await listApiKeys(kv, id);
     return Response.json(inVnd({
       ...(await getAccount(kv, id)),
@@ -75,7 +75,7 @@ export function addAccountRoutes(
 /** Adds `POST /accounts/{account}/credit`: gives or, with a minus, takes. */
 export function addCreditRoute(
   app: Hono,
-  { kv, clock, teller }: Pick<AdminDeps, "kv" | "clock" | "teller">,
+  { kv, clock, wallet }: Pick<AdminDeps, "kv" | "clock" | "wallet">,
 ): void {
   app.post("/accounts/:account/credit", async (context) => {
     const { vnd, reason, operationId } = creditBody.parse(await context.req.json());
@@ -92,7 +92,7 @@ export function addCreditRoute(
       reason,
       atMs,
       async attach(operation: Deno.AtomicOperation) {
-        const { totalMicroVnd: balanceBeforeMicroVnd } = await teller.balance(accountId);
+        const { totalMicroVnd: balanceBeforeMicroVnd } = await wallet.balance(accountId);
         const balanceAfterMicroVnd = balanceBeforeMicroVnd + amountMicroVnd;
         addAuditLine(operation, commandLine, {
           act: "wallet_adjusted",
@@ -109,7 +109,7 @@ export function addCreditRoute(
     if (result.status !== "applied" && result.status !== "duplicate") {
       throw new GatewayError("invalid_request", `Nothing was moved: ${result.status}`);
     }
-    const balance = await teller.balance(accountId);
+    const balance = await wallet.balance(accountId);
     const summary = movementSummary(amountMicroVnd, result.status);
     const balanceVnd = formatVnd(balance.totalMicroVnd);
     return Response.json(inVnd({ summary, ...result, balanceVnd }));

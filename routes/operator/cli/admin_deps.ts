@@ -3,7 +3,7 @@ import type { MasterKeys } from "../../../core/api_keys/seal.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { ReceivingAccount } from "../../../core/payments/receiving_account.ts";
 import type { Control } from "../../../kv/operators/control.ts";
-import type { Teller } from "../../../kv/wallet/mod.ts";
+import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { BeginReading } from "./store_readings.ts";
 
 export interface AdminDeps {
@@ -11,7 +11,7 @@ export interface AdminDeps {
   readonly clock: Clock;
   readonly masterKeys: MasterKeys;
   readonly control: Control;
-  readonly teller: Teller;
+  readonly wallet: WalletEngine;
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** Where the service runs on the same thread: whole readings of the store let its calls pass. */
   readonly beginReading?: BeginReading;

@@ -13,7 +13,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { openControl } from "../../../kv/operators/control.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { openStore } from "../../../kv/store/store.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { loadMasterKeys } from "../../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
 import { readAdminCommand } from "./command.ts";
@@ -98,20 +98,20 @@ async function runHere(
   }
   const control = await openControl(kv, clock);
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
-  const teller = await openTeller(kv, { clock });
+  const wallet = await openWalletEngine(kv, { clock });
   try {
     const app = createAdminApp({
       kv,
       clock,
       masterKeys: loaded.masterKeys,
       control,
-      teller,
+      wallet,
       receivingAccounts: config.topup.receivingAccounts,
     });
     // Told to its end before the store closes under it.
     return await tell(command, await app.request(command.path, initOf(command)), world);
   } finally {
-    await teller.close();
+    await wallet.close();
     control.close();
   }
 }

@@ -6,13 +6,13 @@ import type { BalanceOf } from "../../../kv/payments/bank_assignment.ts";
 import type { BankIntake } from "../../../kv/payments/bank_intake.ts";
 import type { Control } from "../../../kv/operators/control.ts";
 import type { Authority } from "../../../kv/operators/operator_authority.ts";
-import type { Teller } from "../../../kv/wallet/mod.ts";
+import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { PageDeps } from "../../dashboard/page_deps.ts";
 import type { SepayPollResult } from "../../payments/sepay_poll.ts";
 
 /** Everything for the pages under `/operator`. */
 export interface OperatorDeps extends PageDeps {
-  readonly teller: Pick<Teller, "balance">;
+  readonly wallet: Pick<WalletEngine, "balance">;
   readonly topup: TopupSettings;
   /** Seals the secrets of second factors. */
   readonly masterKeys: MasterKeys;
@@ -26,8 +26,8 @@ export interface OperatorDeps extends PageDeps {
 }
 
 /** Reads balances with what the running calls hold. */
-export function balanceIn({ teller }: Pick<OperatorDeps, "teller">): BalanceOf {
-  return async (accountId) => (await teller.balance(accountId)).totalMicroVnd;
+export function balanceIn({ wallet }: Pick<OperatorDeps, "wallet">): BalanceOf {
+  return async (accountId) => (await wallet.balance(accountId)).totalMicroVnd;
 }
 
 /** What one operator may do without a second. */

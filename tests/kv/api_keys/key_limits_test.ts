@@ -5,9 +5,9 @@ import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
-import { type KeyedTeller, withKeyLimits } from "../../../kv/api_keys/key_limits.ts";
+import { type KeyedWalletEngine, withKeyLimits } from "../../../kv/api_keys/key_limits.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 
 class TestClock {
   ms = Date.UTC(2026, 10, 20, 5);
@@ -16,7 +16,7 @@ class TestClock {
 }
 
 interface World {
-  readonly teller: KeyedTeller;
+  readonly wallet: KeyedWalletEngine;
   readonly clock: TestClock;
   readonly key: Awaited<ReturnType<typeof makeKey>>;
 }
@@ -40,15 +40,15 @@ async function makeKey(kv: Deno.Kv, options: Omit<ApiKeyOptions, "name">) {
 async function inWorld(options: Omit<ApiKeyOptions, "name">, run: (world: World) => Promise<void>) {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const teller = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
+  const wallet = withKeyLimits(await openWalletEngine(kv, { clock }), kv, clock);
   try {
-    await run({ teller, clock, key: await makeKey(kv, options) });
+    await run({ wallet, clock, key: await makeKey(kv, options) });
   } finally {
-    await teller.close();
+    await wallet.close();
   }
 }
 
-function draft({ clock, key }: World, vnd: number): Parameters<KeyedTeller["settle"]>[1] {
+function draft({ clock, key }: World, vnd: number): Parameters<KeyedWalletEngine["settle"]>[1] {
   return {
     requestId: newId("request", clock.ms),
     keyId: key.id,
@@ -68,15 +68,15 @@ function draft({ clock, key }: World, vnd: number): Parameters<KeyedTeller["sett
   };
 }
 
-function reserve({ teller, key, clock }: World, vnd: number, startedAtMs = clock.ms) {
-  return teller.reserveFor(key, fromVnd(vnd), startedAtMs);
+function reserve({ wallet, key, clock }: World, vnd: number, startedAtMs = clock.ms) {
+  return wallet.reserveFor(key, fromVnd(vnd), startedAtMs);
 }
 
 /** Spends what a call costs; it may have begun before the present moment. */
 async function spend(world: World, vnd: number, startedAtMs = world.clock.ms): Promise<boolean> {
   const result = await reserve(world, vnd, startedAtMs);
   if (!result.ok) return false;
-  await world.teller.settle(result.reservation, { ...draft(world, vnd), startedAtMs });
+  await world.wallet.settle(result.reservation, { ...draft(world, vnd), startedAtMs });
   return true;
 }
 
@@ -129,7 +129,7 @@ Deno.test("calls in flight count in full: a limit of ten calls admits ten of fif
     for (const result of results) {
       if (!result.ok) assertEquals(result.reason, "key_limit");
     }
-    for (const { reservation } of admitted) world.teller.release(reservation);
+    for (const { reservation } of admitted) world.wallet.release(reservation);
     assertEquals(await spend(world, 100), true);
   });
 });
@@ -163,7 +163,7 @@ Deno.test("a call that began before midnight counts on its own day, however late
       assertEquals(await spend(world, 40, lastSecond), false);
       // The new day and month have all of their own limit, while the old call runs and after.
       assertEquals(await spend(world, 50), true);
-      await world.teller.settle(running.reservation, {
+      await world.wallet.settle(running.reservation, {
         ...draft(world, 60),
         startedAtMs: lastSecond,
       });
@@ -195,10 +195,10 @@ Deno.test("a call whose settlement fails gives back what it held", async () => {
     const first = draft(world, 1);
     const done = await reserve(world, 1);
     assert(done.ok);
-    await world.teller.settle(done.reservation, first);
+    await world.wallet.settle(done.reservation, first);
     const held = await reserve(world, 90);
     assert(held.ok);
-    await assertRejects(() => world.teller.settle(held.reservation, first));
+    await assertRejects(() => world.wallet.settle(held.reservation, first));
     assertEquals(await spend(world, 90), true);
   });
 });
@@ -206,14 +206,14 @@ Deno.test("a call whose settlement fails gives back what it held", async () => {
 Deno.test("what another instance spent is known after a few seconds", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const one = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
-  const other = withKeyLimits(await openTeller(kv, { clock }), kv, clock);
+  const one = withKeyLimits(await openWalletEngine(kv, { clock }), kv, clock);
+  const other = withKeyLimits(await openWalletEngine(kv, { clock }), kv, clock);
   try {
     const key = await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) });
-    assertEquals(await spend({ teller: one, clock, key }, 10), true);
-    assertEquals(await spend({ teller: other, clock, key }, 90), true);
+    assertEquals(await spend({ wallet: one, clock, key }, 10), true);
+    assertEquals(await spend({ wallet: other, clock, key }, 90), true);
     clock.ms += 6_000;
-    assertEquals(await spend({ teller: one, clock, key }, 10), false);
+    assertEquals(await spend({ wallet: one, clock, key }, 10), false);
   } finally {
     await one.close();
     await other.close();
@@ -225,8 +225,8 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
   const clock = new TestClock();
   let gate: Promise<void> | undefined;
   const reading = Promise.withResolvers<void>();
-  const teller = withKeyLimits(
-    await openTeller(kv, { clock }),
+  const wallet = withKeyLimits(
+    await openWalletEngine(kv, { clock }),
     slowLists(kv, () => {
       if (gate !== undefined) reading.resolve();
       return gate;
@@ -234,7 +234,7 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
     clock,
   );
   try {
-    const world = { teller, clock, key: await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) }) };
+    const world = { wallet, clock, key: await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) }) };
     const first = await reserve(world, 100);
     assert(first.ok);
     clock.ms += 6_000;
@@ -242,10 +242,10 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
     gate = opened.promise;
     const second = reserve(world, 100);
     await reading.promise;
-    await teller.settle(first.reservation, draft(world, 100));
+    await wallet.settle(first.reservation, draft(world, 100));
     opened.resolve();
     assertEquals((await second).ok, false);
   } finally {
-    await teller.close();
+    await wallet.close();
   }
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { claimsPrefix } from "../../../kv/schema/keys.ts";
 import { readClaims } from "../../../kv/ledger/provider_claims.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
@@ -14,10 +14,10 @@ const dayMs = 86_400_000;
 async function openBooks() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const teller = await openTeller(kv, { clock: time, timer: time });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const account = newAccount();
   await topUp(kv, account, 1_000_000n);
-  return { kv, teller, account, [Symbol.dispose]: () => kv.close() };
+  return { kv, wallet, account, [Symbol.dispose]: () => kv.close() };
 }
 
 Deno.test("property: the sums by day and route are those of the receipts, however calls share commits", async () => {
@@ -29,7 +29,7 @@ Deno.test("property: the sums by day and route are those of the receipts, howeve
   await fc.assert(
     fc.asyncProperty(fc.array(anyCall, { maxLength: 12 }), async (calls) => {
       using books = await openBooks();
-      const { kv, teller, account } = books;
+      const { kv, wallet, account } = books;
       const right = new Map<string, bigint>();
       await Promise.all(calls.map(async ({ claim, route, day }) => {
         const startedAtMs = Date.UTC(2026, 10, 20) + day * dayMs;
@@ -37,8 +37,8 @@ Deno.test("property: the sums by day and route are those of the receipts, howeve
           const cell = `2026-11-${20 + day} ${route}`;
           right.set(cell, (right.get(cell) ?? 0n) + claim);
         }
-        await teller.settle(
-          await mustReserve(teller, account, 5n),
+        await wallet.settle(
+          await mustReserve(wallet, account, 5n),
           draftOf(5n, {
             route,
             startedAtMs,
@@ -53,7 +53,7 @@ Deno.test("property: the sums by day and route are those of the receipts, howeve
         right,
       );
       assertEquals((await verifyStore(kv)).problems, []);
-      await teller.close();
+      await wallet.close();
       assertEquals((await verifyStore(kv)).problems, []);
     }),
     { numRuns: 30 },
@@ -62,12 +62,12 @@ Deno.test("property: the sums by day and route are those of the receipts, howeve
 
 Deno.test("a claim is on its receipt, and costs the customer nothing", async () => {
   using books = await openBooks();
-  const { kv, teller, account } = books;
+  const { kv, wallet, account } = books;
   const draft = draftOf(40n, { claimMicroVnd: 960n });
-  const receipt = await teller.settle(await mustReserve(teller, account, 50n), draft);
+  const receipt = await wallet.settle(await mustReserve(wallet, account, 50n), draft);
   assertEquals([receipt.costMicroVnd, receipt.claimMicroVnd], [40n, 960n]);
   assertEquals((await readReceipt(kv, draft.requestId))?.claimMicroVnd, 960n);
-  assertEquals((await teller.balance(account)).totalMicroVnd, 999_960n);
+  assertEquals((await wallet.balance(account)).totalMicroVnd, 999_960n);
 });
 
 Deno.test("verification tells of a sum of claims that is missing, wrong or no sum", async () => {
@@ -80,9 +80,9 @@ Deno.test("verification tells of a sum of claims that is missing, wrong or no su
   ];
   for (const damage of damages) {
     using books = await openBooks();
-    const { kv, teller, account } = books;
+    const { kv, wallet, account } = books;
     const draft = draftOf(40n, { claimMicroVnd: 960n });
-    await teller.settle(await mustReserve(teller, account, 50n), draft);
+    await wallet.settle(await mustReserve(wallet, account, 50n), draft);
     assert((await verifyStore(kv)).ok);
     const [row] = await Array.fromAsync(kv.list({ prefix: claimsPrefix() }));
     await damage(kv, row!.key);

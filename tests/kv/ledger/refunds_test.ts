@@ -6,7 +6,7 @@ import { ledgerKey, refundSumKey } from "../../../kv/schema/keys.ts";
 import { readOperatorFigures } from "../../../kv/operators/operator_figures.ts";
 import { readRefundsOf, refundCall, refundOperationId } from "../../../kv/ledger/refunds.ts";
 import { readStatement } from "../../../kv/ledger/statement.ts";
-import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
@@ -27,7 +27,7 @@ const allDays = { fromDay: "2000-01-01", toDay: "2099-12-31" };
 
 interface World {
   readonly kv: Deno.Kv;
-  readonly teller: Teller;
+  readonly wallet: WalletEngine;
   readonly account: AccountId;
   paid(priceMicroVnd: bigint, model?: string): Promise<Receipt>;
 }
@@ -35,12 +35,12 @@ interface World {
 async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
   using kv = await Deno.openKv(":memory:");
   const time = new ManualTime(lateMs);
-  const teller = await openTeller(kv, { clock: time, timer: time });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const account = newAccount();
   await topUp(kv, account, 1_000_000n);
   const paid = async (priceMicroVnd: bigint, model = "video-a") =>
-    await teller.settle(
-      await mustReserve(teller, account, priceMicroVnd),
+    await wallet.settle(
+      await mustReserve(wallet, account, priceMicroVnd),
       draftOf(priceMicroVnd, {
         requestId: newId("request", lateMs),
         kind: "video",
@@ -48,19 +48,19 @@ async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
         startedAtMs: lateMs,
       }),
     );
-  await run({ kv, teller, account, paid });
-  await teller.close();
+  await run({ kv, wallet, account, paid });
+  await wallet.close();
 }
 
 const refund = (kv: Deno.Kv, receipt: Receipt, atMs = lateMs + 3_600_000) =>
   refundCall(kv, receipt, { reason: "test", atMs });
 
 Deno.test("a refund lowers the usage of the day of its call, however late it comes", async () => {
-  await inWorld(async ({ kv, teller, account, paid }) => {
+  await inWorld(async ({ kv, wallet, account, paid }) => {
     const failed = await paid(3_000n);
     await paid(500n);
     for (const isIndexed of [false, true]) {
-      if (isIndexed) await teller.indexOnce();
+      if (isIndexed) await wallet.indexOnce();
       else assertEquals((await refund(kv, failed)).status, "applied");
       const [row, ...more] = await readUsage(kv, account, {
         fromDay: "2026-11-30",
@@ -77,13 +77,13 @@ Deno.test("a refund lowers the usage of the day of its call, however late it com
       assertEquals((await verifyStore(kv)).problems, []);
     }
     const statement = await readStatement(kv, account, allDays);
-    assertEquals(statement.closingMicroVnd, (await teller.balance(account)).totalMicroVnd);
+    assertEquals(statement.closingMicroVnd, (await wallet.balance(account)).totalMicroVnd);
     assertEquals((await readOperatorFigures(kv, lateMs)).revenueTodayMicroVnd, 500n);
   });
 });
 
 Deno.test("a call is refunded once, whoever tries how often and at the same time", async () => {
-  await inWorld(async ({ kv, teller, account, paid }) => {
+  await inWorld(async ({ kv, wallet, account, paid }) => {
     const receipts: Receipt[] = [];
     for (let i = 0; i < 30; i++) receipts.push(await paid(100n + BigInt(i), `video-${i % 2}`));
     const refunded = receipts.slice(0, 20);
@@ -101,7 +101,7 @@ Deno.test("a call is refunded once, whoever tries how often and at the same time
     assertEquals([...found.keys()].sort(), refunded.map(({ requestId }) => requestId).sort());
     const chargedMicroVnd = receipts.reduce((sum, { costMicroVnd }) => sum + costMicroVnd, 0n);
     assertEquals(
-      (await teller.balance(account)).totalMicroVnd,
+      (await wallet.balance(account)).totalMicroVnd,
       1_000_000n - chargedMicroVnd + backMicroVnd,
     );
     assertEquals((await verifyStore(kv)).problems, []);

@@ -5,7 +5,7 @@ import { ledgerKey } from "../../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";
 import { openingDay, readStatement } from "../../../kv/ledger/statement.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import {
@@ -76,22 +76,22 @@ Deno.test("of too long a period the newest lines are shown, and the balances are
 
 Deno.test("a call that runs into the new year, and its refund there, are on the right days of every sum", async () => {
   using kv = await Deno.openKv(":memory:");
-  // The real timer: what the teller waits for beside calls is not what is tested.
+  // The real timer: what the wallet engine waits for beside calls is not what is tested.
   let nowMs = Date.parse("2026-12-31T23:59:50+07:00");
   const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
-  const teller = await openTeller(kv, { clock });
+  const wallet = await openWalletEngine(kv, { clock });
   const accountId = newAccount();
   await topUp(kv, accountId, 1_000n);
   const call = async () => {
     const startedAtMs = nowMs;
     const draft = draftOf(100n, { requestId: newId("request", startedAtMs), startedAtMs });
-    return { draft, reservation: await mustReserve(teller, accountId, 100n) };
+    return { draft, reservation: await mustReserve(wallet, accountId, 100n) };
   };
   const [old, refunded] = [await call(), await call()];
   nowMs += 20_000;
   const young = await call();
-  for (const { reservation, draft } of [young, old]) await teller.settle(reservation, draft);
-  const receipt = await teller.settle(refunded.reservation, refunded.draft);
+  for (const { reservation, draft } of [young, old]) await wallet.settle(reservation, draft);
+  const receipt = await wallet.settle(refunded.reservation, refunded.draft);
   const back = { reason: "failed", atMs: nowMs };
   assertEquals((await refundCall(kv, receipt, back)).status, "applied");
   const [lastDay, newYear] = ["2026-12-31", "2027-01-01"];
@@ -109,12 +109,12 @@ Deno.test("a call that runs into the new year, and its refund there, are on the 
     assertEquals([first.calls, first.costMicroVnd, first.refundedMicroVnd], [1, 100n, 0n]);
     assertEquals([first.openingMicroVnd, first.closingMicroVnd], [opening, opening]);
     const all = await readStatement(kv, accountId, { fromDay: lastDay, toDay: newYear });
-    assertEquals(all.closingMicroVnd, (await teller.balance(accountId)).totalMicroVnd);
+    assertEquals(all.closingMicroVnd, (await wallet.balance(accountId)).totalMicroVnd);
   };
   await check(); // from the receipts
-  while ((await teller.indexOnce()).waiting > 0);
+  while ((await wallet.indexOnce()).waiting > 0);
   await check(); // from the day sums
-  await teller.close();
+  await wallet.close();
   assertEquals((await readWallet(kv, accountId)).availableMicroVnd, 800n);
   assertEquals((await verifyStore(kv)).problems, []);
 });

@@ -53,7 +53,7 @@ const staying: readonly string[] = [
 
 Deno.test("every kind of row is in the export or on the list of those that stay", async () => {
   using kv = await Deno.openKv(":memory:");
-  // Those two lie in forms of their own; that they leave is shown beside the teller that writes them.
+  // Those two lie in forms of their own; that they leave is shown beside the wallet engine that writes them.
   const plainKinds = keys.rowKinds.filter((kind) => kind !== "receipt" && kind !== "settled");
   for (const kind of plainKinds) await kv.set([kind, "one"], { kind });
   const leaving = (await exported(kv)).map(({ key }) => key[0]);

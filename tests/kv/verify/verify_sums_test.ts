@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { beforeIdsOf, newId, type RequestId } from "../../../core/lib/ids.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import {
   checkIndexedCalls,
@@ -25,7 +25,7 @@ const startMs = Date.UTC(2026, 10, 20);
 async function weekOfCalls() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const teller = await openTeller(kv, { clock: time, timer: time });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const account = newAccount();
   await topUp(kv, account, 1_000n);
   for (
@@ -33,10 +33,10 @@ async function weekOfCalls() {
   ) {
     for (const cost of costs) {
       const requestId = idOf(startedAtMs);
-      const reservation = await mustReserve(teller, account, 50n);
-      await teller.settle(reservation, draftOf(cost, { requestId, startedAtMs }));
+      const reservation = await mustReserve(wallet, account, 50n);
+      await wallet.settle(reservation, draftOf(cost, { requestId, startedAtMs }));
     }
-    await teller.indexOnce();
+    await wallet.indexOnce();
   }
   const stored = await readDaySums(kv, account);
   const check = (known: ProvedSums) =>

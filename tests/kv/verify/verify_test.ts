@@ -4,7 +4,7 @@ import { limits } from "../../../core/limits.ts";
 import { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -14,14 +14,14 @@ import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_wor
 async function usedStore() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const teller = await openTeller(kv, { clock: time, timer: time });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const account = newAccount();
   await topUp(kv, account, 1_000n);
   await topUp(kv, newAccount(), 1_000n);
-  await teller.settle(await mustReserve(teller, account, 50n), draftOf(40n));
-  await teller.indexOnce();
-  await teller.settle(await mustReserve(teller, account, 50n), draftOf(30n));
-  return { kv, account, teller, [Symbol.dispose]: () => kv.close() };
+  await wallet.settle(await mustReserve(wallet, account, 50n), draftOf(40n));
+  await wallet.indexOnce();
+  await wallet.settle(await mustReserve(wallet, account, 50n), draftOf(30n));
+  return { kv, account, wallet, [Symbol.dispose]: () => kv.close() };
 }
 
 async function firstKey(kv: Deno.Kv, prefix: string): Promise<Deno.KvKey> {
@@ -166,15 +166,15 @@ async function deleteLedger(kv: Deno.Kv, account: AccountId): Promise<void> {
   for await (const { key } of kv.list({ prefix: ["ledger", account] })) await kv.delete(key);
 }
 
-Deno.test("verification beside a busy teller finds no problem", async () => {
+Deno.test("verification beside a busy wallet engine finds no problem", async () => {
   using store = await usedStore();
   await topUp(store.kv, store.account, 1_000_000n);
   // Bounded, or a slow machine would make receipts faster than it verifies them.
   const work = async (calls: number) => {
     for (let call = 0; call < calls; call++) {
-      const reservation = await mustReserve(store.teller, store.account, 3n);
-      await store.teller.settle(reservation, draftOf(1n));
-      if (Math.random() < 0.2) await store.teller.indexOnce();
+      const reservation = await mustReserve(store.wallet, store.account, 3n);
+      await store.wallet.settle(reservation, draftOf(1n));
+      if (Math.random() < 0.2) await store.wallet.indexOnce();
     }
   };
   const pauses: number[] = [];

@@ -25,7 +25,7 @@ import {
   fakeClock,
   fatefulProvider,
   fundedAccount,
-  quietTeller,
+  quietWalletEngine,
 } from "./video_world.ts";
 import { findMovement, ledgerLines } from "../../support/money_world.ts";
 
@@ -41,9 +41,9 @@ async function refundsOf(kv: Deno.Kv, task: VideoTask) {
 Deno.test("a task that works is asked until it is completed, keeps its charge and leaves nothing behind", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
-  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  const { task } = await chargedTask(wallet, clock, { accountId, fate: "works" });
   const world = worldOf(kv, clock);
   assertEquals(await pollDueTasks(world), 0, "the first poll is a second away");
   const states: string[] = [];
@@ -56,15 +56,15 @@ Deno.test("a task that works is asked until it is completed, keeps its charge an
   assertEquals(await nextDueAtMs(kv, videoPolls), undefined);
   assertEquals(await Array.fromAsync(kv.list({ prefix: openVideosPrefix() })), []);
   assertEquals(await refundsOf(kv, task), []);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("a failed task is refunded by what its receipt says, as a line of its own that names the call", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
-  const { task, receipt } = await chargedTask(teller, clock, { accountId, fate: "fails" });
+  const { task, receipt } = await chargedTask(wallet, clock, { accountId, fate: "fails" });
   clock.now += 151_000;
   await pollDueTasks(worldOf(kv, clock));
   const now = (await readVideo(kv, accountId, task.id))!.task;
@@ -76,18 +76,18 @@ Deno.test("a failed task is refunded by what its receipt says, as a line of its 
     task.requestId,
     now.refundId,
   ]);
-  assertEquals((await teller.balance(accountId)).totalMicroVnd, creditMicroVnd);
-  await teller.close();
+  assertEquals((await wallet.balance(accountId)).totalMicroVnd, creditMicroVnd);
+  await wallet.close();
 });
 
 Deno.test("a provider that is silent, vague or gone fails the task at its deadline, with a refund", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
   const tasks = [];
   for (const fate of ["stalls", "unreachable", "vanishes"]) {
-    tasks.push((await chargedTask(teller, clock, { accountId, fate })).task);
+    tasks.push((await chargedTask(wallet, clock, { accountId, fate })).task);
   }
   const world = worldOf(kv, clock);
   const deadlineAtMs = tasks[0]!.deadlineAtMs;
@@ -111,9 +111,9 @@ Deno.test("a provider that is silent, vague or gone fails the task at its deadli
     ["failed", "task_timeout"],
     ["failed", "task_lost"],
   ]);
-  assertEquals((await teller.balance(accountId)).totalMicroVnd, creditMicroVnd);
+  assertEquals((await wallet.balance(accountId)).totalMicroVnd, creditMicroVnd);
   assertEquals(await listDeadLetters(kv, videoPolls, 10), []);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("only a provider that does not know a task four times in a row has lost it", async () => {
@@ -129,9 +129,9 @@ Deno.test("only a provider that does not know a task four times in a row has los
   for (const [answers, state] of polls) {
     using kv = await Deno.openKv(":memory:");
     const clock = fakeClock();
-    const teller = await quietTeller(kv, clock);
+    const wallet = await quietWalletEngine(kv, clock);
     const accountId = await fundedAccount(kv);
-    const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+    const { task } = await chargedTask(wallet, clock, { accountId, fate: "works" });
     const provider = fatefulProvider(clock);
     let asked = 0;
     const failures: number[] = [];
@@ -159,31 +159,31 @@ Deno.test("only a provider that does not know a task four times in a row has los
     if (state === "failed") assertEquals(now.error?.code, "task_lost", answers);
     const quiet = [...answers].filter((answer) => answer === "s" || answer === "w").length;
     assertEquals(failures.length, answers.length - quiet - (state === "failed" ? 1 : 0), answers);
-    await teller.close();
+    await wallet.close();
   }
 });
 
 Deno.test("a task that ended while nobody could ask is not failed by its deadline", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
-  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  const { task } = await chargedTask(wallet, clock, { accountId, fate: "works" });
   clock.now = task.deadlineAtMs + 3_600_000;
   await pollDueTasks(worldOf(kv, clock));
   assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "completed");
   assertEquals(await refundsOf(kv, task), []);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("an owner who cancels while a poll finds the failure is refunded once", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
   const tasks = [];
   for (let i = 0; i < 20; i++) {
-    tasks.push((await chargedTask(teller, clock, { accountId, fate: "fails" })).task);
+    tasks.push((await chargedTask(wallet, clock, { accountId, fate: "fails" })).task);
   }
   clock.now += 151_000;
   await Promise.all([
@@ -200,17 +200,17 @@ Deno.test("an owner who cancels while a poll finds the failure is refunded once"
   clock.now += 61_000;
   await pollDueTasks(worldOf(kv, clock));
   for (const task of tasks) assertEquals((await refundsOf(kv, task)).length, 1);
-  assertEquals((await teller.balance(accountId)).totalMicroVnd, creditMicroVnd);
+  assertEquals((await wallet.balance(accountId)).totalMicroVnd, creditMicroVnd);
   assertEquals(await nextDueAtMs(kv, videoPolls), undefined);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("a step from a stale reading changes nothing, whatever it would refund", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
-  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  const { task } = await chargedTask(wallet, clock, { accountId, fate: "works" });
   const stale = (await readVideo(kv, accountId, task.id))!;
   clock.now += 300_000;
   await pollDueTasks(worldOf(kv, clock));
@@ -220,19 +220,19 @@ Deno.test("a step from a stale reading changes nothing, whatever it would refund
   }
   assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "completed");
   assertEquals(await refundsOf(kv, task), []);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("verification finds a failure without its refund, a refund too many, and a task nobody looks at", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
-  const make = async (fate: string) => (await chargedTask(teller, clock, { accountId, fate })).task;
+  const make = async (fate: string) => (await chargedTask(wallet, clock, { accountId, fate })).task;
   const [works, fails, open] = [await make("works"), await make("fails"), await make("stalls")];
   clock.now += 300_000;
   await pollDueTasks(worldOf(kv, clock));
-  await teller.close();
+  await wallet.close();
   assertEquals(await Array.fromAsync(verifyVideos(kv)), []);
   assertEquals((await verifyStore(kv)).problems, []);
 
@@ -263,23 +263,23 @@ Deno.test("verification finds a failure without its refund, a refund too many, a
 Deno.test("a free task fails without a line in the ledger", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
   const free = { accountId, fate: "fails", priceMicroVnd: 0n };
-  const { task } = await chargedTask(teller, clock, free);
+  const { task } = await chargedTask(wallet, clock, free);
   clock.now += 151_000;
   await pollDueTasks(worldOf(kv, clock));
   assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "failed");
   assertEquals(await refundsOf(kv, task), []);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("a task whose poll was lost is found by the sweep after its deadline", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
-  const { task } = await chargedTask(teller, clock, { accountId, fate: "stalls" });
+  const { task } = await chargedTask(wallet, clock, { accountId, fate: "stalls" });
   for await (const { key } of kv.list({ prefix: ["outbox"] })) await kv.delete(key);
   const world = worldOf(kv, clock);
   clock.now = task.deadlineAtMs + 60_000;
@@ -289,19 +289,19 @@ Deno.test("a task whose poll was lost is found by the sweep after its deadline",
   await pollDueTasks(world);
   assertEquals((await readVideo(kv, accountId, task.id))!.task.state, "failed");
   assertEquals(await sweepOverdueVideos(world), 0);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("lists go both ways, page by page, and show only the account's own tasks", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const [mine, theirs] = [await fundedAccount(kv), await fundedAccount(kv)];
   const ids: VideoId[] = [];
   for (let i = 0; i < 5; i++) {
     clock.now += 1_000;
-    ids.push((await chargedTask(teller, clock, { accountId: mine, fate: "works" })).task.id);
-    await chargedTask(teller, clock, { accountId: theirs, fate: "works" });
+    ids.push((await chargedTask(wallet, clock, { accountId: mine, fate: "works" })).task.id);
+    await chargedTask(wallet, clock, { accountId: theirs, fate: "works" });
   }
   const page = async (order: "asc" | "desc", after: VideoId | undefined, limit = 2) => {
     const { tasks, hasMore } = await listVideos(kv, mine, { limit, order, after });
@@ -315,22 +315,22 @@ Deno.test("lists go both ways, page by page, and show only the account's own tas
   assertEquals(await page("asc", ids[4]), [false]);
   assertEquals(await page("asc", undefined, 1_000), [0, 1, 2, 3, 4, false]);
   assertEquals(await readVideo(kv, theirs, ids[0]!), undefined, "a foreign id finds nothing");
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("an ended task can be forgotten, once", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accountId = await fundedAccount(kv);
-  const { task } = await chargedTask(teller, clock, { accountId, fate: "works" });
+  const { task } = await chargedTask(wallet, clock, { accountId, fate: "works" });
   clock.now += 300_000;
   await pollDueTasks(worldOf(kv, clock));
   const row = (await readVideo(kv, accountId, task.id))!;
   assertEquals(await forgetVideo(kv, row), true);
   assertEquals(await forgetVideo(kv, row), false);
   assertEquals(await readVideo(kv, accountId, task.id), undefined);
-  await teller.close();
+  await wallet.close();
 });
 
 /**
@@ -359,7 +359,7 @@ function mortalPoller(kv: Deno.Kv, clock: FakeClock, deathAt: number, after: boo
 Deno.test("500 tasks, two pollers on one store, dying at every await: each task ends once and the money adds up", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
-  const teller = await quietTeller(kv, clock);
+  const wallet = await quietWalletEngine(kv, clock);
   const accounts = await Promise.all(Array.from({ length: 10 }, () => fundedAccount(kv)));
   const fates = ["works", "fails", "stalls", "vanishes", "unreachable"];
   const tasks: VideoTask[] = [];
@@ -368,7 +368,7 @@ Deno.test("500 tasks, two pollers on one store, dying at every await: each task 
     const accountId = accounts[i % accounts.length]!;
     const fate = fates[Math.floor(i / accounts.length) % fates.length]!;
     const priceMicroVnd = BigInt(1 + i) * 1_000_000n;
-    const made = await chargedTask(teller, clock, { accountId, fate, priceMicroVnd });
+    const made = await chargedTask(wallet, clock, { accountId, fate, priceMicroVnd });
     tasks.push(made.task);
     chargedMicroVnd += made.receipt.costMicroVnd;
   }
@@ -400,7 +400,7 @@ Deno.test("500 tasks, two pollers on one store, dying at every await: each task 
   let totalMicroVnd = 0n;
   let lines = 0;
   for (const accountId of accounts) {
-    totalMicroVnd += (await teller.balance(accountId)).totalMicroVnd;
+    totalMicroVnd += (await wallet.balance(accountId)).totalMicroVnd;
     const ledger = await ledgerLines(kv, accountId);
     lines += ledger.filter(({ kind }) => kind === "refund").length;
   }
@@ -414,6 +414,6 @@ Deno.test("500 tasks, two pollers on one store, dying at every await: each task 
   await pollDueTasks(worldOf(kv, clock));
   assertEquals(await nextDueAtMs(kv, videoPolls), undefined);
   assertEquals(await listDeadLetters(kv, videoPolls, 10), []);
-  await teller.close();
+  await wallet.close();
   assertEquals((await verifyStore(kv)).problems, []);
 });

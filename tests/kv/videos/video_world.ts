@@ -4,7 +4,7 @@ import { newId } from "../../../core/lib/ids.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
 import type { VideoTask } from "../../../core/media/video/task.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
-import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos/mod.ts";
 
 const startMs = 1_700_000_000_000;
@@ -21,9 +21,9 @@ export function fakeClock(): FakeClock {
   return clock;
 }
 
-/** A teller whose background chores run only when they are called. */
-export async function quietTeller(kv: Deno.Kv, clock: FakeClock): Promise<Teller> {
-  return await openTeller(kv, { clock, timer: { start: () => () => {} } });
+/** A wallet engine whose background chores run only when they are called. */
+export async function quietWalletEngine(kv: Deno.Kv, clock: FakeClock): Promise<WalletEngine> {
+  return await openWalletEngine(kv, { clock, timer: { start: () => () => {} } });
 }
 
 export async function fundedAccount(kv: Deno.Kv): Promise<AccountId> {
@@ -49,7 +49,7 @@ export interface NewTask {
 }
 
 /** Charges and stores a task, as the endpoint does. */
-export async function chargedTask(teller: Teller, clock: FakeClock, more: NewTask) {
+export async function chargedTask(wallet: WalletEngine, clock: FakeClock, more: NewTask) {
   const { priceMicroVnd = 3_300_000_000n, deadlineMs = 3_600_000 } = more;
   const keyId = newId("apiKey", startMs) as ApiKeyId;
   const requestId = newId("request", clock.now);
@@ -74,9 +74,9 @@ export async function chargedTask(teller: Teller, clock: FakeClock, more: NewTas
     costMicroVnd: priceMicroVnd,
     refundId: undefined,
   };
-  const reserved = await teller.reserve(more.accountId, priceMicroVnd);
+  const reserved = await wallet.reserve(more.accountId, priceMicroVnd);
   assert(reserved.ok, "the wallet pays");
-  const receipt = await teller.settle(reserved.reservation, {
+  const receipt = await wallet.settle(reserved.reservation, {
     requestId,
     keyId,
     kind: "video",

@@ -1,20 +1,20 @@
-/** What the teller refuses, and who goes first: rules that only show at their edges. */
+/** What the wallet engine refuses, and who goes first: rules that only show at their edges. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
-import { type Attachment, openTeller } from "../../../kv/wallet/mod.ts";
+import { type Attachment, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
 
-async function quietTeller(kv: Deno.Kv) {
+async function quietWalletEngine(kv: Deno.Kv) {
   const time = new ManualTime();
-  const teller = await openTeller(kv, { clock: time, timer: { start: () => () => {} } });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: { start: () => () => {} } });
   const account = newAccount();
   await topUp(kv, account, 1_000n);
-  return { time, teller, account };
+  return { time, wallet, account };
 }
 
 /** Rows of others that ride in a settlement. */
@@ -29,106 +29,106 @@ function attachment(rows: number, characters = 1): Attachment {
 
 Deno.test("an instance that overslept with all its money at hand shows life before it admits", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { time, teller, account } = await quietTeller(kv);
+  const { time, wallet, account } = await quietWalletEngine(kv);
   // The whole wallet lies in the lease and is free: a call needs nothing from the store but the proof of life.
-  teller.release(await mustReserve(teller, account, 1_000n));
+  wallet.release(await mustReserve(wallet, account, 1_000n));
   time.advance(limits.instanceTtlMs);
   await reapExpiredInstances(kv, time.nowMs());
-  const before = teller.instanceId;
-  const reservation = await mustReserve(teller, account, 1_000n);
-  assert(teller.instanceId !== before, "it has begun anew");
-  await teller.settle(reservation, draftOf(1_000n));
-  await teller.close();
+  const before = wallet.instanceId;
+  const reservation = await mustReserve(wallet, account, 1_000n);
+  assert(wallet.instanceId !== before, "it has begun anew");
+  await wallet.settle(reservation, draftOf(1_000n));
+  await wallet.close();
   assertEquals((await verifyStore(kv)).problems, []);
 });
 
 Deno.test("a settlement carries eight rows of others and not a ninth", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { teller, account } = await quietTeller(kv);
-  const reservation = await mustReserve(teller, account, 10n);
+  const { wallet, account } = await quietWalletEngine(kv);
+  const reservation = await mustReserve(wallet, account, 10n);
   await assertRejects(
-    () => teller.settle(reservation, draftOf(10n), attachment(limits.attachedRows + 1)),
+    () => wallet.settle(reservation, draftOf(10n), attachment(limits.attachedRows + 1)),
     InvariantError,
     "more rows than it announced",
   );
-  await teller.settle(reservation, draftOf(10n), attachment(limits.attachedRows));
+  await wallet.settle(reservation, draftOf(10n), attachment(limits.attachedRows));
   assertEquals((await Array.fromAsync(kv.list({ prefix: ["attached"] }))).length, 8);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("calls whose rows are too many bytes for one commit are settled in several", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { teller, account } = await quietTeller(kv);
+  const { wallet, account } = await quietWalletEngine(kv);
   const reservations = await Promise.all(
-    Array.from({ length: 40 }, () => mustReserve(teller, account, 1n)),
+    Array.from({ length: 40 }, () => mustReserve(wallet, account, 1n)),
   );
   const large = attachment(1, limits.attachedRowBytes - 100);
   const receipts = await Promise.all(
-    reservations.map((reservation) => teller.settle(reservation, draftOf(1n), large)),
+    reservations.map((reservation) => wallet.settle(reservation, draftOf(1n), large)),
   );
   for (const { requestId } of receipts) assert(await readReceipt(kv, requestId) !== undefined);
-  await teller.close();
+  await wallet.close();
   assertEquals((await verifyStore(kv)).problems, []);
 });
 
 Deno.test("a request id is refused again after ten thousand others", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { teller, account } = await quietTeller(kv);
+  const { wallet, account } = await quietWalletEngine(kv);
   const first = draftOf(0n);
-  await teller.settle(await mustReserve(teller, account, 0n), first);
+  await wallet.settle(await mustReserve(wallet, account, 0n), first);
   for (let call = 0; call < 10_000;) {
-    const batch = Array.from({ length: 500 }, () => mustReserve(teller, account, 0n));
+    const batch = Array.from({ length: 500 }, () => mustReserve(wallet, account, 0n));
     call += batch.length;
     await Promise.all(
-      (await Promise.all(batch)).map((reservation) => teller.settle(reservation, draftOf(0n))),
+      (await Promise.all(batch)).map((reservation) => wallet.settle(reservation, draftOf(0n))),
     );
   }
-  const again = await mustReserve(teller, account, 0n);
-  await assertRejects(() => teller.settle(again, first), InvariantError, "was settled before");
-  teller.release(again);
-  await teller.close();
+  const again = await mustReserve(wallet, account, 0n);
+  await assertRejects(() => wallet.settle(again, first), InvariantError, "was settled before");
+  wallet.release(again);
+  await wallet.close();
 });
 
 Deno.test("no later call overtakes one that waits for money", async () => {
   using kv = await Deno.openKv(":memory:");
-  const { teller, account } = await quietTeller(kv);
+  const { wallet, account } = await quietWalletEngine(kv);
   const order: string[] = [];
-  await mustReserve(teller, account, 10n);
+  await mustReserve(wallet, account, 10n);
   await Promise.all(([["large", 900n], ["small", 1n]] as const).map(async ([name, amount]) => {
-    await mustReserve(teller, account, amount);
+    await mustReserve(wallet, account, amount);
     order.push(name);
   }));
   assertEquals(order, ["large", "small"]);
-  await teller.close();
+  await wallet.close();
 });
 
 Deno.test("what a finished call owes goes before a call that has not begun", async () => {
   using kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const teller = await openTeller(kv, { clock: time, timer: { start: () => () => {} } });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: { start: () => () => {} } });
   const account = newAccount();
   await topUp(kv, account, 100n);
-  const owing = await mustReserve(teller, account, 10n);
-  const next = teller.reserve(account, 90n);
-  const receipt = await teller.settle(owing, draftOf(60n));
+  const owing = await mustReserve(wallet, account, 10n);
+  const next = wallet.reserve(account, 90n);
+  const receipt = await wallet.settle(owing, draftOf(60n));
   assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [60n, 0n]);
   assertEquals((await next).ok, false);
-  await teller.close();
+  await wallet.close();
   assertEquals((await verifyStore(kv)).problems, []);
 });
 
 Deno.test("no call is admitted while more waits for the index than may be kept", async () => {
   using kv = await Deno.openKv(":memory:");
   const timer = { start: () => () => {} };
-  const teller = await openTeller(kv, { clock: new ManualTime(), timer, mostUnindexed: 3 });
+  const wallet = await openWalletEngine(kv, { clock: new ManualTime(), timer, mostUnindexed: 3 });
   const account = newAccount();
   await topUp(kv, account, 100n);
-  const call = async () => teller.settle(await mustReserve(teller, account, 1n), draftOf(1n));
+  const call = async () => wallet.settle(await mustReserve(wallet, account, 1n), draftOf(1n));
   for (let calls = 0; calls < 3; calls++) await call();
-  const refused = await teller.reserve(account, 1n);
+  const refused = await wallet.reserve(account, 1n);
   assertEquals(refused.ok ? "admitted" : refused.reason, "unavailable");
-  assertEquals(await teller.indexOnce(), { indexed: 3, waiting: 0 });
+  assertEquals(await wallet.indexOnce(), { indexed: 3, waiting: 0 });
   await call();
-  await teller.close();
+  await wallet.close();
   assertEquals((await verifyStore(kv)).problems, []);
 });

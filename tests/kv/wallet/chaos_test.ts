@@ -16,7 +16,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       do: fc.constant("reserve" as const),
-      teller: index,
+      wallet: index,
       account: index,
       amount: fc.nat({ max: 700 }),
     }),
@@ -50,10 +50,10 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       do: fc.constantFrom("index" as const, "heartbeat" as const),
-      teller: index,
+      wallet: index,
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), teller: index }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), wallet: index }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("open" as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("reap" as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("oversleep" as const) }) },
@@ -75,7 +75,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   },
 );
 
-Deno.test("tellers that crash, sleep, lose answers and are reaped never lose or make money", async () => {
+Deno.test("wallet engines that crash, sleep, lose answers and are reaped never lose or make money", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(happening, { minLength: 20, maxLength: 300, size: "max" }),

@@ -1,5 +1,5 @@
 /**
- * Several tellers on one store, played call by call: who comes next at the store, what becomes of the answer, who dies
+ * Several wallet engines on one store, played call by call: who comes next at the store, what becomes of the answer, who dies
  * and when the clock moves are all decided by the test.
  */
 import type { AccountId, RequestId } from "../../../core/lib/ids.ts";
@@ -9,9 +9,9 @@ import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import {
   type Extension,
-  openTeller,
+  openWalletEngine,
   type Reservation,
-  type Teller,
+  type WalletEngine,
 } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
@@ -25,7 +25,7 @@ import { type Fate, Turnstile, type WaitingCall } from "../../support/turnstile_
 export type Happening =
   | {
     readonly do: "reserve";
-    readonly teller: number;
+    readonly wallet: number;
     readonly account: number;
     readonly amount: number;
   }
@@ -33,7 +33,7 @@ export type Happening =
   | { readonly do: "release"; readonly which: number }
   | { readonly do: "extend"; readonly which: number; readonly amount: number }
   | { readonly do: "credit"; readonly account: number; readonly amount: number }
-  | { readonly do: "index" | "heartbeat" | "crash"; readonly teller: number }
+  | { readonly do: "index" | "heartbeat" | "crash"; readonly wallet: number }
   | { readonly do: "open" | "reap" }
   /** Everyone sleeps until another process has reaped them completely. */
   | { readonly do: "oversleep" }
@@ -45,7 +45,7 @@ const chaosDebt = { toppedUpMicroVnd: 150n, othersMicroVnd: 0n };
 
 interface Process {
   readonly client: string;
-  teller: Teller | undefined;
+  wallet: WalletEngine | undefined;
   alive: boolean;
 }
 
@@ -85,8 +85,8 @@ export class ChaosWorld {
     for (const accountId of this.#accounts) {
       await this.#credit(this.#kv, accountId, 1_000n);
     }
-    this.#openTeller();
-    this.#openTeller();
+    this.#openWalletEngine();
+    this.#openWalletEngine();
     await this.#passAll();
     for (const happening of program) {
       this.#happen(happening);
@@ -121,35 +121,35 @@ export class ChaosWorld {
     });
   }
 
-  #openTeller(): void {
+  #openWalletEngine(): void {
     if (this.#processes.length >= 5) return;
-    const client = `teller${this.#processes.length}`;
-    const process: Process = { client, teller: undefined, alive: true };
+    const client = `wallet${this.#processes.length}`;
+    const process: Process = { client, wallet: undefined, alive: true };
     this.#processes.push(process);
-    const opening = openTeller(this.#turnstile.client(client), {
+    const opening = openWalletEngine(this.#turnstile.client(client), {
       clock: this.#time,
       timer: { start: (run, ms) => this.#time.start(() => process.alive && run(), ms) },
       random: () => 0.5,
       ttlMs: 60_000,
       debt: chaosDebt,
     });
-    this.#track(opening, process).then((teller) => process.teller = teller);
+    this.#track(opening, process).then((wallet) => process.wallet = wallet);
   }
 
   #pick(at: number): Process | undefined {
-    const ready = this.#processes.filter(({ alive, teller }) => alive && teller);
+    const ready = this.#processes.filter(({ alive, wallet }) => alive && wallet);
     return ready[at % Math.max(1, ready.length)];
   }
 
   #happen(happening: Happening): void {
     switch (happening.do) {
       case "reserve":
-        return this.#reserve(happening.teller, happening.account, BigInt(happening.amount));
+        return this.#reserve(happening.wallet, happening.account, BigInt(happening.amount));
       case "settle":
         return this.#settle(happening.which, BigInt(happening.percent));
       case "release": {
         const [open] = this.#take(happening.which);
-        if (open) open.process.teller?.release(open.reservation);
+        if (open) open.process.wallet?.release(open.reservation);
         return;
       }
       case "extend":
@@ -161,20 +161,20 @@ export class ChaosWorld {
         return;
       }
       case "open":
-        return this.#openTeller();
+        return this.#openWalletEngine();
       case "index":
       case "heartbeat": {
-        const process = this.#pick(happening.teller);
-        const teller = process?.teller;
-        if (!process || !teller) return;
+        const process = this.#pick(happening.wallet);
+        const wallet = process?.wallet;
+        if (!process || !wallet) return;
         this.#track(
-          happening.do === "index" ? teller.indexOnce().then(() => {}) : teller.heartbeat(),
+          happening.do === "index" ? wallet.indexOnce().then(() => {}) : wallet.heartbeat(),
           process,
         );
         return;
       }
       case "crash":
-        return this.#crash(happening.teller);
+        return this.#crash(happening.wallet);
       case "reap": {
         const kv = this.#turnstile.client(`reaper${this.#underWay}`);
         this.#track(reapExpiredInstances(kv, this.#time.nowMs()));
@@ -195,9 +195,9 @@ export class ChaosWorld {
   #reserve(at: number, account: number, amount: bigint): void {
     const process = this.#pick(at);
     const accountId = this.#accounts[account % this.#accounts.length];
-    if (!process?.teller || !accountId) return;
-    const result = process.teller.reserve(accountId, amount);
-    const keep = (result: Awaited<ReturnType<Teller["reserve"]>> | undefined) => {
+    if (!process?.wallet || !accountId) return;
+    const result = process.wallet.reserve(accountId, amount);
+    const keep = (result: Awaited<ReturnType<WalletEngine["reserve"]>> | undefined) => {
       if (result?.ok) this.#open.push({ process, reservation: result.reservation });
     };
     if ("then" in result) this.#track(result, process).then(keep);
@@ -217,7 +217,7 @@ export class ChaosWorld {
   /** A call that runs wants more; it may be settled while it waits. */
   #extend(which: number, amount: bigint): void {
     const open = this.#running(which);
-    if (!open?.process.teller || open.growing) return;
+    if (!open?.process.wallet || open.growing) return;
     open.growing = true;
     const beforeMicroVnd = open.reservation.amountMicroVnd;
     const check = (extension: Extension | undefined) => {
@@ -226,7 +226,7 @@ export class ChaosWorld {
       assert(extension.amountMicroVnd > 0n && extension.amountMicroVnd <= amount);
       assert(open.reservation.amountMicroVnd >= beforeMicroVnd + extension.amountMicroVnd);
     };
-    const result = open.process.teller.extend(open.reservation, amount, 5_000);
+    const result = open.process.wallet.extend(open.reservation, amount, 5_000);
     if ("then" in result) {
       this.#track(this.#track(result, open.process).then(check));
     } else check(result);
@@ -234,7 +234,7 @@ export class ChaosWorld {
 
   #settle(which: number, percent: bigint): void {
     const [open] = this.#take(which);
-    if (!open?.process.teller) return;
+    if (!open?.process.wallet) return;
     const price = open.reservation.amountMicroVnd * percent / 100n;
     const draft = draftOf(price, price % 3n === 1n ? { claimMicroVnd: price } : {});
     const settled: Settled = {
@@ -243,7 +243,7 @@ export class ChaosWorld {
       price,
     };
     this.#settled.push(settled);
-    this.#track(open.process.teller.settle(open.reservation, draft), open.process)
+    this.#track(open.process.wallet.settle(open.reservation, draft), open.process)
       .then((receipt) => {
         if (receipt) settled.receipt = receipt;
       });

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { credit, debit } from "../../../kv/ledger/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
-import { openTeller, type Reservation, type Teller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine, type Reservation, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { walletKey } from "../../../kv/schema/keys.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
@@ -22,8 +22,8 @@ async function world() {
   return {
     kv,
     time,
-    open: () => openTeller(kv, options),
-    teller: await openTeller(kv, options),
+    open: () => openWalletEngine(kv, options),
+    wallet: await openWalletEngine(kv, options),
     async move(accountId: AccountId, amountMicroVnd: bigint, kind: "topup" | "admin" = "topup") {
       const operationId = `test:${operations++}`;
       const movement = { accountId, kind, operationId, reason: "test", atMs: time.nowMs() };
@@ -49,11 +49,11 @@ Deno.test("an account that has topped up owes at most what it may, and the next 
   using w = await world();
   const account = newAccount();
   await w.move(account, 100n);
-  const call = await mustReserve(w.teller, account, 150n);
-  assertEquals((await reserve(w.teller, account, 1n)).ok, false);
-  assertEquals((await w.teller.balance(account)).totalMicroVnd, 100n);
-  assertEquals((await w.teller.settle(call, draftOf(140n))).costMicroVnd, 140n);
-  await w.teller.close();
+  const call = await mustReserve(w.wallet, account, 150n);
+  assertEquals((await reserve(w.wallet, account, 1n)).ok, false);
+  assertEquals((await w.wallet.balance(account)).totalMicroVnd, 100n);
+  assertEquals((await w.wallet.settle(call, draftOf(140n))).costMicroVnd, 140n);
+  await w.wallet.close();
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, -40n);
   const report = await verifyStore(w.kv);
   assertEquals([report.problems, report.owedMicroVnd], [[], 40n]);
@@ -80,11 +80,11 @@ Deno.test("an account that never topped up owes nothing, whatever was given to i
   using w = await world();
   const account = newAccount();
   await w.move(account, 100n, "admin");
-  assertEquals((await reserve(w.teller, account, 101n)).ok, false);
-  const call = await mustReserve(w.teller, account, 100n);
-  const receipt = await w.teller.settle(call, draftOf(130n));
+  assertEquals((await reserve(w.wallet, account, 101n)).ok, false);
+  const call = await mustReserve(w.wallet, account, 100n);
+  const receipt = await w.wallet.settle(call, draftOf(130n));
   assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [100n, 30n]);
-  await w.teller.close();
+  await w.wallet.close();
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 0n);
 });
 
@@ -92,11 +92,11 @@ Deno.test("what a dead instance had lent goes back; a debt stays under the limit
   using w = await world();
   const account = newAccount();
   await w.move(account, 10n);
-  await mustReserve(w.teller, account, 60n);
+  await mustReserve(w.wallet, account, 60n);
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, -50n);
   await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 10n);
-  const strict = await openTeller(w.kv, { clock: w.time, timer: w.time });
+  const strict = await openWalletEngine(w.kv, { clock: w.time, timer: w.time });
   const refused = await reserve(strict, account, 11n);
   assertEquals(refused.ok ? "ok" : refused.reason, "insufficient");
   await strict.close();
@@ -111,7 +111,7 @@ Deno.test("verify finds a wallet that owes more than it may", async () => {
     const report = await verifyStore(w.kv);
     assert(report.problems.some(({ kind }) => kind === "row"), JSON.stringify(report.problems));
   }
-  await w.teller.close();
+  await w.wallet.close();
 });
 
 /** A call of the rush: what it holds, whether its output can be stopped, and what it would produce in pieces. */
@@ -126,7 +126,7 @@ const call = fc.record({
 type Call = typeof call extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Gives out no piece that is not held; returns what was given out. */
-async function serve(teller: Teller, held: Reservation, { stream, pieces, worst }: Call) {
+async function serve(wallet: WalletEngine, held: Reservation, { stream, pieces, worst }: Call) {
   let given = 0n;
   for (const piece of pieces) {
     const next = given + BigInt(piece);
@@ -134,14 +134,14 @@ async function serve(teller: Teller, held: Reservation, { stream, pieces, worst 
     if (next > held.amountMicroVnd) {
       assert(stream, "the worst case of others is held whole");
       const wish = next - held.amountMicroVnd;
-      const extension = await teller.extend(held, wish, 0);
+      const extension = await wallet.extend(held, wish, 0);
       if (extension.outcome !== "granted" || extension.amountMicroVnd < wish) break;
     }
     given = next;
     // Other calls have their turn between the pieces.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const receipt = await teller.settle(held, draftOf(given));
+  const receipt = await wallet.settle(held, draftOf(given));
   assertEquals(receipt.shortfallMicroVnd, 0n);
   return given;
 }
@@ -157,17 +157,17 @@ Deno.test("200 calls at once never get more out of a wallet than it has and may 
         using w = await world();
         const account = newAccount();
         await w.move(account, BigInt(worth), hasToppedUp ? "topup" : "admin");
-        const tellers = [w.teller, await w.open()] as const;
+        const engines = [w.wallet, await w.open()] as const;
         const given = await w.whileTimePasses(calls.map(async (each) => {
-          const teller = tellers[each.instance === 0 ? 0 : 1];
+          const wallet = engines[each.instance === 0 ? 0 : 1];
           const hold = each.stream ? Math.min(each.expected, each.worst) : each.worst;
-          const result = await reserve(teller, account, BigInt(hold));
+          const result = await reserve(wallet, account, BigInt(hold));
           if (!result.ok) return 0n;
-          const got = await serve(teller, result.reservation, each);
+          const got = await serve(wallet, result.reservation, each);
           if (got > BigInt(hold)) extended++;
           return got;
         }));
-        await w.whileTimePasses(tellers.map((teller) => teller.close()));
+        await w.whileTimePasses(engines.map((wallet) => wallet.close()));
         const sum = given.reduce((total, each) => total + each, 0n);
         const mayOwe = hasToppedUp ? debt.toppedUpMicroVnd : 0n;
         assert(sum <= BigInt(worth) + mayOwe, `${sum} of ${worth}`);

@@ -1,7 +1,7 @@
 /** Holds that grow while a call runs, and calls that wait for the holds of others. */
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "@std/assert";
-import { openTeller, type Reservation, type ReserveResult } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine, type Reservation, type ReserveResult } from "../../../kv/wallet/mod.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -10,8 +10,8 @@ import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/
 async function world() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const open = () => openTeller(kv, { clock: time, timer: time, random: () => 0 });
-  return { kv, time, open, teller: await open(), [Symbol.dispose]: () => kv.close() };
+  const open = () => openWalletEngine(kv, { clock: time, timer: time, random: () => 0 });
+  return { kv, time, open, wallet: await open(), [Symbol.dispose]: () => kv.close() };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
@@ -32,8 +32,8 @@ async function pass({ kv, time }: World, ms: number): Promise<void> {
   }
 }
 
-async function checkAtRest({ kv, teller }: World): Promise<void> {
-  await teller.close();
+async function checkAtRest({ kv, wallet }: World): Promise<void> {
+  await wallet.close();
   const report = await verifyStore(kv);
   assertEquals([report.problems, report.leasedMicroVnd], [[], 0n]);
 }
@@ -46,21 +46,21 @@ Deno.test("calls that wait for others' holds get what those do not use, in the o
   const account = newAccount();
   await topUp(w.kv, account, 3_000n);
   const running = [
-    await mustReserve(w.teller, account, 1_063n),
-    await mustReserve(w.teller, account, 1_063n),
+    await mustReserve(w.wallet, account, 1_063n),
+    await mustReserve(w.wallet, account, 1_063n),
   ];
   const done: number[] = [];
   const waiting = Array.from({ length: 8 }, async (_, at) => {
-    const reservation = await mustReserve(w.teller, account, 1_063n);
+    const reservation = await mustReserve(w.wallet, account, 1_063n);
     done.push(at);
     return reservation;
   });
   await settleDown(w.kv);
   assertEquals(done, []);
-  for (const reservation of running) await w.teller.settle(reservation, draftOf(1n));
-  for (const each of waiting) await w.teller.settle(await each, draftOf(1n));
+  for (const reservation of running) await w.wallet.settle(reservation, draftOf(1n));
+  for (const each of waiting) await w.wallet.settle(await each, draftOf(1n));
   assertEquals(done, [0, 1, 2, 3, 4, 5, 6, 7]);
-  assertEquals((await w.teller.balance(account)).totalMicroVnd, 2_990n);
+  assertEquals((await w.wallet.balance(account)).totalMicroVnd, 2_990n);
   await checkAtRest(w);
 });
 
@@ -68,9 +68,9 @@ Deno.test("a call waits for others' holds no longer than its bound, then learns 
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const first = await mustReserve(w.teller, account, 80n);
+  const first = await mustReserve(w.wallet, account, 80n);
   let result: ReserveResult | undefined;
-  const waiting = reserve(w.teller, account, 60n).then((end) => result = end);
+  const waiting = reserve(w.wallet, account, 60n).then((end) => result = end);
   await pass(w, 14_500);
   assertEquals(result, undefined);
   await pass(w, 1_000);
@@ -81,23 +81,23 @@ Deno.test("a call waits for others' holds no longer than its bound, then learns 
     20n,
     80n,
   ]);
-  w.teller.release(first);
+  w.wallet.release(first);
   await checkAtRest(w);
 });
 
 Deno.test("an empty wallet refuses at once; a top-up, or what another instance gives back, ends the wait", async () => {
   using w = await world();
   const account = newAccount();
-  assertEquals(states([await reserve(w.teller, account, 5n)]), ["insufficient"]);
+  assertEquals(states([await reserve(w.wallet, account, 5n)]), ["insufficient"]);
   const other = await w.open();
   await topUp(w.kv, account, 100n);
   const elsewhere = await mustReserve(other, account, 100n);
-  const first = reserve(w.teller, account, 40n);
+  const first = reserve(w.wallet, account, 40n);
   await settleDown(w.kv);
   await topUp(w.kv, account, 40n);
   await pass(w, 2_000);
   assertEquals(states([await first]), ["ok"]);
-  const second = reserve(w.teller, account, 50n);
+  const second = reserve(w.wallet, account, 50n);
   await settleDown(w.kv);
   other.release(elsewhere);
   await other.close();
@@ -109,15 +109,15 @@ Deno.test("no more calls of an account wait than may", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 10n);
-  const first = await mustReserve(w.teller, account, 10n);
-  const calls = Array.from({ length: 1_005 }, () => reserve(w.teller, account, 10n));
+  const first = await mustReserve(w.wallet, account, 10n);
+  const calls = Array.from({ length: 1_005 }, () => reserve(w.wallet, account, 10n));
   let refused = 0;
   for (const call of calls) call.then((result) => refused += result.ok ? 0 : 1);
   await settleDown(w.kv);
   assertEquals(refused, 5);
-  w.teller.release(first);
+  w.wallet.release(first);
   await settleDown(w.kv);
-  await w.teller.close();
+  await w.wallet.close();
   assertEquals(states(await Promise.all(calls)).filter((state) => state === "ok").length, 1);
 });
 
@@ -125,15 +125,15 @@ Deno.test("a hold grows at once while the lease has room, then takes the rest of
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  const call = await mustReserve(w.teller, account, 10n);
-  assertEquals(w.teller.extend(call, 20n, 0), { outcome: "granted", amountMicroVnd: 20n });
-  assertEquals(await w.teller.extend(call, 900n, 0), { outcome: "granted", amountMicroVnd: 900n });
-  assertEquals(await w.teller.extend(call, 900n, 0), { outcome: "granted", amountMicroVnd: 70n });
-  assertEquals(await w.teller.extend(call, 900n, 0), { outcome: "exhausted" });
+  const call = await mustReserve(w.wallet, account, 10n);
+  assertEquals(w.wallet.extend(call, 20n, 0), { outcome: "granted", amountMicroVnd: 20n });
+  assertEquals(await w.wallet.extend(call, 900n, 0), { outcome: "granted", amountMicroVnd: 900n });
+  assertEquals(await w.wallet.extend(call, 900n, 0), { outcome: "granted", amountMicroVnd: 70n });
+  assertEquals(await w.wallet.extend(call, 900n, 0), { outcome: "exhausted" });
   assertEquals(call.amountMicroVnd, 1_000n);
-  const receipt = await w.teller.settle(call, draftOf(400n));
+  const receipt = await w.wallet.settle(call, draftOf(400n));
   assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [400n, 0n]);
-  assertEquals((await w.teller.balance(account)).totalMicroVnd, 600n);
+  assertEquals((await w.wallet.balance(account)).totalMicroVnd, 600n);
   await checkAtRest(w);
 });
 
@@ -142,18 +142,18 @@ Deno.test("a call that runs waits for what others hold before it learns that the
   const account = newAccount();
   await topUp(w.kv, account, 100n);
   const [one, two] = [
-    await mustReserve(w.teller, account, 60n),
-    await mustReserve(w.teller, account, 40n),
+    await mustReserve(w.wallet, account, 60n),
+    await mustReserve(w.wallet, account, 40n),
   ];
-  const extension = Promise.resolve(w.teller.extend(one, 30n, 5_000));
+  const extension = Promise.resolve(w.wallet.extend(one, 30n, 5_000));
   await settleDown(w.kv);
-  await w.teller.settle(two, draftOf(5n));
+  await w.wallet.settle(two, draftOf(5n));
   assertEquals(await extension, { outcome: "granted", amountMicroVnd: 30n });
-  const late = Promise.resolve(w.teller.extend(one, 30n, 5_000));
+  const late = Promise.resolve(w.wallet.extend(one, 30n, 5_000));
   // The last five are to be had; then nobody else holds anything.
   assertEquals(await late, { outcome: "granted", amountMicroVnd: 5n });
-  assertEquals(await w.teller.extend(one, 30n, 5_000), { outcome: "exhausted" });
-  w.teller.release(one);
+  assertEquals(await w.wallet.extend(one, 30n, 5_000), { outcome: "exhausted" });
+  w.wallet.release(one);
   await checkAtRest(w);
 });
 
@@ -162,16 +162,16 @@ Deno.test("a call that ends while its hold grows keeps nothing", async () => {
     using w = await world();
     const account = newAccount();
     await topUp(w.kv, account, 100n);
-    const other = await mustReserve(w.teller, account, 50n);
-    const call = await mustReserve(w.teller, account, 50n);
-    const extension = Promise.resolve(w.teller.extend(call, 30n, 5_000));
+    const other = await mustReserve(w.wallet, account, 50n);
+    const call = await mustReserve(w.wallet, account, 50n);
+    const extension = Promise.resolve(w.wallet.extend(call, 30n, 5_000));
     await settleDown(w.kv);
-    if (end === "settle") await w.teller.settle(call, draftOf(50n));
-    else w.teller.release(call);
-    w.teller.release(other);
+    if (end === "settle") await w.wallet.settle(call, draftOf(50n));
+    else w.wallet.release(call);
+    w.wallet.release(other);
     await pass(w, 2_000);
     assertEquals(await extension, { outcome: "exhausted" });
-    assertEquals((await w.teller.balance(account)).reservedMicroVnd, 0n);
+    assertEquals((await w.wallet.balance(account)).reservedMicroVnd, 0n);
     await checkAtRest(w);
   }
 });
@@ -180,15 +180,15 @@ Deno.test("a hold whose lease was lost grows on the next one, whole", async () =
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const call: Reservation = await mustReserve(w.teller, account, 60n);
+  const call: Reservation = await mustReserve(w.wallet, account, 60n);
   await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
-  await w.teller.heartbeat();
+  await w.wallet.heartbeat();
   await settleDown(w.kv);
-  assertEquals(await w.teller.extend(call, 20n, 0), { outcome: "granted", amountMicroVnd: 20n });
+  assertEquals(await w.wallet.extend(call, 20n, 0), { outcome: "granted", amountMicroVnd: 20n });
   assertEquals(call.amountMicroVnd, 80n);
-  const balance = await w.teller.balance(account);
+  const balance = await w.wallet.balance(account);
   assertEquals([balance.totalMicroVnd, balance.reservedMicroVnd], [100n, 80n]);
-  assertEquals((await w.teller.settle(call, draftOf(75n))).costMicroVnd, 75n);
+  assertEquals((await w.wallet.settle(call, draftOf(75n))).costMicroVnd, 75n);
   await checkAtRest(w);
 });
 
@@ -196,14 +196,14 @@ Deno.test("a wallet engine that closes leaves nobody waiting", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 10n);
-  const first = await mustReserve(w.teller, account, 10n);
-  const waiting = reserve(w.teller, account, 10n);
+  const first = await mustReserve(w.wallet, account, 10n);
+  const waiting = reserve(w.wallet, account, 10n);
   await settleDown(w.kv);
-  w.teller.release(first);
+  w.wallet.release(first);
   assertEquals(states([await waiting]), ["ok"]);
-  const last = reserve(w.teller, account, 10n);
+  const last = reserve(w.wallet, account, 10n);
   await settleDown(w.kv);
-  const closing = w.teller.close();
+  const closing = w.wallet.close();
   assertEquals(states([await last]), ["unavailable"]);
   await closing;
 });

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -18,12 +18,12 @@ import {
 async function afterCrash() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const teller = await openTeller(kv, { clock: time, timer: { start: () => () => {} } });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: { start: () => () => {} } });
   const account = newAccount();
   await topUp(kv, account, 1_000n);
-  await mustReserve(teller, account, 200n);
+  await mustReserve(wallet, account, 200n);
   const draft = draftOf(40n);
-  await teller.settle(await mustReserve(teller, account, 50n), draft);
+  await wallet.settle(await mustReserve(wallet, account, 50n), draft);
   return { kv, time, account, requestId: draft.requestId, [Symbol.dispose]: () => kv.close() };
 }
 
@@ -84,7 +84,7 @@ Deno.test("a reaper that died half-way is finished by the next one", async () =>
 Deno.test("an instance that cannot be cleared up is reported and does not keep the others", async () => {
   using store = await afterCrash();
   const { kv, time } = store;
-  const other = await openTeller(kv, { clock: time, timer: { start: () => () => {} } });
+  const other = await openWalletEngine(kv, { clock: time, timer: { start: () => () => {} } });
   const account = newAccount();
   await topUp(kv, account, 10n);
   await mustReserve(other, account, 10n);

@@ -346,7 +346,7 @@ async function call(
 Deno.test("bad input gets a clear error in the caller's style and is never charged", async (t) => {
   await using gateway = await openTestGateway();
   const { accountId, key } = await gateway.customer(50_000);
-  const { teller } = gateway.assembled.gateway;
+  const { wallet } = gateway.assembled.gateway;
   for (const style of styles) {
     for (const bad of battery) {
       if (bad.only?.includes(style) === false) continue;
@@ -364,7 +364,7 @@ Deno.test("bad input gets a clear error in the caller's style and is never charg
         if (style === "messages") {
           assertEquals(body.request_id, response.headers.get("x-request-id"));
         } else assert("param" in body.error && "code" in body.error, text);
-        const balance = await teller.balance(accountId);
+        const balance = await wallet.balance(accountId);
         assertEquals(balance.totalMicroVnd, 50_000_000_000n);
         assertEquals(balance.reservedMicroVnd, 0n);
       });
@@ -514,7 +514,7 @@ Deno.test("prompts, answers and keys appear in no log line and in no row of the 
       assert((await response.text()).includes("secret"), "the sandbox quotes the prompt");
     }
   }
-  await gateway.assembled.gateway.teller.indexOnce();
+  await gateway.assembled.gateway.wallet.indexOnce();
   const rows: string[] = [];
   for await (const entry of gateway.kv.list({ prefix: [] })) {
     rows.push(Deno.inspect(entry, { depth: 10, strAbbreviateSize: 1e6 }));

@@ -99,7 +99,7 @@ Deno.test("a dear feature is a 400 in the caller's style that names it, streamed
   assert(
     receipts.every(({ outcome, costMicroVnd }) => outcome === "failed" && costMicroVnd === 0n),
   );
-  const balance = await gateway.assembled.gateway.teller.balance(accountId);
+  const balance = await gateway.assembled.gateway.wallet.balance(accountId);
   assertEquals([balance.totalMicroVnd, balance.reservedMicroVnd], [1_000_000_000_000n, 0n]);
   assert((await verifyStore(gateway.kv)).ok);
 });

@@ -96,7 +96,7 @@ async function open(options: TestGatewayOptions & { readonly vnd?: number } = {}
     },
     /** Calls that were charged; proves the books beside. */
     async charged(): Promise<number> {
-      await gateway.teller.indexOnce();
+      await gateway.wallet.indexOnce();
       assertEquals((await verifyStore(test.kv)).problems, []);
       const { receipts } = await listReceipts(test.kv, accountId, { limit: 100 });
       return receipts.filter(({ costMicroVnd }) => costMicroVnd > 0n).length;

@@ -174,7 +174,7 @@ for (const style of ["chat", "messages", "responses"] as const) {
       assert(receipt.costMicroVnd <= fromVnd(60));
       assertEquals((await verifyStore(gateway.kv)).problems, []);
       assertEquals(
-        (await gateway.assembled.gateway.teller.balance(accountId)).totalMicroVnd,
+        (await gateway.assembled.gateway.wallet.balance(accountId)).totalMicroVnd,
         fromVnd(60) - receipt.costMicroVnd,
       );
     });

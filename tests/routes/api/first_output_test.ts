@@ -37,7 +37,7 @@ Deno.test("the first output of a call is that of the try that was first, though 
       hostedTools: [],
       costMicroVnd: 0n,
     },
-    reservation: await reserve(gateway.teller, principal, {
+    reservation: await reserve(gateway.wallet, principal, {
       amountMicroVnd: 0n,
       startedAtMs,
       wrongInItself: () => Promise.resolve(undefined),

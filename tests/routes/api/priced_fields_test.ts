@@ -54,7 +54,7 @@ async function assertRefused(
     `${name}: ${error.message}`,
   );
   assertEquals(seen.length, 0, `${name} reached the provider`);
-  const { totalMicroVnd, reservedMicroVnd } = await world.gateway.teller.balance(world.accountId);
+  const { totalMicroVnd, reservedMicroVnd } = await world.gateway.wallet.balance(world.accountId);
   assertEquals([totalMicroVnd, reservedMicroVnd], [1_000_000_000_000n, 0n], name);
 }
 

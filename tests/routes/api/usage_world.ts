@@ -216,7 +216,7 @@ export async function openUsageWorld(): Promise<World> {
       return receipt;
     },
     async spentMicroVnd() {
-      const balance = await gateway.assembled.gateway.teller.balance(accountId);
+      const balance = await gateway.assembled.gateway.wallet.balance(accountId);
       assertEquals(balance.reservedMicroVnd, 0n);
       assert((await verifyStore(gateway.kv)).ok);
       return BigInt(credit) * 1_000_000n - balance.totalMicroVnd;

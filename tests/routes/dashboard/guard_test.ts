@@ -201,8 +201,8 @@ Deno.test("a store that fails as the session is looked up: a page in the visitor
 
 Deno.test("an exception shows a page that tells nothing of it", async () => {
   await using world = await openDashboardWorld();
-  const teller = { balance: () => Promise.reject(new Error("secret detail")) };
-  const dashboard = createDashboard({ ...world.deps, teller });
+  const wallet = { balance: () => Promise.reject(new Error("secret detail")) };
+  const dashboard = createDashboard({ ...world.deps, wallet });
   const { browser } = await world.signIn(email);
   const cookie = `__Host-session=${browser.cookies.get("__Host-session")}`;
   const response = await dashboard.request(`${world.baseUrl}/`, { headers: { cookie } });

@@ -33,8 +33,8 @@ async function call(
 ): Promise<RequestId> {
   const startedAtMs = world.time.nowMs() - agoMs;
   const requestId = requestIdAt(startedAtMs);
-  await world.teller.settle(
-    await mustReserve(world.teller, accountId, priceMicroVnd),
+  await world.wallet.settle(
+    await mustReserve(world.wallet, accountId, priceMicroVnd),
     draftOf(priceMicroVnd, { requestId, keyId, model, startedAtMs }),
   );
   return requestId;
@@ -168,8 +168,8 @@ Deno.test("a refunded call is marked wherever its cost is shown, and sums are wi
   const priceMicroVnd = 3_000_000_000n;
   const kept = await call(world, account.id, keyId, { agoMs: 2000, priceMicroVnd });
   const requestId = requestIdAt(world.time.nowMs() - 1000);
-  const failed = await world.teller.settle(
-    await mustReserve(world.teller, account.id, priceMicroVnd),
+  const failed = await world.wallet.settle(
+    await mustReserve(world.wallet, account.id, priceMicroVnd),
     draftOf(priceMicroVnd, {
       requestId,
       keyId,
@@ -225,7 +225,7 @@ Deno.test("an open usage page asks again by itself, and gets something only when
   const asked = pollOf(page.text);
   assertEquals((await browser.get(asked)).status, 204);
   const requestId = await call(world, account.id, keyId, { agoMs: 1_000 });
-  await world.teller.indexOnce();
+  await world.wallet.indexOnce();
   const newer = await browser.get(asked);
   assertEquals(newer.status, 200);
   assertStringIncludes(newer.text, `/receipts/${requestId}`);
@@ -239,8 +239,8 @@ Deno.test("the receipt of a failed call says why in words, and a refused call wh
     const startedAtMs = world.time.nowMs() - agoMs;
     const requestId = requestIdAt(startedAtMs);
     const attempts = [{ route: "secret-vendor/x", outcome, ms: 5 }];
-    await world.teller.settle(
-      await mustReserve(world.teller, account.id, 1n),
+    await world.wallet.settle(
+      await mustReserve(world.wallet, account.id, 1n),
       draftOf(0n, { requestId, keyId, startedAtMs, outcome: "failed", status: 504, attempts }),
     );
     return (await browser.get(`/receipts/${requestId}`)).text;

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { parseCsv } from "../../../core/lib/csv.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
-import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { type Account, getAccount } from "../../../kv/accounts/accounts.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { listTopupOrders } from "../../../kv/payments/topups.ts";
@@ -22,7 +22,7 @@ import {
 
 interface Walleted {
   readonly world: TopupWorld;
-  readonly teller: Teller;
+  readonly wallet: WalletEngine;
   readonly ann: Account;
   readonly browser: PageVisitor;
   as(account: Account | undefined, locale?: "vi" | "en"): Promise<PageVisitor>;
@@ -35,23 +35,23 @@ async function walleted(
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const clock = { nowMs: () => world.nowMs, monotonicMs: () => world.nowMs };
-  const teller = await openTeller(kv, { clock });
+  const wallet = await openWalletEngine(kv, { clock });
   const deps: WalletDeps = {
     kv,
     clock,
     baseUrl: "https://gateway.example",
     operators: [],
     sandbox: false,
-    teller,
+    wallet,
     topup: topupSettings(change),
   };
   try {
     const app = pageApp(deps, createWalletPages(deps));
     const ann = await world.customer("ann");
     const as: Walleted["as"] = (account, locale) => visit(app, deps, account, locale);
-    await run({ world, teller, ann, as, browser: await as(ann) });
+    await run({ world, wallet, ann, as, browser: await as(ann) });
   } finally {
-    await teller.close();
+    await wallet.close();
   }
 }
 
@@ -196,7 +196,7 @@ Deno.test("the wallet page calls no balance in the middle of the month its openi
   }));
 
 Deno.test("the statement adds up to the balance, line by line and as CSV", () =>
-  walleted(async ({ world, teller, ann, browser }) => {
+  walleted(async ({ world, wallet, ann, browser }) => {
     const day = 86_400_000;
     world.nowMs -= 40 * day;
     await world.intake.take(notice((await world.order(ann)).code, { amountVnd: 1_000_000 }), "{}");
@@ -213,7 +213,7 @@ Deno.test("the statement adds up to the balance, line by line and as CSV", () =>
       reason: "=cmd|' /C calc'!A0",
       atMs: world.nowMs,
     });
-    const { totalMicroVnd } = await teller.balance(ann.id);
+    const { totalMicroVnd } = await wallet.balance(ann.id);
     assertEquals(totalMicroVnd, fromVnd(1_350_001) + 1_245_000n);
 
     const page = await browser.get("/wallet/statement");

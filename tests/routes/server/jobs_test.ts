@@ -1,21 +1,21 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
-import { openTeller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createReaping, ledgerWatch } from "../../../routes/server/jobs.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
 
 Deno.test("the log learns once when the ledger stops taking writes, and once when it is back", async () => {
-  const teller = { healthy: true };
+  const wallet = { healthy: true };
   const said: string[] = [];
   const log = {
     event: (level: string, message: string) => void said.push(`${level}: ${message}`),
   };
-  const watch = ledgerWatch({ teller, log });
+  const watch = ledgerWatch({ wallet, log });
   for (const healthy of [true, false, false, true, true]) {
-    teller.healthy = healthy;
+    wallet.healthy = healthy;
     await watch();
   }
   assertEquals(said, ["error: the ledger takes no writes", "info: the ledger takes writes again"]);
@@ -24,11 +24,11 @@ Deno.test("the log learns once when the ledger stops taking writes, and once whe
 Deno.test("the log learns once of a dead instance whose money could not go back", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new ManualTime();
-  const teller = await openTeller(kv, { clock, timer: { start: () => () => {} } });
+  const wallet = await openWalletEngine(kv, { clock, timer: { start: () => () => {} } });
   const account = newAccount();
   await topUp(kv, account, 100n);
   const draft = draftOf(40n);
-  await teller.settle(await mustReserve(teller, account, 40n), draft);
+  await wallet.settle(await mustReserve(wallet, account, 40n), draft);
   await kv.delete(["receipt", draft.requestId]);
   clock.advance(limits.instanceTtlMs);
   const said: unknown[] = [];
@@ -37,10 +37,10 @@ Deno.test("the log learns once of a dead instance whose money could not go back"
       void said.push([level, message, fields]),
   };
   const living = { instanceId: newId("instance", clock.nowMs()) };
-  const reap = createReaping({ kv, clock, log, teller: living });
+  const reap = createReaping({ kv, clock, log, wallet: living });
   for (let run = 0; run < 3; run++) await reap();
   assertEquals(said, [["error", "a dead instance is not cleared up", {
-    instance: teller.instanceId,
+    instance: wallet.instanceId,
     error: "every settled call has its receipt",
     look_at: "deno task admin verify",
   }]]);
@@ -53,23 +53,23 @@ for (const [jump, jumpMs] of [["a day ahead", 24 * hourMs], ["back an hour", -ho
     using kv = await Deno.openKv(":memory:");
     let nowMs = Date.UTC(2026, 10, 20);
     const clock = { nowMs: () => nowMs, monotonicMs: () => 0 };
-    const teller = await openTeller(kv, { clock, holdWaitMs: 0 });
+    const wallet = await openWalletEngine(kv, { clock, holdWaitMs: 0 });
     try {
       const account = newAccount();
       await topUp(kv, account, 100n);
-      const running = await mustReserve(teller, account, 90n);
-      const { instanceId } = teller;
+      const running = await mustReserve(wallet, account, 90n);
+      const { instanceId } = wallet;
       nowMs += jumpMs;
-      const reap = createReaping({ kv, clock, teller, log: { event: () => {} } });
+      const reap = createReaping({ kv, clock, wallet, log: { event: () => {} } });
       await reap();
-      const more = await reserve(teller, account, 90n);
+      const more = await reserve(wallet, account, 90n);
       assertEquals(more.ok ? "admitted" : more.reason, "on_hold");
       await reap();
-      const { costMicroVnd, shortfallMicroVnd } = await teller.settle(running, draftOf(90n));
+      const { costMicroVnd, shortfallMicroVnd } = await wallet.settle(running, draftOf(90n));
       assertEquals([costMicroVnd, shortfallMicroVnd], [90n, 0n]);
-      assertEquals(teller.instanceId, instanceId);
+      assertEquals(wallet.instanceId, instanceId);
     } finally {
-      await teller.close();
+      await wallet.close();
     }
     assertEquals((await verifyStore(kv)).problems, []);
   });

@@ -5,7 +5,7 @@ import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { openControl } from "../../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
-import { openTeller, type Teller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";
 import { requestIdAt } from "../../support/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -15,14 +15,14 @@ async function openWorld() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime(Date.UTC(2026, 10, 20, 3));
   const control = await openControl(kv, time);
-  const teller = await openTeller(kv, { clock: time, timer: time });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
   const directory = openKeyDirectory(kv, control, time);
-  const app = createUsageApi({ kv, clock: time, directory, teller });
+  const app = createUsageApi({ kv, clock: time, directory, wallet });
   const masterKeys = await readMasterKeys(newMasterKey());
   return {
     kv,
     time,
-    teller,
+    wallet,
     control,
     app,
     async customer() {
@@ -51,7 +51,7 @@ async function openWorld() {
       return { status: response.status, headers: response.headers, body: await response.json() };
     },
     async [Symbol.asyncDispose]() {
-      await teller.close();
+      await wallet.close();
       control.close();
       kv.close();
     },
@@ -61,10 +61,10 @@ async function openWorld() {
 type World = Awaited<ReturnType<typeof openWorld>>;
 type Customer = Awaited<ReturnType<World["customer"]>>;
 
-async function call(teller: Teller, customer: Customer, atMs: number, model = "premium-1") {
+async function call(wallet: WalletEngine, customer: Customer, atMs: number, model = "premium-1") {
   const requestId = requestIdAt(atMs);
-  await teller.settle(
-    await mustReserve(teller, customer.accountId, 1_245_000n),
+  await wallet.settle(
+    await mustReserve(wallet, customer.accountId, 1_245_000n),
     draftOf(1_245_000n, { requestId, keyId: customer.keyId, startedAtMs: atMs, model }),
   );
   return requestId;
@@ -74,9 +74,9 @@ Deno.test("usage sums exactly, by day, key or model", async () => {
   await using world = await openWorld();
   const customer = await world.customer();
   const nowMs = world.time.nowMs();
-  await call(world.teller, customer, nowMs);
-  await call(world.teller, customer, nowMs, "image-1");
-  await call(world.teller, customer, nowMs - 86_400_000);
+  await call(world.wallet, customer, nowMs);
+  await call(world.wallet, customer, nowMs, "image-1");
+  await call(world.wallet, customer, nowMs - 86_400_000);
   const byDay = await world.get("/v1/usage", customer.secret);
   assertEquals(byDay.status, 200);
   assertEquals(byDay.body.total.calls, 3);
@@ -98,7 +98,7 @@ Deno.test("a receipt is read by its id, by its owner only", async () => {
   await using world = await openWorld();
   const ann = await world.customer();
   const bob = await world.customer();
-  const id = await call(world.teller, ann, world.time.nowMs());
+  const id = await call(world.wallet, ann, world.time.nowMs());
   const receipt = await world.get(`/v1/receipts/${id}`, ann.secret);
   assertEquals(receipt.status, 200);
   assertEquals(receipt.body.request_id, id);
@@ -124,7 +124,7 @@ Deno.test("receipts are listed newest first and paged without gaps", async () =>
   const customer = await world.customer();
   const nowMs = world.time.nowMs();
   const made: string[] = [];
-  for (let i = 0; i < 25; i++) made.unshift(await call(world.teller, customer, nowMs - 60_000 + i));
+  for (let i = 0; i < 25; i++) made.unshift(await call(world.wallet, customer, nowMs - 60_000 + i));
   const seen: string[] = [];
   let path = "/v1/receipts?limit=10";
   for (;;) {
@@ -139,7 +139,7 @@ Deno.test("receipts are listed newest first and paged without gaps", async () =>
 Deno.test("the balance is exact and moves with calls", async () => {
   await using world = await openWorld();
   const customer = await world.customer();
-  await call(world.teller, customer, world.time.nowMs());
+  await call(world.wallet, customer, world.time.nowMs());
   const { body } = await world.get("/v1/balance", customer.secret);
   assertEquals(body, {
     object: "balance",
@@ -210,8 +210,8 @@ Deno.test("a key that reads only its own calls sees no balance and nothing of ot
   const customer = await world.customer();
   const limited = await world.limitedKey(customer);
   const nowMs = world.time.nowMs();
-  const others = await call(world.teller, customer, nowMs);
-  const own = await call(world.teller, limited, nowMs);
+  const others = await call(world.wallet, customer, nowMs);
+  const own = await call(world.wallet, limited, nowMs);
   const refused = await world.get("/v1/balance", limited.secret);
   assertEquals([refused.status, refused.body.error.type], [403, "permission_error"]);
   assert(!JSON.stringify(refused.body).includes("1000"));

@@ -61,7 +61,7 @@ export async function accountPage(
   const nowMs = deps.clock.nowMs();
   const period = { fromDay: vietnamDay(nowMs - statementMs), toDay: vietnamDay(nowMs) };
   const [balance, statement, orders, invoices] = await Promise.all([
-    deps.teller.balance(account.id),
+    deps.wallet.balance(account.id),
     readStatement(deps.kv, account.id, period),
     listTopupOrders(deps.kv, account.id, { count: 20 }),
     listAccountInvoices(deps.kv, account.id, 20),

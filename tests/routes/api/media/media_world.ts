@@ -201,7 +201,7 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
         body: JSON.stringify(body),
       }),
     async balanceVnd() {
-      const { totalMicroVnd } = await gateway.teller.balance(accountId);
+      const { totalMicroVnd } = await gateway.wallet.balance(accountId);
       return Number(totalMicroVnd) / 1e6;
     },
     poll: () =>

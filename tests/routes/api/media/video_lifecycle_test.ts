@@ -55,7 +55,7 @@ async function remove(world: MediaWorld, id: string): Promise<Response> {
 }
 
 async function assertBooks(world: MediaWorld): Promise<void> {
-  await world.gateway.teller.indexOnce();
+  await world.gateway.wallet.indexOnce();
   assertEquals((await verifyStore(world.gateway.kv)).problems, []);
 }
 

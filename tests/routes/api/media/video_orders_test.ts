@@ -31,7 +31,7 @@ async function idOf(response: Response): Promise<string> {
 }
 
 async function assertBooks(world: MediaWorld, videos: number): Promise<void> {
-  await world.gateway.teller.indexOnce();
+  await world.gateway.wallet.indexOnce();
   assertEquals((await verifyStore(world.gateway.kv)).problems, []);
   assertEquals(await world.balanceVnd(), 1_000_000 - videos * 3000);
 }

@@ -20,7 +20,7 @@ const model = {
 
 /** A customer's key with limits, and what it asks. */
 async function limitedKey(world: MediaWorld, options: Omit<ApiKeyOptions, "name">) {
-  const { kv, directory, teller, clock } = world.gateway;
+  const { kv, directory, wallet, clock } = world.gateway;
   const made = await createApiKey(kv, world.test.masterKeys, world.accountId, {
     name: "limited",
     nowMs: Date.now(),
@@ -29,9 +29,9 @@ async function limitedKey(world: MediaWorld, options: Omit<ApiKeyOptions, "name"
   assert(made.ok);
   const headers = { authorization: `Bearer ${made.secret}`, "content-type": "application/json" };
   // Limits look at the store every few seconds of the clock that the test moves.
-  const gateway = { ...world.gateway, teller: withKeyLimits(teller, kv, clock) };
+  const gateway = { ...world.gateway, wallet: withKeyLimits(wallet, kv, clock) };
   const app = createApp(gateway, { stopping: () => false });
-  const usageApi = createUsageApi({ kv, clock, directory, teller });
+  const usageApi = createUsageApi({ kv, clock, directory, wallet });
   return {
     video: async () =>
       await app.fetch(
@@ -87,7 +87,7 @@ Deno.test("usage and receipts tell what was refunded, and the books add up", asy
   const made = await key.video();
   await made.body?.cancel();
   for (const isIndexed of [false, true]) {
-    if (isIndexed) await world.gateway.teller.indexOnce();
+    if (isIndexed) await world.gateway.wallet.indexOnce();
     const usage = await key.read("/v1/usage");
     assertEquals([usage.total.cost_vnd, usage.total.refunded_vnd], ["6000", "3000"]);
     assertEquals(usage.data[0].refunded_vnd, "3000");

@@ -111,7 +111,7 @@ function* invalidCells(): Generator<[Model, Body, string]> {
 }
 
 async function assertUntouched(world: MediaWorld, vnd: number, message: string): Promise<void> {
-  const balance = await world.gateway.teller.balance(world.accountId);
+  const balance = await world.gateway.wallet.balance(world.accountId);
   assertEquals(Number(balance.totalMicroVnd) / 1e6, vnd, message);
   assertEquals(balance.reservedMicroVnd, 0n, `something is still held: ${message}`);
 }
@@ -268,7 +268,7 @@ Deno.test("the books balance after tasks of every fate", async () => {
     const response = await world.post("/v1/videos", { model: "video-c", prompt: fate });
     assertEquals(response.status, 200, JSON.stringify(await response.json()));
   }
-  await world.gateway.teller.indexOnce();
+  await world.gateway.wallet.indexOnce();
   const report = await verifyStore(world.gateway.kv);
   assertEquals(report.problems, []);
 });

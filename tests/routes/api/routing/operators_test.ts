@@ -185,7 +185,7 @@ Deno.test("what operators send is checked", async () => {
 Deno.test("GET /readyz: ready, and not when the ledger is closed; GET /healthz all the same", async () => {
   await using gateway = await openTestGateway({ env });
   assertEquals((await ask(gateway, "/readyz", {})).status, 200);
-  await gateway.assembled.gateway.teller.close();
+  await gateway.assembled.gateway.wallet.close();
   const answer = await ask(gateway, "/readyz", {});
   assertEquals([answer.status, JSON.parse(answer.text).reasons], [503, ["ledger unavailable"]]);
   assertEquals((await ask(gateway, "/healthz", {})).status, 200);

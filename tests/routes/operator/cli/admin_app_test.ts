@@ -10,7 +10,7 @@ import { claimDue } from "../../../../kv/outbox/outbox_claims.ts";
 import { bury } from "../../../../kv/outbox/outbox_dead_letters.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { refundOperationId } from "../../../../kv/ledger/refunds.ts";
-import { openTeller } from "../../../../kv/wallet/mod.ts";
+import { openWalletEngine } from "../../../../kv/wallet/mod.ts";
 import { noUsage } from "../../../../kv/receipts/rollups.ts";
 import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
 import { readAdminCommand } from "../../../../routes/operator/cli/command.ts";
@@ -27,15 +27,15 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const clock = { nowMs: () => world.nowMs, monotonicMs: () => world.nowMs };
-  const teller = await openTeller(kv, { clock });
+  const wallet = await openWalletEngine(kv, { clock });
   const control = await openControl(kv, clock);
   const masterKeys = await readMasterKeys(newMasterKey());
   const receivingAccounts = [receivingAccount];
   try {
-    await run(world, createAdminApp({ kv, clock, masterKeys, control, teller, receivingAccounts }));
+    await run(world, createAdminApp({ kv, clock, masterKeys, control, wallet, receivingAccounts }));
   } finally {
     control.close();
-    await teller.close();
+    await wallet.close();
   }
 }
 

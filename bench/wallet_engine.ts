@@ -2,12 +2,12 @@
  * Durable debits per second: reserve, settle, receipt on disk, index and day sums included. Goal 7 of the benchmark page.
  * Before that, what the store does on this disk when every row is a commit of its own: the floor of the goal.
  *
- * `deno run --allow-all bench/teller.ts [seconds]`
+ * `deno run --allow-all bench/wallet_engine.ts [seconds]`
  */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { type AccountId, type ApiKeyId, newId } from "../core/lib/ids.ts";
 import { credit } from "../kv/ledger/ledger.ts";
-import { openTeller, type ReceiptDraft, type Teller } from "../kv/wallet/mod.ts";
+import { openWalletEngine, type ReceiptDraft, type WalletEngine } from "../kv/wallet/mod.ts";
 import { print } from "./print.ts";
 import { median } from "./statistics.ts";
 
@@ -63,7 +63,7 @@ interface Run {
 }
 
 async function callsUntil(
-  teller: Teller,
+  wallet: WalletEngine,
   accounts: readonly Customer[],
   lane: { at: number; readonly step: number; readonly untilMs: number },
   latenciesMs: number[],
@@ -73,10 +73,10 @@ async function callsUntil(
     lane.at += lane.step;
     if (!customer) throw new Error("no customer");
     const startedMs = performance.now();
-    const pending = teller.reserve(customer.accountId, priceMicroVnd * 4n);
+    const pending = wallet.reserve(customer.accountId, priceMicroVnd * 4n);
     const result = "then" in pending ? await pending : pending;
     if (!result.ok) throw new Error(`refused: ${result.reason}`);
-    await teller.settle(result.reservation, draft(customer.keyId));
+    await wallet.settle(result.reservation, draft(customer.keyId));
     latenciesMs.push(performance.now() - startedMs);
   }
 }
@@ -84,7 +84,7 @@ async function callsUntil(
 async function bench(run: Run): Promise<void> {
   const directory = await Deno.makeTempDir();
   const kv = await Deno.openKv(`${directory}/bench.sqlite3`);
-  const teller = await openTeller(kv, { clock: systemClock });
+  const wallet = await openWalletEngine(kv, { clock: systemClock });
   const accounts: Customer[] = [];
   for (let at = 0; at < run.wallets; at++) {
     const accountId = newId("account", Date.now());
@@ -102,7 +102,7 @@ async function bench(run: Run): Promise<void> {
     const latenciesMs: number[] = [];
     const untilMs = performance.now() + durationMs;
     await Promise.all(Array.from({ length: run.inFlight }, (_, at) => {
-      return callsUntil(teller, accounts, { at, step: run.inFlight, untilMs }, latenciesMs);
+      return callsUntil(wallet, accounts, { at, step: run.inFlight, untilMs }, latenciesMs);
     }));
     return latenciesMs;
   };
@@ -112,7 +112,7 @@ async function bench(run: Run): Promise<void> {
   const startedMs = performance.now();
   const latenciesMs = await load(seconds * 1000);
   const settledMs = performance.now() - startedMs;
-  await teller.close();
+  await wallet.close();
   const closedMs = performance.now() - startedMs;
   const cpu = cpuMicros() - cpuBefore;
   kv.close();

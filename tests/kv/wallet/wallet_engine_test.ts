@@ -4,7 +4,7 @@ import { InvariantError } from "../../../core/lib/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
-import { openTeller, StoppedError, type Teller } from "../../../kv/wallet/mod.ts";
+import { openWalletEngine, StoppedError, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { readUsage } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
@@ -17,12 +17,12 @@ async function world(wrap: (kv: Deno.Kv) => Deno.Kv = (kv) => kv) {
   const time = new ManualTime();
   // What waits for others' holds is in `holds_test.ts`.
   const options = { clock: time, timer: time, random: () => 0, holdWaitMs: 0 };
-  const open = () => openTeller(wrap(kv), options);
+  const open = () => openWalletEngine(wrap(kv), options);
   return {
     kv,
     time,
     open,
-    teller: await open(),
+    wallet: await open(),
     [Symbol.dispose]: () => kv.close(),
   };
 }
@@ -43,10 +43,10 @@ Deno.test("reserve() is synchronous while the lease has room", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000_000n);
-  const first = w.teller.reserve(account, 100n);
+  const first = w.wallet.reserve(account, 100n);
   assert("then" in first, "the first call has to draw");
   await first;
-  assert(!("then" in w.teller.reserve(account, 100n)), "the next ones have not");
+  assert(!("then" in w.wallet.reserve(account, 100n)), "the next ones have not");
 });
 
 Deno.test("of 200 concurrent calls on a wallet that affords 50, exactly 50 are admitted", async () => {
@@ -54,17 +54,17 @@ Deno.test("of 200 concurrent calls on a wallet that affords 50, exactly 50 are a
   const account = newAccount();
   await topUp(w.kv, account, 50n * 7n);
   const results = await Promise.all(
-    Array.from({ length: 200 }, () => reserve(w.teller, account, 7n)),
+    Array.from({ length: 200 }, () => reserve(w.wallet, account, 7n)),
   );
   const admitted = results.flatMap((result) => result.ok ? [result.reservation] : []);
   assertEquals(admitted.length, 50);
   for (const result of results) {
     if (!result.ok) assertEquals([result.reason, result.availableMicroVnd], ["on_hold", 0n]);
   }
-  await Promise.all(admitted.map((reservation) => w.teller.settle(reservation, draftOf(7n))));
-  const after = await reserve(w.teller, account, 7n);
+  await Promise.all(admitted.map((reservation) => w.wallet.settle(reservation, draftOf(7n))));
+  const after = await reserve(w.wallet, account, 7n);
   assertEquals(after.ok ? "ok" : after.reason, "insufficient");
-  await w.teller.close();
+  await w.wallet.close();
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 0n);
   assertEquals((await verifyStore(w.kv)).ok, true);
 });
@@ -75,7 +75,7 @@ Deno.test("two instances share a wallet that affords 50 calls without admitting 
   const account = newAccount();
   await topUp(w.kv, account, 50n * 7n);
   const results = await Promise.all(
-    Array.from({ length: 200 }, (_, at) => reserve(at % 2 ? w.teller : other, account, 7n)),
+    Array.from({ length: 200 }, (_, at) => reserve(at % 2 ? w.wallet : other, account, 7n)),
   );
   assertEquals(results.filter(({ ok }) => ok).length, 50);
 });
@@ -84,9 +84,9 @@ Deno.test("what a call did not use can be reserved again at once", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const first = await mustReserve(w.teller, account, 100n);
-  const settling = w.teller.settle(first, draftOf(30n));
-  const second = w.teller.reserve(account, 70n);
+  const first = await mustReserve(w.wallet, account, 100n);
+  const settling = w.wallet.settle(first, draftOf(30n));
+  const second = w.wallet.reserve(account, 70n);
   assert("ok" in second && second.ok, "70 of 100 are free before the commit is done");
   assertEquals((await settling).costMicroVnd, 30n);
 });
@@ -95,21 +95,21 @@ Deno.test("a released reservation is free again", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  w.teller.release(await mustReserve(w.teller, account, 100n));
-  assertEquals((await reserve(w.teller, account, 100n)).ok, true);
+  w.wallet.release(await mustReserve(w.wallet, account, 100n));
+  assertEquals((await reserve(w.wallet, account, 100n)).ok, true);
 });
 
 Deno.test("a call that costs more than was reserved takes what the wallet still has", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  const covered = await mustReserve(w.teller, account, 10n);
-  const receipt = await w.teller.settle(covered, draftOf(900n));
+  const covered = await mustReserve(w.wallet, account, 10n);
+  const receipt = await w.wallet.settle(covered, draftOf(900n));
   assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [900n, 0n]);
-  const uncovered = await mustReserve(w.teller, account, 10n);
-  const short = await w.teller.settle(uncovered, draftOf(150n));
+  const uncovered = await mustReserve(w.wallet, account, 10n);
+  const short = await w.wallet.settle(uncovered, draftOf(150n));
   assertEquals([short.costMicroVnd, short.shortfallMicroVnd], [100n, 50n]);
-  await w.teller.close();
+  await w.wallet.close();
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 0n);
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
@@ -118,19 +118,19 @@ Deno.test("a shortfall never takes what other calls have reserved", async () => 
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const greedy = await mustReserve(w.teller, account, 10n);
-  const modest = await mustReserve(w.teller, account, 60n);
-  const receipt = await w.teller.settle(greedy, draftOf(500n));
+  const greedy = await mustReserve(w.wallet, account, 10n);
+  const modest = await mustReserve(w.wallet, account, 60n);
+  const receipt = await w.wallet.settle(greedy, draftOf(500n));
   assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [40n, 460n]);
-  assertEquals((await w.teller.settle(modest, draftOf(60n))).shortfallMicroVnd, 0n);
+  assertEquals((await w.wallet.settle(modest, draftOf(60n))).shortfallMicroVnd, 0n);
 });
 
 Deno.test("a free call gets its receipt", async () => {
   using w = await world();
   const account = newAccount();
-  const reservation = await mustReserve(w.teller, account, 0n);
+  const reservation = await mustReserve(w.wallet, account, 0n);
   const draft = draftOf(0n, { outcome: "failed" });
-  await w.teller.settle(reservation, draft);
+  await w.wallet.settle(reservation, draft);
   assertEquals((await readReceipt(w.kv, draft.requestId))?.outcome, "failed");
 });
 
@@ -138,18 +138,18 @@ Deno.test("a reservation is settled or released once", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const settled = await mustReserve(w.teller, account, 10n);
-  await w.teller.settle(settled, draftOf(10n));
+  const settled = await mustReserve(w.wallet, account, 10n);
+  await w.wallet.settle(settled, draftOf(10n));
   await assertRejects(
-    () => w.teller.settle(settled, draftOf(10n)),
+    () => w.wallet.settle(settled, draftOf(10n)),
     InvariantError,
     "it is settled",
   );
-  assertThrows(() => w.teller.release(settled), InvariantError, "it is settled");
-  const released = await mustReserve(w.teller, account, 10n);
-  w.teller.release(released);
-  await assertRejects(() => w.teller.settle(released, draftOf(10n)), InvariantError);
-  assertEquals((await w.teller.balance(account)).totalMicroVnd, 90n);
+  assertThrows(() => w.wallet.release(settled), InvariantError, "it is settled");
+  const released = await mustReserve(w.wallet, account, 10n);
+  w.wallet.release(released);
+  await assertRejects(() => w.wallet.settle(released, draftOf(10n)), InvariantError);
+  assertEquals((await w.wallet.balance(account)).totalMicroVnd, 90n);
 });
 
 /** A store that writes at once and says so only when `told` resolves. */
@@ -178,19 +178,19 @@ Deno.test("a balance read while a draw has landed, but is not known yet, misses 
   using w = await world((kv) => slowAnswers(kv, () => told));
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  const open = await mustReserve(w.teller, account, 10n);
+  const open = await mustReserve(w.wallet, account, 10n);
   const { promise, resolve } = Promise.withResolvers<void>();
   told = promise;
-  const drawing = reserve(w.teller, account, 500n);
+  const drawing = reserve(w.wallet, account, 500n);
   await settleDown(w.kv);
   assert((await readWallet(w.kv, account)).availableMicroVnd < 500n, "the draw has landed");
-  const reading = w.teller.balance(account);
+  const reading = w.wallet.balance(account);
   // The store answers in order: by now wallet and leases were read, some times over.
   for (let reads = 0; reads < 10; reads++) await w.kv.get(["nothing"]);
   resolve();
   assertEquals((await reading).totalMicroVnd, 1_000n);
   assert((await drawing).ok);
-  w.teller.release(open);
+  w.wallet.release(open);
 });
 
 Deno.test("a request id is charged once, and the reservation of the second try can be released", async () => {
@@ -198,11 +198,11 @@ Deno.test("a request id is charged once, and the reservation of the second try c
   const account = newAccount();
   await topUp(w.kv, account, 100n);
   const draft = draftOf(10n);
-  await w.teller.settle(await mustReserve(w.teller, account, 10n), draft);
-  const again = await mustReserve(w.teller, account, 10n);
-  await assertRejects(() => w.teller.settle(again, draft), InvariantError, "settled before");
-  w.teller.release(again);
-  assertEquals((await w.teller.balance(account)).reservedMicroVnd, 0n);
+  await w.wallet.settle(await mustReserve(w.wallet, account, 10n), draft);
+  const again = await mustReserve(w.wallet, account, 10n);
+  await assertRejects(() => w.wallet.settle(again, draft), InvariantError, "settled before");
+  w.wallet.release(again);
+  assertEquals((await w.wallet.balance(account)).reservedMicroVnd, 0n);
 });
 
 Deno.test("a refusal tells an empty wallet from one whose money is in use", async () => {
@@ -210,7 +210,7 @@ Deno.test("a refusal tells an empty wallet from one whose money is in use", asyn
   const other = await w.open();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const poor = await reserve(w.teller, account, 101n);
+  const poor = await reserve(w.wallet, account, 101n);
   assertEquals(poor, {
     ok: false,
     reason: "insufficient",
@@ -220,7 +220,7 @@ Deno.test("a refusal tells an empty wallet from one whose money is in use", asyn
     owedMicroVnd: 0n,
   });
   await mustReserve(other, account, 80n);
-  const busy = await reserve(w.teller, account, 60n);
+  const busy = await reserve(w.wallet, account, 60n);
   assert(!busy.ok);
   assertEquals(busy.reason, "on_hold");
   assertEquals(busy.availableMicroVnd + busy.onHoldMicroVnd, 100n);
@@ -229,17 +229,17 @@ Deno.test("a refusal tells an empty wallet from one whose money is in use", asyn
 Deno.test("a top-up is seen by the very next call, also on an instance that saw the wallet empty", async () => {
   using w = await world();
   const account = newAccount();
-  assertEquals((await reserve(w.teller, account, 5n)).ok, false);
+  assertEquals((await reserve(w.wallet, account, 5n)).ok, false);
   await topUp(w.kv, account, 5n);
-  assertEquals((await reserve(w.teller, account, 5n)).ok, true);
+  assertEquals((await reserve(w.wallet, account, 5n)).ok, true);
 });
 
 Deno.test("attached rows are written with the receipt", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const reservation = await mustReserve(w.teller, account, 10n);
-  await w.teller.settle(reservation, draftOf(10n), {
+  const reservation = await mustReserve(w.wallet, account, 10n);
+  await w.wallet.settle(reservation, draftOf(10n), {
     mutations: 1,
     apply: (op) => op.set(["task", 1], "queued"),
   });
@@ -250,16 +250,16 @@ Deno.test("an attachment that is too large is refused before anything is written
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const reservation = await mustReserve(w.teller, account, 10n);
+  const reservation = await mustReserve(w.wallet, account, 10n);
   const attach = {
     mutations: 1,
     apply: (op: { set(key: Deno.KvKey, value: unknown): unknown }) => {
       op.set(["task", 1], "x".repeat(limits.attachedRowBytes + 1));
     },
   };
-  await assertRejects(() => w.teller.settle(reservation, draftOf(10n), attach), InvariantError);
-  w.teller.release(reservation);
-  assertEquals((await w.teller.balance(account)).totalMicroVnd, 100n);
+  await assertRejects(() => w.wallet.settle(reservation, draftOf(10n), attach), InvariantError);
+  w.wallet.release(reservation);
+  assertEquals((await w.wallet.balance(account)).totalMicroVnd, 100n);
 });
 
 Deno.test("a receipt with endless texts is cut, not refused", async () => {
@@ -269,7 +269,7 @@ Deno.test("a receipt with endless texts is cut, not refused", async () => {
   const long = "ệ".repeat(100_000);
   const attempts = Array.from({ length: 500 }, () => ({ route: long, outcome: long, ms: 1 }));
   const draft = draftOf(1n, { mappedFrom: long, route: long, attempts });
-  await w.teller.settle(await mustReserve(w.teller, account, 1n), draft);
+  await w.wallet.settle(await mustReserve(w.wallet, account, 1n), draft);
   const receipt = await readReceipt(w.kv, draft.requestId);
   assertEquals(receipt?.mappedFrom?.length, limits.receiptTextChars);
   assertEquals(receipt?.attempts.length, limits.receiptAttempts);
@@ -279,14 +279,14 @@ Deno.test("the balance adds up while calls are in flight, and after", async () =
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  const one = await mustReserve(w.teller, account, 100n);
-  const two = await mustReserve(w.teller, account, 50n);
-  await w.teller.settle(one, draftOf(70n));
-  const during = await w.teller.balance(account);
+  const one = await mustReserve(w.wallet, account, 100n);
+  const two = await mustReserve(w.wallet, account, 50n);
+  await w.wallet.settle(one, draftOf(70n));
+  const during = await w.wallet.balance(account);
   assertEquals([during.totalMicroVnd, during.reservedMicroVnd], [930n, 50n]);
   assertEquals(during.availableMicroVnd + during.leasedMicroVnd, 930n);
-  w.teller.release(two);
-  await w.teller.close();
+  w.wallet.release(two);
+  await w.wallet.close();
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 930n);
 });
 
@@ -301,12 +301,12 @@ Deno.test("settled calls are listed and summed before and after the index has th
     return [page.receipts.length, row?.usage.calls, row?.usage.costMicroVnd];
   };
   for (let call = 0; call < 3; call++) {
-    await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
+    await w.wallet.settle(await mustReserve(w.wallet, account, 10n), draftOf(10n));
   }
   assertEquals(await look(), [3, 3, 30n]);
-  assertEquals(await w.teller.indexOnce(), { indexed: 3, waiting: 0 });
+  assertEquals(await w.wallet.indexOnce(), { indexed: 3, waiting: 0 });
   assertEquals(await look(), [3, 3, 30n]);
-  await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
+  await w.wallet.settle(await mustReserve(w.wallet, account, 10n), draftOf(10n));
   assertEquals(await look(), [4, 4, 40n]);
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
@@ -315,7 +315,7 @@ Deno.test("the timer indexes by itself and gives idle leases back", async () => 
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  await w.teller.settle(await mustReserve(w.teller, account, 500n), draftOf(10n));
+  await w.wallet.settle(await mustReserve(w.wallet, account, 500n), draftOf(10n));
   for (let turn = 0; turn < 6; turn++) {
     w.time.advance(limits.indexLingerMs);
     await settleDown(w.kv);
@@ -323,7 +323,7 @@ Deno.test("the timer indexes by itself and gives idle leases back", async () => 
   assertEquals(await leaseRows(w.kv), 0);
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 990n);
   assertEquals((await Array.fromAsync(w.kv.list({ prefix: ["settled"] }))).length, 0);
-  assertEquals((await reserve(w.teller, account, 990n)).ok, true);
+  assertEquals((await reserve(w.wallet, account, 990n)).ok, true);
 });
 
 Deno.test("an idle instance stays alive by its heartbeat", async () => {
@@ -339,16 +339,16 @@ Deno.test("close() settles, indexes, gives everything back and leaves no row of 
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  const open = await mustReserve(w.teller, account, 100n);
-  const settling = w.teller.settle(await mustReserve(w.teller, account, 100n), draftOf(60n));
-  await w.teller.close();
+  const open = await mustReserve(w.wallet, account, 100n);
+  const settling = w.wallet.settle(await mustReserve(w.wallet, account, 100n), draftOf(60n));
+  await w.wallet.close();
   assertEquals((await settling).costMicroVnd, 60n);
   for (const prefix of ["lease", "settled", "instance", "indexer"]) {
     assertEquals(await Array.fromAsync(w.kv.list({ prefix: [prefix] })), [], prefix);
   }
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 940n);
-  await assertRejects(() => w.teller.settle(open, draftOf(1n)), StoppedError);
-  const late = await reserve(w.teller, account, 1n);
+  await assertRejects(() => w.wallet.settle(open, draftOf(1n)), StoppedError);
+  const late = await reserve(w.wallet, account, 1n);
   assertEquals(late.ok ? "ok" : late.reason, "unavailable");
   assertEquals(w.time.pending, 0, "no timer is left");
 });
@@ -357,14 +357,14 @@ Deno.test("an instance that was taken for dead settles its calls under a new fen
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const open = await mustReserve(w.teller, account, 100n);
-  const before = w.teller.instanceId;
+  const open = await mustReserve(w.wallet, account, 100n);
+  const before = w.wallet.instanceId;
   await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 100n);
-  const receipt = await w.teller.settle(open, draftOf(100n));
+  const receipt = await w.wallet.settle(open, draftOf(100n));
   assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [100n, 0n]);
-  assert(w.teller.instanceId !== before);
-  await w.teller.close();
+  assert(w.wallet.instanceId !== before);
+  await w.wallet.close();
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
 
@@ -373,13 +373,13 @@ Deno.test("money that was spent while an instance was dead is a shortfall, not a
   const other = await w.open();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const open = await mustReserve(w.teller, account, 100n);
+  const open = await mustReserve(w.wallet, account, 100n);
   await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
   await other.settle(await mustReserve(other, account, 80n), draftOf(80n));
   await other.close();
-  const receipt = await w.teller.settle(open, draftOf(100n));
+  const receipt = await w.wallet.settle(open, draftOf(100n));
   assertEquals([receipt.costMicroVnd, receipt.shortfallMicroVnd], [20n, 80n]);
-  await w.teller.close();
+  await w.wallet.close();
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
 
@@ -388,14 +388,14 @@ Deno.test("while the store is silent calls are refused, and what is owed is sett
   using w = await world((kv) => faultyKv(kv, () => fault));
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  const open = await mustReserve(w.teller, account, 1_000n);
+  const open = await mustReserve(w.wallet, account, 1_000n);
   fault = "before";
   let settled = false;
-  const settling = w.teller.settle(open, draftOf(70n)).then((receipt) => {
+  const settling = w.wallet.settle(open, draftOf(70n)).then((receipt) => {
     settled = true;
     return receipt;
   });
-  const asking = reserve(w.teller, newAccount(), 5n);
+  const asking = reserve(w.wallet, newAccount(), 5n);
   for (let turn = 0; turn < 60; turn++) {
     w.time.advance(500);
     await settleDown(w.kv);
@@ -409,27 +409,27 @@ Deno.test("while the store is silent calls are refused, and what is owed is sett
     await settleDown(w.kv);
   }
   assertEquals((await settling).costMicroVnd, 70n);
-  await w.teller.close();
+  await w.wallet.close();
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
 
-Deno.test("while the store takes no writes the teller says so and admits no call, whatever its lease has", async () => {
+Deno.test("while the store takes no writes the wallet engine says so and admits no call, whatever its lease has", async () => {
   let full = false;
   using w = await world((kv) =>
     faultyKv(kv, (call) => full && call === "commit" ? "before" : "none")
   );
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
-  const open = await mustReserve(w.teller, account, 10n);
-  assert(!("then" in w.teller.reserve(account, 10n)), "there is room in the lease");
+  const open = await mustReserve(w.wallet, account, 10n);
+  assert(!("then" in w.wallet.reserve(account, 10n)), "there is room in the lease");
   full = true;
-  const settling = w.teller.settle(open, draftOf(7n));
+  const settling = w.wallet.settle(open, draftOf(7n));
   for (let turn = 0; turn < 10; turn++) {
     w.time.advance(500);
     await settleDown(w.kv);
   }
-  assertEquals(w.teller.healthy, false);
-  const refused = await reserve(w.teller, account, 10n);
+  assertEquals(w.wallet.healthy, false);
+  const refused = await reserve(w.wallet, account, 10n);
   assertEquals(refused.ok ? "ok" : refused.reason, "unavailable");
   full = false;
   for (let turn = 0; turn < 10; turn++) {
@@ -437,8 +437,8 @@ Deno.test("while the store takes no writes the teller says so and admits no call
     await settleDown(w.kv);
   }
   assertEquals((await settling).costMicroVnd, 7n);
-  assertEquals(w.teller.healthy, true);
-  assert((await reserve(w.teller, account, 10n)).ok);
+  assertEquals(w.wallet.healthy, true);
+  assert((await reserve(w.wallet, account, 10n)).ok);
 });
 
 Deno.test("a call that is refused on a silent store asks whether it is back", async () => {
@@ -447,20 +447,20 @@ Deno.test("a call that is refused on a silent store asks whether it is back", as
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
   fault = "before";
-  const asking = reserve(w.teller, account, 10n);
+  const asking = reserve(w.wallet, account, 10n);
   for (let turn = 0; turn < 20; turn++) {
     w.time.advance(500);
     await settleDown(w.kv);
   }
   assert(!(await asking).ok);
-  assertEquals(w.teller.healthy, false);
+  assertEquals(w.wallet.healthy, false);
   fault = "none";
-  assert(!(await reserve(w.teller, account, 10n)).ok);
+  assert(!(await reserve(w.wallet, account, 10n)).ok);
   for (let turn = 0; turn < 5; turn++) {
     w.time.advance(500);
     await settleDown(w.kv);
   }
-  assert((await reserve(w.teller, account, 10n)).ok);
+  assert((await reserve(w.wallet, account, 10n)).ok);
 });
 
 Deno.test("closing on a silent store gives up in time and leaves the money to the reaper", async () => {
@@ -468,12 +468,12 @@ Deno.test("closing on a silent store gives up in time and leaves the money to th
   using w = await world((kv) => faultyKv(kv, () => fault));
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  const open = await mustReserve(w.teller, account, 100n);
+  const open = await mustReserve(w.wallet, account, 100n);
   fault = "before";
-  const settling = assertRejects(() => w.teller.settle(open, draftOf(70n)), StoppedError);
+  const settling = assertRejects(() => w.wallet.settle(open, draftOf(70n)), StoppedError);
   await settleDown(w.kv);
   let closed = false;
-  const closing = w.teller.close().then(() => closed = true);
+  const closing = w.wallet.close().then(() => closed = true);
   for (let turn = 0; turn < 60 && !closed; turn++) {
     w.time.advance(500);
     await settleDown(w.kv);
@@ -491,8 +491,8 @@ Deno.test("an index whose answer is lost again and again counts each call once",
   using w = await world((kv) => faultyKv(kv, (call) => fault(call)));
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
-  await w.teller.heartbeat();
+  await w.wallet.settle(await mustReserve(w.wallet, account, 10n), draftOf(10n));
+  await w.wallet.heartbeat();
   // The index commit lands, its answer is lost, and from then on the store is silent for the whole step.
   let landed = false;
   fault = (call) => {
@@ -502,7 +502,7 @@ Deno.test("an index whose answer is lost again and again counts each call once",
     }
     return landed ? "before" : "none";
   };
-  const step = w.teller.indexOnce();
+  const step = w.wallet.indexOnce();
   for (let turn = 0; turn < 40; turn++) {
     w.time.advance(50);
     await settleDown(w.kv);
@@ -510,10 +510,10 @@ Deno.test("an index whose answer is lost again and again counts each call once",
   assertEquals(landed, true);
   fault = () => "none";
   await runWith(w, step);
-  await runWith(w, w.teller.indexOnce());
+  await runWith(w, w.wallet.indexOnce());
   const [row] = await readUsage(w.kv, account, { fromDay: "2026-11-20", toDay: "2026-11-20" });
   assertEquals(row?.usage.calls, 1);
-  await w.teller.close();
+  await w.wallet.close();
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
 
@@ -535,13 +535,13 @@ Deno.test("receipts of many wallets and many calls are all there, in ascending o
   using w = await world();
   const accounts = Array.from({ length: 20 }, newAccount);
   for (const account of accounts) await topUp(w.kv, account, 10_000n);
-  const call = async (teller: Teller, at: number) => {
+  const call = async (wallet: WalletEngine, at: number) => {
     const account = accounts[at % accounts.length] ?? newAccount();
-    return await teller.settle(await mustReserve(teller, account, 20n), draftOf(BigInt(at % 20)));
+    return await wallet.settle(await mustReserve(wallet, account, 20n), draftOf(BigInt(at % 20)));
   };
-  const receipts = await Promise.all(Array.from({ length: 700 }, (_, at) => call(w.teller, at)));
+  const receipts = await Promise.all(Array.from({ length: 700 }, (_, at) => call(w.wallet, at)));
   assertEquals(new Set(receipts.map(({ requestId }) => requestId)).size, 700);
-  while ((await w.teller.indexOnce()).waiting > 0);
+  while ((await w.wallet.indexOnce()).waiting > 0);
   const report = await verifyStore(w.kv, { rowsPerPass: 7 });
   assertEquals([report.ok, report.receipts, report.accounts], [true, 700, 20]);
   assertEquals(report.chargedMicroVnd, receipts.reduce((sum, r) => sum + r.costMicroVnd, 0n));
@@ -550,19 +550,19 @@ Deno.test("receipts of many wallets and many calls are all there, in ascending o
 Deno.test("an instance that overslept asks the store before it admits a call again", async () => {
   using kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const teller = await openTeller(kv, { clock: time, timer: { start: () => () => {} } });
+  const wallet = await openWalletEngine(kv, { clock: time, timer: { start: () => () => {} } });
   const account = newAccount();
   await topUp(kv, account, 1_000n);
-  teller.release(await mustReserve(teller, account, 100n));
-  assert(!("then" in teller.reserve(account, 1n)));
+  wallet.release(await mustReserve(wallet, account, 100n));
+  assert(!("then" in wallet.reserve(account, 1n)));
   time.advance(limits.instanceTtlMs);
   await reapExpiredInstances(kv, time.nowMs());
-  const before = teller.instanceId;
-  const late = teller.reserve(account, 1n);
+  const before = wallet.instanceId;
+  const late = wallet.reserve(account, 1n);
   assert("then" in late, "its leases may be gone");
   assertEquals((await late).ok, true);
-  assert(teller.instanceId !== before, "and were");
-  await teller.close();
+  assert(wallet.instanceId !== before, "and were");
+  await wallet.close();
 });
 
 Deno.test("no call is admitted while more is unsettled than may be kept", async () => {
@@ -570,29 +570,29 @@ Deno.test("no call is admitted while more is unsettled than may be kept", async 
   using w = await world((kv) => faultyKv(kv, () => fault));
   const account = newAccount();
   await topUp(w.kv, account, 10n);
-  await mustReserve(w.teller, account, 10n);
-  const open = Array.from({ length: limits.unsettledCalls }, () => w.teller.reserve(account, 0n));
+  await mustReserve(w.wallet, account, 10n);
+  const open = Array.from({ length: limits.unsettledCalls }, () => w.wallet.reserve(account, 0n));
   fault = "before";
   const settling = open.map((result) => {
     if (!("ok" in result) || !result.ok) throw new Error("refused");
-    return w.teller.settle(result.reservation, draftOf(0n));
+    return w.wallet.settle(result.reservation, draftOf(0n));
   });
-  const refused = await reserve(w.teller, account, 0n);
+  const refused = await reserve(w.wallet, account, 0n);
   assertEquals(refused.ok ? "ok" : refused.reason, "unavailable");
   fault = "none";
   await runWith(w, Promise.all(settling));
-  assertEquals((await reserve(w.teller, account, 0n)).ok, true);
+  assertEquals((await reserve(w.wallet, account, 0n)).ok, true);
 });
 
 Deno.test("an instance whose index right is gone finds out and begins anew", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
-  await w.teller.settle(await mustReserve(w.teller, account, 10n), draftOf(10n));
-  const before = w.teller.instanceId;
+  await w.wallet.settle(await mustReserve(w.wallet, account, 10n), draftOf(10n));
+  const before = w.wallet.instanceId;
   await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
-  await runWith(w, w.teller.indexOnce().catch(() => {}));
-  assert(w.teller.instanceId !== before);
+  await runWith(w, w.wallet.indexOnce().catch(() => {}));
+  assert(w.wallet.instanceId !== before);
   const days = { fromDay: "2026-11-20", toDay: "2026-11-20" };
   assertEquals((await readUsage(w.kv, account, days)).map(({ usage }) => usage.calls), [1]);
 });

@@ -1,4 +1,4 @@
-/** The teller itself: admits calls against leases in memory, and hands finished ones to the pipeline. */
+/** The wallet engine itself: admits calls against leases in memory, and hands finished ones to the pipeline. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
@@ -26,10 +26,10 @@ import type {
   ReceiptDraft,
   Reservation,
   ReserveResult,
-  Teller,
+  WalletEngine,
 } from "./types.ts";
 
-export interface TellerOptions {
+export interface WalletEngineOptions {
   readonly clock: Clock;
   readonly timer: Timer;
   /** 0 ≤ x < 1; spreads repetitions. */
@@ -42,9 +42,9 @@ export interface TellerOptions {
   readonly debt: DebtRules;
 }
 
-export class LiveTeller implements Teller {
+export class LiveWalletEngine implements WalletEngine {
   readonly #kv: Deno.Kv;
-  readonly #options: TellerOptions;
+  readonly #options: WalletEngineOptions;
   readonly #patience: Patience;
   readonly #pipeline: Pipeline;
   readonly #holdQueue: HoldQueue;
@@ -55,7 +55,7 @@ export class LiveTeller implements Teller {
   #unsettled = 0;
   #closing: Promise<void> | undefined;
 
-  private constructor(kv: Deno.Kv, options: TellerOptions, patience: Patience, fence: Fence) {
+  private constructor(kv: Deno.Kv, options: WalletEngineOptions, patience: Patience, fence: Fence) {
     this.#kv = kv;
     this.#options = options;
     this.#patience = patience;
@@ -74,11 +74,11 @@ export class LiveTeller implements Teller {
     this.#housekeeping.start();
   }
 
-  static async open(kv: Deno.Kv, options: TellerOptions): Promise<LiveTeller> {
+  static async open(kv: Deno.Kv, options: WalletEngineOptions): Promise<LiveWalletEngine> {
     const patience = new Patience(options.timer, options.random);
     const fence = await Fence.register(fenceDeps(kv, options, patience));
     patience.answered();
-    return new LiveTeller(kv, options, patience, fence);
+    return new LiveWalletEngine(kv, options, patience, fence);
   }
 
   get instanceId(): InstanceId {
@@ -108,7 +108,7 @@ export class LiveTeller implements Teller {
     amountMicroVnd: bigint,
     waitMs: number,
   ): Extension | Promise<Extension> {
-    invariant(reservation instanceof Held, "only reservations of this teller grow");
+    invariant(reservation instanceof Held, "only reservations of this wallet engine grow");
     invariant(amountMicroVnd > 0n, "an extension is more than nothing");
     if (!reservation.isOpen) return { outcome: "exhausted" };
     if (this.#pipeline.failure !== undefined || this.#pipeline.isStoreSilent) {
@@ -122,7 +122,7 @@ export class LiveTeller implements Teller {
     draft: ReceiptDraft,
     attach?: Attachment,
   ): Promise<Receipt> {
-    invariant(reservation instanceof Held, "only reservations of this teller are settled");
+    invariant(reservation instanceof Held, "only reservations of this wallet engine are settled");
     invariant(draft.priceMicroVnd >= 0n, "a price is not negative");
     const rows = attachedRows(attach);
     // The id first: if it was used before, the reservation stays open and can be released.
@@ -151,7 +151,7 @@ export class LiveTeller implements Teller {
   }
 
   release(reservation: Reservation): void {
-    invariant(reservation instanceof Held, "only reservations of this teller are released");
+    invariant(reservation instanceof Held, "only reservations of this wallet engine are released");
     reservation.end("released");
     const { lease, amountMicroVnd } = reservation;
     if (!lease.alive) return;
@@ -192,11 +192,11 @@ export class LiveTeller implements Teller {
     const stopTimer = this.#options.timer.start(() => {
       this.#patience.stop();
       tooLate.resolve();
-    }, limits.tellerCloseMs);
+    }, limits.walletCloseMs);
     try {
       await this.#housekeeping.finish();
       // From here on a late settlement is refused rather than begun anew under another instance.
-      this.#pipeline.stop(new StoppedError("The teller is closed"));
+      this.#pipeline.stop(new StoppedError("The wallet engine is closed"));
       const nowMs = this.#options.clock.nowMs();
       await Promise.race([retireInstance(this.#kv, this.instanceId, nowMs), tooLate.promise]);
     } catch {
@@ -205,7 +205,7 @@ export class LiveTeller implements Teller {
       stopTimer();
       this.#housekeeping.stop();
       this.#patience.stop();
-      this.#pipeline.stop(new StoppedError("The teller is closed"));
+      this.#pipeline.stop(new StoppedError("The wallet engine is closed"));
       await this.#pipeline.rest();
     }
   }
@@ -218,6 +218,6 @@ export class LiveTeller implements Teller {
   }
 }
 
-function fenceDeps(kv: Deno.Kv, { clock, ttlMs, debt }: TellerOptions, patience: Patience) {
+function fenceDeps(kv: Deno.Kv, { clock, ttlMs, debt }: WalletEngineOptions, patience: Patience) {
   return { kv, clock, ttlMs, debt, bounded: patience.bounded, backoff: patience.backoff };
 }

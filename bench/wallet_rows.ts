@@ -1,36 +1,36 @@
-/** Goal 7: durable debits, by `teller.ts` in a process of its own. */
+/** Goal 7: durable debits, by `wallet_engine.ts` in a process of its own. */
 import { cores, denoCommand, output } from "./child.ts";
 import type { Effort } from "./measure.ts";
 import { print } from "./print.ts";
 import { reference } from "./reference.ts";
 import type { Row } from "./report.ts";
 
-/** What `teller.ts` prints: first the floor, then a line per run. */
+/** What `wallet_engine.ts` prints: first the floor, then a line per run. */
 interface FloorLine {
   readonly commitsPerSecond: number;
   readonly p50Ms: number;
 }
 
-interface TellerLine {
+interface WalletLine {
   readonly wallets: number;
   readonly inFlight: number;
   readonly debitsPerSecond: number;
   readonly p99Ms: number;
 }
 
-export async function tellerRows(effort: Effort): Promise<Row[]> {
+export async function walletRows(effort: Effort): Promise<Row[]> {
   const text = await output({
-    command: denoCommand("teller.ts", String(2 * effort.seconds)),
+    command: denoCommand("wallet_engine.ts", String(2 * effort.seconds)),
     core: cores.measured,
   });
   const [floorText = "{}", ...texts] = text.trim().split("\n");
   const floor: FloorLine = JSON.parse(floorText);
-  const lines: TellerLine[] = texts.map((line) => JSON.parse(line));
+  const lines: WalletLine[] = texts.map((line) => JSON.parse(line));
   print(`  commits of one row, 64 in flight: ${floor.commitsPerSecond}/s, p50 ${floor.p50Ms} ms`);
   const rows: Row[] = [];
   for (const { wallets, inFlight, debitsPerSecond, p99Ms } of lines) {
     print(
-      `  teller, ${wallets} wallets, ${inFlight} in flight: ${debitsPerSecond}/s, p99 ${p99Ms} ms`,
+      `  wallet engine, ${wallets} wallets, ${inFlight} in flight: ${debitsPerSecond}/s, p99 ${p99Ms} ms`,
     );
     if (inFlight !== 64) continue;
     const measure = `durable debits, 64 in flight, ${wallets} ${
