@@ -347,7 +347,7 @@ export const limits = {
   operationIdChars: 200,
   /** Tries of a check-and-set on a wallet. Credits and draws are rare, so losing this often means something is wrong. */
   walletWriteAttempts: 16,
-  /** Wallets in one transfer: one check each beside the fence; denokv takes 10 checks per atomic. */
+  /** Wallets in one transfer: one check each beside the instance lease; denokv takes 10 checks per atomic. */
   walletsPerTransfer: 8,
   /** Receipts in one commit: 4 ms on a local disk; more would make the first wait for the last. */
   receiptsPerCommit: 250,

@@ -30,7 +30,7 @@ export function leaseOf(
   return { accountId: accountOfKey(key), instanceId: String(key[2]) as InstanceId };
 }
 
-// Instances: the fence that every money commit checks, and the right to index what the instance settled.
+// Instances: the lease that every money commit checks, and the right to index what the instance settled.
 
 export function instancesPrefix(): StoreKey {
   return ["instance"];

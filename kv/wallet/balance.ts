@@ -11,7 +11,7 @@ export interface BalanceView {
   readonly kv: Deno.Kv;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
-  /** At the moment of the call: both change when the fence was lost. */
+  /** At the moment of the call: both change when the instance lease was lost. */
   readonly instanceId: () => InstanceId;
   readonly leaseOf: (accountId: AccountId) => Lease | undefined;
 }

@@ -4,7 +4,7 @@ import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { leaseKey } from "../schema/keys.ts";
 import type { LeaseValue } from "./leases.ts";
-import type { CommitOutcome, Fence } from "./fence.ts";
+import type { CommitOutcome, InstanceLease } from "./instance_lease.ts";
 import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { IndexProgress } from "./types.ts";
@@ -15,12 +15,12 @@ export interface HousekeepingOptions {
   readonly ttlMs: number;
 }
 
-/** Writes rows of leases that are behind, and renews the fence with it. */
-async function checkpoint(fence: Fence, book: LeaseBook): Promise<CommitOutcome> {
+/** Writes rows of leases that are behind, and renews the instance lease with it. */
+async function checkpoint(instanceLease: InstanceLease, book: LeaseBook): Promise<CommitOutcome> {
   const leases = book.stale(limits.leasesPerCheckpoint);
-  const outcome = await fence.commit((op, commit) => {
+  const outcome = await instanceLease.commit((op, commit) => {
     for (const { accountId, remainingMicroVnd } of leases) {
-      const key = leaseKey(accountId, fence.instanceId);
+      const key = leaseKey(accountId, instanceLease.instanceId);
       if (remainingMicroVnd === 0n) op.delete(key);
       else op.set(key, { remainingMicroVnd, asOfCommit: commit } satisfies LeaseValue);
     }
@@ -69,7 +69,7 @@ export class Housekeeping {
     }, behind ? 0 : limits.indexLingerMs);
   }
 
-  /** Renews the fence. */
+  /** Renews the instance lease. */
   async heartbeat(): Promise<void> {
     await this.#pipeline.chore(checkpoint);
   }
@@ -124,7 +124,7 @@ export class Housekeeping {
     let left = Math.ceil(pipeline.book.stale(Infinity).length / limits.leasesPerCheckpoint);
     for (; left > 0; left--) await pipeline.chore(checkpoint);
     const indexed = await index.step();
-    // No progress may mean that the fence is lost: a commit finds out.
+    // No progress may mean that the instance lease is lost: a commit finds out.
     if (indexed === 0 && index.length > 0) await pipeline.chore(checkpoint);
     if (index === pipeline.index) await index.sweep(pipeline.book.checkpointedBefore());
     this.#returnIdleLeases();
@@ -145,8 +145,8 @@ export class Housekeeping {
   #beatLater(): void {
     const { timer, clock, ttlMs } = this.#options;
     this.#stopBeat = timer.start(() => {
-      const leftMs = this.#pipeline.fence.expiresAtMs - clock.nowMs();
-      // Every commit renews the fence: only an idle instance needs a beat of its own.
+      const leftMs = this.#pipeline.instanceLease.expiresAtMs - clock.nowMs();
+      // Every commit renews the instance lease: only an idle instance needs a beat of its own.
       const beat = leftMs < ttlMs - limits.heartbeatMs / 2 ? this.heartbeat() : Promise.resolve();
       beat.catch(() => {}).then(() => {
         if (!this.#stopped && this.#pipeline.failure === undefined) this.#beatLater();

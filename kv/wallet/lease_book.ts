@@ -29,7 +29,7 @@ export interface Lease {
   readonly walletMicroVnd: bigint;
   readonly lastDrawAtMs: number;
   readonly lastUsedAtMs: number;
-  /** False once the fence was lost: what it held is void. */
+  /** False once the instance lease was lost: what it held is void. */
   readonly alive: boolean;
 }
 
@@ -57,7 +57,7 @@ export class LeaseBook {
   lease(accountId: AccountId): Lease {
     const known = this.#leases.get(accountId);
     if (known) return known;
-    invariant(this.#alive, "a book whose fence was lost opens no lease");
+    invariant(this.#alive, "a book whose instance lease was lost opens no lease");
     const lease: OwnLease = {
       accountId,
       remainingMicroVnd: 0n,
@@ -190,7 +190,7 @@ export class LeaseBook {
     return Infinity;
   }
 
-  /** The fence was lost: another process gave everything back. */
+  /** The instance lease was lost: another process gave everything back. */
   void(): void {
     this.#alive = false;
     for (const lease of this.#leases.values()) {

@@ -1,13 +1,13 @@
 /**
  * The wallet engine: exact wallets for any number of instances, with no store call before a call and one durable commit, shared
- * with others, after it. How it works is told in `fence.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts`.
+ * with others, after it. How it works is told in `instance_lease.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts`.
  *
  * - Folder `kv/wallet/`: wallets of customers: leases, reservations, settlement, clearing up after
  *   dead instances.
  * - In: reservations before calls, receipts after them, adjustments of operators.
  * - Out: money promised or refused, durable settlements, balances.
  * - Never: sets a balance (there are only movements), or settles on a lease without checking the
- *   instance's fence in the same commit.
+ *   instance lease in the same commit.
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
@@ -17,7 +17,7 @@ import { LiveWalletEngine } from "./wallet_engine.ts";
 import type { WalletEngine } from "./types.ts";
 
 export type { DebtRules } from "./debt.ts";
-export { StoppedError } from "./fence.ts";
+export { StoppedError } from "./instance_lease.ts";
 export type {
   Attachment,
   Balance,

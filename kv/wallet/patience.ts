@@ -2,7 +2,7 @@
 import { limits } from "../../core/limits.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { StoreTimeoutError } from "../store/store_deadlines.ts";
-import { StoppedError } from "./fence.ts";
+import { StoppedError } from "./instance_lease.ts";
 
 export class Patience {
   readonly #timer: Timer;

@@ -7,7 +7,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { readReceipt } from "../receipts/receipts.ts";
 import type { DebtRules } from "./debt.ts";
-import { type CommitOutcome, Fence, type FenceDeps } from "./fence.ts";
+import { type CommitOutcome, InstanceLease, type InstanceLeaseDeps } from "./instance_lease.ts";
 import { IndexQueue } from "./index_queue.ts";
 import { LeaseBook } from "./lease_book.ts";
 import type { Patience } from "./patience.ts";
@@ -15,7 +15,7 @@ import { type Finished, Settlements } from "./settlements.ts";
 import { Transfers } from "./transfers.ts";
 
 /** A commit for the instance's own housekeeping, e.g. lease rows. */
-export type Chore = (fence: Fence, book: LeaseBook) => Promise<CommitOutcome>;
+export type Chore = (instanceLease: InstanceLease, book: LeaseBook) => Promise<CommitOutcome>;
 
 export interface PipelineHooks {
   /** A finished call has lost what was reserved for it and needs its money anew. */
@@ -32,10 +32,10 @@ interface QueuedChore {
 export class Pipeline {
   readonly settlements = new Settlements();
   readonly transfers: Transfers;
-  readonly #deps: FenceDeps;
+  readonly #deps: InstanceLeaseDeps;
   readonly #hooks: PipelineHooks;
   readonly #patience: Patience;
-  #fence: Fence;
+  #instanceLease: InstanceLease;
   #book = new LeaseBook();
   #index: IndexQueue;
   #chores: QueuedChore[] = [];
@@ -45,14 +45,14 @@ export class Pipeline {
   #failure: unknown;
 
   constructor(
-    deps: FenceDeps & { readonly debt: DebtRules },
+    deps: InstanceLeaseDeps & { readonly debt: DebtRules },
     patience: Patience,
-    fence: Fence,
+    instanceLease: InstanceLease,
     hooks: PipelineHooks,
   ) {
     this.#deps = deps;
     this.#patience = patience;
-    this.#fence = fence;
+    this.#instanceLease = instanceLease;
     this.#hooks = hooks;
     this.#index = this.#newIndex();
     this.transfers = new Transfers({
@@ -63,8 +63,8 @@ export class Pipeline {
     });
   }
 
-  get fence(): Fence {
-    return this.#fence;
+  get instanceLease(): InstanceLease {
+    return this.#instanceLease;
   }
 
   get book(): LeaseBook {
@@ -113,8 +113,8 @@ export class Pipeline {
   #newIndex(): IndexQueue {
     return new IndexQueue({
       kv: this.#deps.kv,
-      instanceId: this.#fence.instanceId,
-      versionstamp: this.#fence.indexerVersionstamp,
+      instanceId: this.#instanceLease.instanceId,
+      versionstamp: this.#instanceLease.indexerVersionstamp,
       bounded: this.#deps.bounded,
       pause: this.#patience.pause,
     });
@@ -142,7 +142,7 @@ export class Pipeline {
   }
 
   async #settle(): Promise<void> {
-    const result = await this.settlements.round(this.#fence, this.#book);
+    const result = await this.settlements.round(this.#instanceLease, this.#book);
     switch (result.outcome) {
       case "applied":
         this.#answered();
@@ -157,7 +157,7 @@ export class Pipeline {
   }
 
   async #transfer(): Promise<void> {
-    const outcome = await this.transfers.round(this.#fence, this.#book);
+    const outcome = await this.transfers.round(this.#instanceLease, this.#book);
     if (outcome === "lost") await this.#recover([]);
     else if (outcome === "failed") await this.#pause();
     else this.#answered();
@@ -167,7 +167,7 @@ export class Pipeline {
     const chore = this.#chores.shift();
     if (!chore) return;
     try {
-      const outcome = await chore.run(this.#fence, this.#book);
+      const outcome = await chore.run(this.#instanceLease, this.#book);
       chore.done.resolve(outcome);
       if (outcome === "lost") await this.#recover([]);
       else if (outcome === "applied") this.#answered();
@@ -188,7 +188,7 @@ export class Pipeline {
   }
 
   /**
-   * Another process took our fence: it has given our leases back and indexes our batches. We begin anew under another
+   * Another process took our instance lease: it has given our leases back and indexes our batches. We begin anew under another
    * id; what we still owe is charged to leases that we draw now.
    */
   async #recover(underWay: readonly Finished[]): Promise<void> {
@@ -197,7 +197,7 @@ export class Pipeline {
       this.#book.void();
       this.#book = new LeaseBook();
       this.transfers.tellAll({ outcome: "lost" });
-      this.#fence = await Fence.register(this.#deps);
+      this.#instanceLease = await InstanceLease.register(this.#deps);
       this.#patience.answered();
       this.#index = this.#newIndex();
       for (const finished of underWay) {

@@ -1,7 +1,7 @@
 /**
  * Clears up after instances that died: their leases go back to the wallets, their batches into the index.
  *
- * Any number of processes may do so at once. The first act is to take the dead instance's fence by check-and-set; from
+ * Any number of processes may do so at once. The first act is to take the dead instance's lease by check-and-set; from
  * then on nothing of that instance can be written, even if it only slept. So a wrong clock costs a live instance its
  * leases (it notices and begins anew), never money.
  */
@@ -23,7 +23,7 @@ import {
 import { type LeaseRow, leaseRow } from "./leases.ts";
 import { readReceipts } from "../receipts/receipts.ts";
 import { chunkGroups, groupReceipts } from "../receipts/rollup_group.ts";
-import type { FenceValue } from "./fence.ts";
+import type { InstanceLeaseRow } from "./instance_lease.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 
 export interface ReapOptions {
@@ -64,7 +64,7 @@ export async function reapExpiredInstances(
 ): Promise<ReapReport> {
   const unfinished: { instanceId: InstanceId; reason: string }[] = [];
   let reaped = 0;
-  for await (const entry of kv.list<FenceValue>({ prefix: instancesPrefix() })) {
+  for await (const entry of kv.list<InstanceLeaseRow>({ prefix: instancesPrefix() })) {
     const instanceId = instanceOf(entry.key);
     try {
       if (await reapOne(kv, instanceId, entry, nowMs, options)) reaped++;
@@ -82,7 +82,7 @@ export async function reapExpiredInstances(
 async function reapOne(
   kv: Deno.Kv,
   instanceId: InstanceId,
-  entry: Deno.KvEntry<FenceValue>,
+  entry: Deno.KvEntry<InstanceLeaseRow>,
   nowMs: number,
   options: ReapOptions,
 ): Promise<boolean> {
@@ -97,7 +97,7 @@ async function reapOne(
     if (instanceId === options.own) return false;
     if (value.expiresAtMs > nowMs && options.all !== true) return false;
     // Refused: it lives, or another reaper was faster.
-    if (!await takeFence(kv, entry, nowMs)) return false;
+    if (!await takeInstanceLease(kv, entry, nowMs)) return false;
   }
   return await clearUp(kv, instanceId);
 }
@@ -112,20 +112,20 @@ export async function retireInstance(
   instanceId: InstanceId,
   nowMs: number,
 ): Promise<void> {
-  const entry = await kv.get<FenceValue>(instanceKey(instanceId));
+  const entry = await kv.get<InstanceLeaseRow>(instanceKey(instanceId));
   if (entry.value === null) return;
-  if (entry.value.state === "live") await takeFence(kv, entry, nowMs);
+  if (entry.value.state === "live") await takeInstanceLease(kv, entry, nowMs);
   if (await clearUp(kv, instanceId)) await kv.delete(instanceKey(instanceId));
 }
 
 /** From here on nothing of that instance can be committed, settlements and index alike. */
-async function takeFence(
+async function takeInstanceLease(
   kv: Deno.Kv,
-  entry: Deno.KvEntry<FenceValue>,
+  entry: Deno.KvEntry<InstanceLeaseRow>,
   nowMs: number,
 ): Promise<boolean> {
   const { value: { commit }, key } = entry;
-  const taken: FenceValue = { state: "reaped", commit, reapedAtMs: nowMs };
+  const taken: InstanceLeaseRow = { state: "reaped", commit, reapedAtMs: nowMs };
   const result = await kv.atomic().check(entry).set(key, taken)
     .delete(indexerKey(instanceOf(key))).commit();
   return result.ok;
@@ -139,9 +139,9 @@ async function clearUp(kv: Deno.Kv, instanceId: InstanceId): Promise<boolean> {
 }
 
 async function markDone(kv: Deno.Kv, instanceId: InstanceId): Promise<boolean> {
-  const entry = await kv.get<FenceValue>(instanceKey(instanceId));
+  const entry = await kv.get<InstanceLeaseRow>(instanceKey(instanceId));
   if (entry.value === null || entry.value.state !== "reaped") return false;
-  const done: FenceValue = { ...entry.value, state: "done" };
+  const done: InstanceLeaseRow = { ...entry.value, state: "done" };
   const result = await kv.atomic().check(entry).set(instanceKey(instanceId), done).commit();
   return result.ok;
 }

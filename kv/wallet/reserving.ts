@@ -70,8 +70,9 @@ export class Reserving {
 
   /** The instance is sure of its leases, and nobody waits for this wallet: later calls must not overtake. */
   #mayHoldAtOnce(accountId: AccountId): boolean {
-    const { transfers, fence } = this.#pipeline;
-    return this.#options.clock.nowMs() < fence.expiresAtMs && !transfers.hasWaiters(accountId);
+    const { transfers, instanceLease } = this.#pipeline;
+    return this.#options.clock.nowMs() < instanceLease.expiresAtMs &&
+      !transfers.hasWaiters(accountId);
   }
 
   async #reserveLater(

@@ -9,7 +9,7 @@ import { batchKey } from "../schema/keys.ts";
 import { writeClaims } from "../ledger/provider_claims.ts";
 import { boundReceipt } from "../receipts/receipt_codec.ts";
 import { SheetLayout } from "../receipts/receipt_sheets.ts";
-import type { Fence } from "./fence.ts";
+import type { InstanceLease } from "./instance_lease.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 import type { Attachment, ReceiptDraft } from "./types.ts";
 
@@ -21,7 +21,7 @@ interface AttachedRow {
   readonly expireIn: number | undefined;
 }
 
-/** A finished call. `lease` and `chargeMicroVnd` are set when the money is found, and again if the fence was lost. */
+/** A finished call. `lease` and `chargeMicroVnd` are set when the money is found, and again if the instance lease was lost. */
 export interface Finished {
   readonly accountId: AccountId;
   readonly draft: ReceiptDraft;
@@ -99,7 +99,7 @@ export class Settlements {
    * Commits what waits, as much as fits. On `lost` the calls that were under way are returned: whether they are in the
    * store must be looked up.
    */
-  async round(fence: Fence, book: LeaseBook): Promise<
+  async round(instanceLease: InstanceLease, book: LeaseBook): Promise<
     | { readonly outcome: "applied"; readonly commit: number; readonly receipts: Receipt[] }
     | { readonly outcome: "refused" }
     | { readonly outcome: "lost"; readonly underWay: Finished[] }
@@ -109,7 +109,7 @@ export class Settlements {
     const putBack = () => {
       this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
     };
-    const outcome = await fence.commit((op, commit) => {
+    const outcome = await instanceLease.commit((op, commit) => {
       landed = commit;
       sheets.write(op);
       for (const { finished: { rows } } of batch) {
@@ -118,7 +118,7 @@ export class Settlements {
           else op.set(key, value, expireIn === undefined ? {} : { expireIn });
         }
       }
-      const { instanceId } = fence;
+      const { instanceId } = instanceLease;
       writeClaims(op, { instanceId, commit }, batch.map(({ receipt }) => receipt));
       op.set(batchKey(instanceId, commit), encodeBatch(parts(batch)));
     }).catch((error: unknown) => {

@@ -6,7 +6,7 @@ import { leaseKey, walletKey } from "../schema/keys.ts";
 import { type LeaseValue, readLeasesOf } from "./leases.ts";
 import { changeWallet, type WalletRow, walletRow } from "./wallets.ts";
 import { debtLimitMicroVnd, type DebtRules } from "./debt.ts";
-import type { Fence } from "./fence.ts";
+import type { InstanceLease } from "./instance_lease.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 import { refusal, unavailable } from "./refusals.ts";
 import { aheadMicroVnd, planTransfer, type TransferPlan } from "./transfer_plan.ts";
@@ -16,7 +16,7 @@ import type { Refusal } from "./types.ts";
 export type Granted =
   | { readonly outcome: "granted"; readonly amountMicroVnd: bigint }
   | { readonly outcome: "refused"; readonly refusal: Refusal }
-  /** The fence was lost: ask again, there is a new book. */
+  /** The instance lease was lost: ask again, there is a new book. */
   | { readonly outcome: "lost" }
   /** The wallet engine has stopped for good. */
   | { readonly outcome: "stopped" };
@@ -97,7 +97,7 @@ export class Transfers {
     return request;
   }
 
-  /** Tells everyone the same, e.g. that the fence was lost. */
+  /** Tells everyone the same, e.g. that the instance lease was lost. */
   tellAll(granted: Granted): void {
     const requests = [...this.#requests.values()];
     this.#requests.clear();
@@ -107,10 +107,10 @@ export class Transfers {
   }
 
   /**
-   * One round: a few wallets read, one commit. Returns `lost` when the fence is gone (nobody was told yet),
+   * One round: a few wallets read, one commit. Returns `lost` when the instance lease is gone (nobody was told yet),
    * `failed` when the store did not answer.
    */
-  async round(fence: Fence, book: LeaseBook): Promise<"done" | "lost" | "failed"> {
+  async round(instanceLease: InstanceLease, book: LeaseBook): Promise<"done" | "lost" | "failed"> {
     const requests = [...this.#requests.values()].slice(0, limits.walletsPerTransfer);
     const wallets = await this.#readWallets(requests);
     if (wallets === undefined) {
@@ -130,9 +130,9 @@ export class Transfers {
       return [{ request, wallet, plan, waiters }];
     });
     const moving = planned.filter(({ plan }) => plan.drawMicroVnd !== 0n);
-    const mustShowLife = fence.expiresAtMs <= this.#deps.nowMs();
+    const mustShowLife = instanceLease.expiresAtMs <= this.#deps.nowMs();
     if (moving.length > 0 || mustShowLife) {
-      const outcome = await this.#commit(fence, book, moving);
+      const outcome = await this.#commit(instanceLease, book, moving);
       if (outcome === "lost") return "lost";
       if (outcome === "refused") {
         this.#countFailure(requests);
@@ -160,7 +160,7 @@ export class Transfers {
   }
 
   async #commit(
-    fence: Fence,
+    instanceLease: InstanceLease,
     book: LeaseBook,
     moving: readonly Planned[],
   ): Promise<"applied" | "refused" | "lost"> {
@@ -169,14 +169,14 @@ export class Transfers {
     for (const { request: { lease }, plan } of returning) {
       invariant(book.hold(lease, -plan.drawMicroVnd), "an idle lease is free");
     }
-    const outcome = await fence.commit((op, commit) => {
+    const outcome = await instanceLease.commit((op, commit) => {
       for (const { request: { lease }, wallet, plan } of moving) {
         const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
         invariant(remainingMicroVnd >= 0n, "a lease never gives back more than it has");
         changeWallet(op, wallet, wallet.availableMicroVnd - plan.drawMicroVnd, {
           mostDebtMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
         });
-        const key = leaseKey(lease.accountId, fence.instanceId);
+        const key = leaseKey(lease.accountId, instanceLease.instanceId);
         if (remainingMicroVnd === 0n) op.delete(key);
         else op.set(key, { remainingMicroVnd, asOfCommit: commit } satisfies LeaseValue);
       }

@@ -83,7 +83,7 @@ export interface IndexProgress {
 }
 
 export interface WalletEngine {
-  /** Changes when the fence was lost. */
+  /** Changes when the instance lease was lost. */
   readonly instanceId: InstanceId;
   /** `false` when the store does not answer or a bug stopped the wallet engine: no call should be sent here. */
   readonly healthy: boolean;
@@ -130,7 +130,7 @@ export interface WalletEngine {
 
   balance(accountId: AccountId): Promise<Balance>;
 
-  /** Renews the fence. The wallet engine does so by itself; a parameter of its timer. */
+  /** Renews the instance lease. The wallet engine does so by itself; a parameter of its timer. */
   heartbeat(): Promise<void>;
 
   /** One bounded step behind the settlements: lease rows, index, day sums, idle leases. Runs by itself as well. */

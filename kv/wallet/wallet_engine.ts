@@ -9,7 +9,7 @@ import { retireInstance } from "./reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
 import type { DebtRules } from "./debt.ts";
-import { Fence, StoppedError } from "./fence.ts";
+import { InstanceLease, StoppedError } from "./instance_lease.ts";
 import { HoldQueue } from "./hold_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Patience } from "./patience.ts";
@@ -55,13 +55,18 @@ export class LiveWalletEngine implements WalletEngine {
   #unsettled = 0;
   #closing: Promise<void> | undefined;
 
-  private constructor(kv: Deno.Kv, options: WalletEngineOptions, patience: Patience, fence: Fence) {
+  private constructor(
+    kv: Deno.Kv,
+    options: WalletEngineOptions,
+    patience: Patience,
+    instanceLease: InstanceLease,
+  ) {
     this.#kv = kv;
     this.#options = options;
     this.#patience = patience;
     this.#holdQueue = new HoldQueue(options.timer);
-    const deps = fenceDeps(kv, options, patience);
-    this.#pipeline = new Pipeline(deps, patience, fence, {
+    const deps = instanceLeaseDeps(kv, options, patience);
+    this.#pipeline = new Pipeline(deps, patience, instanceLease, {
       readmit: (finished) => this.#charging.begin(finished),
       settled: () => this.#housekeeping.soon(),
     });
@@ -76,13 +81,13 @@ export class LiveWalletEngine implements WalletEngine {
 
   static async open(kv: Deno.Kv, options: WalletEngineOptions): Promise<LiveWalletEngine> {
     const patience = new Patience(options.timer, options.random);
-    const fence = await Fence.register(fenceDeps(kv, options, patience));
+    const instanceLease = await InstanceLease.register(instanceLeaseDeps(kv, options, patience));
     patience.answered();
-    return new LiveWalletEngine(kv, options, patience, fence);
+    return new LiveWalletEngine(kv, options, patience, instanceLease);
   }
 
   get instanceId(): InstanceId {
-    return this.#pipeline.fence.instanceId;
+    return this.#pipeline.instanceLease.instanceId;
   }
 
   get healthy(): boolean {
@@ -218,6 +223,10 @@ export class LiveWalletEngine implements WalletEngine {
   }
 }
 
-function fenceDeps(kv: Deno.Kv, { clock, ttlMs, debt }: WalletEngineOptions, patience: Patience) {
+function instanceLeaseDeps(
+  kv: Deno.Kv,
+  { clock, ttlMs, debt }: WalletEngineOptions,
+  patience: Patience,
+) {
   return { kv, clock, ttlMs, debt, bounded: patience.bounded, backoff: patience.backoff };
 }

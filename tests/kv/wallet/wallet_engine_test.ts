@@ -353,7 +353,7 @@ Deno.test("close() settles, indexes, gives everything back and leaves no row of 
   assertEquals(w.time.pending, 0, "no timer is left");
 });
 
-Deno.test("an instance that was taken for dead settles its calls under a new fence", async () => {
+Deno.test("an instance that was taken for dead settles its calls under a new instance lease", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);

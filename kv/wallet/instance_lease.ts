@@ -1,5 +1,5 @@
 /**
- * The fence: one row per running instance, checked and rewritten by every money commit of it.
+ * The instance lease: one row per running instance, checked and rewritten by every money commit of it.
  *
  * Whoever changes that row (the reaper) shuts the instance out for good, whatever the clocks say. And since each commit
  * leaves its number there, an answer that was lost can be looked up: there is no "maybe" in this file's results.
@@ -10,7 +10,7 @@ import { type InstanceId, newId } from "../../core/lib/ids.ts";
 import { indexerKey, instanceKey } from "../schema/keys.ts";
 
 /** The stored value. */
-export type FenceValue =
+export type InstanceLeaseRow =
   | { readonly state: "live"; readonly commit: number; readonly expiresAtMs: number }
   /** Taken over by a reaper; `done` once its leases and batches are dealt with. */
   | {
@@ -19,7 +19,7 @@ export type FenceValue =
     readonly reapedAtMs: number;
   };
 
-/** What became of a commit. `lost`: the fence is not ours any more; what was under way must be looked up. */
+/** What became of a commit. `lost`: the instance lease is not ours any more; what was under way must be looked up. */
 export type CommitOutcome = "applied" | "refused" | "lost";
 
 /** Thrown when the process was told to stop while a commit's fate was still unknown. */
@@ -27,7 +27,7 @@ export class StoppedError extends Error {
   override name = "StoppedError";
 }
 
-export interface FenceDeps {
+export interface InstanceLeaseDeps {
   readonly kv: Deno.Kv;
   readonly clock: Clock;
   readonly ttlMs: number;
@@ -39,17 +39,17 @@ export interface FenceDeps {
 
 type Sent = "applied" | "refused" | "unknown";
 
-export class Fence {
+export class InstanceLease {
   readonly instanceId: InstanceId;
   /** Version of the row that gives the right to index this instance's batches. */
   readonly indexerVersionstamp: string;
-  readonly #deps: FenceDeps;
+  readonly #deps: InstanceLeaseDeps;
   #versionstamp: string;
   #commit = 0;
   #expiresAtMs: number;
 
   private constructor(
-    deps: FenceDeps,
+    deps: InstanceLeaseDeps,
     instanceId: InstanceId,
     versionstamp: string,
     expiresAtMs: number,
@@ -62,13 +62,13 @@ export class Fence {
   }
 
   /** Registers a new instance. Each try has an id of its own, so a lost answer only leaves a row for the reaper. */
-  static async register(deps: FenceDeps): Promise<Fence> {
+  static async register(deps: InstanceLeaseDeps): Promise<InstanceLease> {
     for (let attempt = 0;; attempt++) {
       if (attempt > 0) await deps.backoff(attempt);
       const nowMs = deps.clock.nowMs();
       const instanceId = newId("instance", nowMs);
       const expiresAtMs = nowMs + deps.ttlMs;
-      const value: FenceValue = { state: "live", commit: 0, expiresAtMs };
+      const value: InstanceLeaseRow = { state: "live", commit: 0, expiresAtMs };
       const key = instanceKey(instanceId);
       try {
         const result = await deps.bounded(
@@ -78,7 +78,7 @@ export class Fence {
             .set(indexerKey(instanceId), { sinceMs: nowMs })
             .commit(),
         );
-        if (result.ok) return new Fence(deps, instanceId, result.versionstamp, expiresAtMs);
+        if (result.ok) return new InstanceLease(deps, instanceId, result.versionstamp, expiresAtMs);
       } catch {
         // The store did not answer: try again under another id, as long as the process may.
       }
@@ -91,7 +91,7 @@ export class Fence {
   }
 
   /**
-   * Commits what `build` adds, under the fence. Exactly one such call may be under way at a time.
+   * Commits what `build` adds, under the instance lease. Exactly one such call may be under way at a time.
    *
    * `refused` means that it did not and never will take effect: a check that `build` added failed, or the store
    * failed. The caller may send the same work again.
@@ -115,7 +115,7 @@ export class Fence {
     const op = kv.atomic().check({ key, versionstamp: this.#versionstamp });
     build(op, commit);
     const expiresAtMs = clock.nowMs() + ttlMs;
-    op.set(key, { state: "live", commit, expiresAtMs } satisfies FenceValue);
+    op.set(key, { state: "live", commit, expiresAtMs } satisfies InstanceLeaseRow);
     try {
       const result = await bounded(op.commit());
       if (!result.ok) return "refused";
@@ -135,16 +135,16 @@ export class Fence {
     const { kv, bounded, backoff } = this.#deps;
     for (let attempt = 0;; attempt++) {
       if (attempt > 0) await backoff(attempt);
-      let row: Deno.KvEntryMaybe<FenceValue>;
+      let row: Deno.KvEntryMaybe<InstanceLeaseRow>;
       try {
-        row = await bounded(kv.get<FenceValue>(instanceKey(this.instanceId)));
+        row = await bounded(kv.get<InstanceLeaseRow>(instanceKey(this.instanceId)));
       } catch {
         continue;
       }
       if (row.value === null || row.value.state !== "live") return "lost";
       if (row.versionstamp !== this.#versionstamp) {
         const landed = row.value.commit;
-        invariant(landed >= commit && landed <= this.#commit, "only we write our fence");
+        invariant(landed >= commit && landed <= this.#commit, "only we write our instance lease");
         this.#versionstamp = row.versionstamp;
         this.#expiresAtMs = row.value.expiresAtMs;
         return landed === commit ? "applied" : "refused";
