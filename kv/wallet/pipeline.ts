@@ -10,7 +10,7 @@ import type { DebtRules } from "./debt.ts";
 import { type CommitOutcome, InstanceLease, type InstanceLeaseDeps } from "./instance_lease.ts";
 import { IndexQueue } from "./index_queue.ts";
 import { LeaseBook } from "./lease_book.ts";
-import type { Patience } from "./patience.ts";
+import type { Backoff } from "./backoff.ts";
 import { type Finished, Settlements } from "./settlements.ts";
 import { Transfers } from "./transfers.ts";
 
@@ -34,7 +34,7 @@ export class Pipeline {
   readonly transfers: Transfers;
   readonly #deps: InstanceLeaseDeps;
   readonly #hooks: PipelineHooks;
-  readonly #patience: Patience;
+  readonly #backoff: Backoff;
   #instanceLease: InstanceLease;
   #book = new LeaseBook();
   #index: IndexQueue;
@@ -46,12 +46,12 @@ export class Pipeline {
 
   constructor(
     deps: InstanceLeaseDeps & { readonly debt: DebtRules },
-    patience: Patience,
+    backoff: Backoff,
     instanceLease: InstanceLease,
     hooks: PipelineHooks,
   ) {
     this.#deps = deps;
-    this.#patience = patience;
+    this.#backoff = backoff;
     this.#instanceLease = instanceLease;
     this.#hooks = hooks;
     this.#index = this.#newIndex();
@@ -82,7 +82,7 @@ export class Pipeline {
 
   /** The store has not done what it was asked for so long that nothing new should be begun. */
   get isStoreSilent(): boolean {
-    return this.#patience.missed >= limits.walletFailures;
+    return this.#backoff.missed >= limits.walletFailures;
   }
 
   /** Starts the writer if it rests. Calls made in the same turn of the event loop share a commit. */
@@ -116,7 +116,7 @@ export class Pipeline {
       instanceId: this.#instanceLease.instanceId,
       versionstamp: this.#instanceLease.indexerVersionstamp,
       bounded: this.#deps.bounded,
-      pause: this.#patience.pause,
+      pause: this.#backoff.pause,
     });
   }
 
@@ -179,12 +179,12 @@ export class Pipeline {
 
   #answered(): void {
     this.#failures = 0;
-    this.#patience.answered();
+    this.#backoff.answered();
   }
 
   async #pause(): Promise<void> {
     this.#failures++;
-    await this.#patience.backoff(this.#failures);
+    await this.#backoff.beforeRetry(this.#failures);
   }
 
   /**
@@ -198,7 +198,7 @@ export class Pipeline {
       this.#book = new LeaseBook();
       this.transfers.tellAll({ outcome: "lost" });
       this.#instanceLease = await InstanceLease.register(this.#deps);
-      this.#patience.answered();
+      this.#backoff.answered();
       this.#index = this.#newIndex();
       for (const finished of underWay) {
         const receipt = await this.#find(finished);
@@ -215,7 +215,7 @@ export class Pipeline {
   /** The receipt of a call whose commit ended without an answer. Nothing of ours can land any more: a read decides. */
   async #find({ draft }: Finished): Promise<Receipt | undefined> {
     for (let attempt = 0;; attempt++) {
-      if (attempt > 0) await this.#patience.backoff(attempt);
+      if (attempt > 0) await this.#backoff.beforeRetry(attempt);
       try {
         return await this.#deps.bounded(readReceipt(this.#deps.kv, draft.requestId));
       } catch (error) {

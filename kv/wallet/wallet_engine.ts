@@ -12,7 +12,7 @@ import type { DebtRules } from "./debt.ts";
 import { InstanceLease, StoppedError } from "./instance_lease.ts";
 import { HoldQueue } from "./hold_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { Patience } from "./patience.ts";
+import { Backoff } from "./backoff.ts";
 import { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
 import { Held, RecentIds } from "./reservation.ts";
@@ -45,7 +45,7 @@ export interface WalletEngineOptions {
 export class LiveWalletEngine implements WalletEngine {
   readonly #kv: Deno.Kv;
   readonly #options: WalletEngineOptions;
-  readonly #patience: Patience;
+  readonly #backoff: Backoff;
   readonly #pipeline: Pipeline;
   readonly #holdQueue: HoldQueue;
   readonly #charging: Charging;
@@ -58,15 +58,15 @@ export class LiveWalletEngine implements WalletEngine {
   private constructor(
     kv: Deno.Kv,
     options: WalletEngineOptions,
-    patience: Patience,
+    backoff: Backoff,
     instanceLease: InstanceLease,
   ) {
     this.#kv = kv;
     this.#options = options;
-    this.#patience = patience;
+    this.#backoff = backoff;
     this.#holdQueue = new HoldQueue(options.timer);
-    const deps = instanceLeaseDeps(kv, options, patience);
-    this.#pipeline = new Pipeline(deps, patience, instanceLease, {
+    const deps = instanceLeaseDeps(kv, options, backoff);
+    this.#pipeline = new Pipeline(deps, backoff, instanceLease, {
       readmit: (finished) => this.#charging.begin(finished),
       settled: () => this.#housekeeping.soon(),
     });
@@ -80,10 +80,10 @@ export class LiveWalletEngine implements WalletEngine {
   }
 
   static async open(kv: Deno.Kv, options: WalletEngineOptions): Promise<LiveWalletEngine> {
-    const patience = new Patience(options.timer, options.random);
-    const instanceLease = await InstanceLease.register(instanceLeaseDeps(kv, options, patience));
-    patience.answered();
-    return new LiveWalletEngine(kv, options, patience, instanceLease);
+    const backoff = new Backoff(options.timer, options.random);
+    const instanceLease = await InstanceLease.register(instanceLeaseDeps(kv, options, backoff));
+    backoff.answered();
+    return new LiveWalletEngine(kv, options, backoff, instanceLease);
   }
 
   get instanceId(): InstanceId {
@@ -172,7 +172,7 @@ export class LiveWalletEngine implements WalletEngine {
   async balance(accountId: AccountId): Promise<Balance> {
     return await readBalance({
       kv: this.#kv,
-      bounded: this.#patience.bounded,
+      bounded: this.#backoff.bounded,
       instanceId: () => this.instanceId,
       leaseOf: (id) => this.#pipeline.book.find(id),
     }, accountId);
@@ -195,7 +195,7 @@ export class LiveWalletEngine implements WalletEngine {
   async #close(): Promise<void> {
     const tooLate = Promise.withResolvers<void>();
     const stopTimer = this.#options.timer.start(() => {
-      this.#patience.stop();
+      this.#backoff.stop();
       tooLate.resolve();
     }, limits.walletCloseMs);
     try {
@@ -209,7 +209,7 @@ export class LiveWalletEngine implements WalletEngine {
     } finally {
       stopTimer();
       this.#housekeeping.stop();
-      this.#patience.stop();
+      this.#backoff.stop();
       this.#pipeline.stop(new StoppedError("The wallet engine is closed"));
       await this.#pipeline.rest();
     }
@@ -226,7 +226,7 @@ export class LiveWalletEngine implements WalletEngine {
 function instanceLeaseDeps(
   kv: Deno.Kv,
   { clock, ttlMs, debt }: WalletEngineOptions,
-  patience: Patience,
+  backoff: Backoff,
 ) {
-  return { kv, clock, ttlMs, debt, bounded: patience.bounded, backoff: patience.backoff };
+  return { kv, clock, ttlMs, debt, bounded: backoff.bounded, backoff: backoff.beforeRetry };
 }

@@ -4,7 +4,7 @@ import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { StoreTimeoutError } from "../store/store_deadlines.ts";
 import { StoppedError } from "./instance_lease.ts";
 
-export class Patience {
+export class Backoff {
   readonly #timer: Timer;
   readonly #random: () => number;
   readonly #stops = new Set<() => void>();
@@ -42,7 +42,7 @@ export class Patience {
     });
 
   /** Waits before repetition `attempt`, longer each time. Throws {@linkcode StoppedError} when stopped. */
-  readonly backoff = (attempt: number): Promise<void> => {
+  readonly beforeRetry = (attempt: number): Promise<void> => {
     this.#missed++;
     const longestMs = Math.min(
       limits.walletPauseMaxMs,
