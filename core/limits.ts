@@ -335,7 +335,7 @@ export const limits = {
   streamCitationChars: 256 * 1024,
   /** Messages must name `max_tokens`. Above this the vendor's SDKs refuse to wait for an answer that is not streamed. */
   unstreamedOutputTokens: 21_333,
-  /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under a client's patience. */
+  /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under what a client waits. */
   kvCallMs: 5_000,
   /** When to try again after a store call that was not answered: a server that restarts takes that long. */
   storeRetrySeconds: 2,
@@ -511,7 +511,7 @@ export const limits = {
   signInFlowMs: 10 * 60_000,
   /** Our tokens have 43 characters; longer texts are not looked up. */
   secretTokenChars: 64,
-  /** Patience with a mail server per step; the outbox tries again, so there is no need to wait long. */
+  /** Time-out of a mail server per step; the outbox tries again, so there is no need to wait long. */
   mailMs: 20_000,
   /** A form of the dashboard; the longest is a key with every model ticked. */
   pageFormBytes: 256 * 1024,

@@ -116,10 +116,10 @@ async function refusal(
   handlers: HeadHandlers,
   time: AttemptTime,
 ): Promise<GatewayError> {
-  const patience = time.deadlines.create(() => handlers.exchange.cancel());
-  patience.arm(limits.refusalBodyMs);
+  const deadline = time.deadlines.create(() => handlers.exchange.cancel());
+  deadline.arm(limits.refusalBodyMs);
   const bytes = await readBeginning(response.body, limits.errorBodyBytes);
-  patience.disarm();
+  deadline.disarm();
   const text = new TextDecoder().decode(bytes);
   const waitSeconds = retryAfterSeconds(response.header, time.clock);
   return handlers.decodeError(response.status, text, waitSeconds);

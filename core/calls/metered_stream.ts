@@ -294,8 +294,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   /** Reads what is left after the terminal event (usually nothing), so that the connection returns to its pool. */
   async #drain(): Promise<void> {
     const { started, deadlines } = this.#input;
-    const patience = deadlines.create(() => started.exchange.cancel());
-    patience.arm(limits.drainAfterEndMs);
+    const deadline = deadlines.create(() => started.exchange.cancel());
+    deadline.arm(limits.drainAfterEndMs);
     try {
       for (let i = 0; i < limits.drainReads; i++) {
         if (await started.body.read() === null) return;
@@ -304,7 +304,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     } catch {
       started.exchange.cancel();
     } finally {
-      patience.disarm();
+      deadline.disarm();
     }
   }
 
@@ -321,8 +321,8 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
    */
   async #readReport(): Promise<void> {
     const { started, deadlines } = this.#input;
-    const patience = deadlines.create(() => started.exchange.cancel());
-    patience.arm(limits.drainAfterEndMs);
+    const deadline = deadlines.create(() => started.exchange.cancel());
+    deadline.arm(limits.drainAfterEndMs);
     try {
       if (this.#unread !== undefined) this.#pipe.push(this.#unread);
       for (let i = 0; i < limits.drainReads && this.#pipe.reading.state === "open"; i++) {
@@ -334,7 +334,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     } catch {
       // No report: what was produced is counted instead.
     } finally {
-      patience.disarm();
+      deadline.disarm();
       started.exchange.cancel();
     }
   }

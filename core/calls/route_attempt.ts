@@ -45,7 +45,7 @@ export interface RouteAttemptInput<Begun extends BegunTry, Result> {
    * Time for {@linkcode RouteAttemptInput.firstOutput}, after which the try is given up; `undefined`: as long as the call may
    * take.
    */
-  readonly patienceMs: (route: Route) => number | undefined;
+  readonly timeoutMs: (route: Route) => number | undefined;
   /** Time after which the next route starts beside this one; absent where no two routes may run at once. */
   readonly slowAfterMs?: ((route: Route) => number | undefined) | undefined;
   readonly deadlines: Deadlines;
@@ -100,8 +100,8 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
   #lastSignMs: number;
   #slowAfterMs = Infinity;
   readonly #onTurn: (() => void) | undefined;
-  /** Ends the try when its route's patience is over. */
-  #patience: Deadline | undefined;
+  /** Ends the try when its route has had its time. */
+  #deadline: Deadline | undefined;
   /** Moves the pace on. */
   #pacer: Deadline | undefined;
   #pace: "in_time" | "slow" | "silent" = "in_time";
@@ -174,18 +174,18 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
       this.#cancel();
       return this.#failed(failure);
     } finally {
-      this.#patience?.disarm();
+      this.#deadline?.disarm();
       this.#pacer?.disarm();
       control.detach(this.#cancel);
     }
   }
 
   #setTimes(): void {
-    const { patienceMs, slowAfterMs, deadlines } = this.#input;
-    const patience = patienceMs(this.route);
-    if (patience !== undefined) {
-      this.#patience = deadlines.create(() => this.giveUp());
-      this.#patience.arm(patience);
+    const { timeoutMs, slowAfterMs, deadlines } = this.#input;
+    const ownTimeoutMs = timeoutMs(this.route);
+    if (ownTimeoutMs !== undefined) {
+      this.#deadline = deadlines.create(() => this.giveUp());
+      this.#deadline.arm(ownTimeoutMs);
     }
     const slow = this.#onTurn === undefined ? undefined : slowAfterMs?.(this.route);
     if (slow === undefined) return;

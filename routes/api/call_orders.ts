@@ -47,12 +47,12 @@ export class CallOrders {
     if (running.waiting >= waitingPerOrder) return false;
     running.waiting++;
     const late = Promise.withResolvers<false>();
-    const patience = this.#deadlines.create(() => late.resolve(false));
-    patience.arm(limits.callMs);
+    const deadline = this.#deadlines.create(() => late.resolve(false));
+    deadline.arm(limits.callMs);
     try {
       return await Promise.race([running.over.then(() => true), late.promise]);
     } finally {
-      patience.disarm();
+      deadline.disarm();
       running.waiting--;
     }
   }

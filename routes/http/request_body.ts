@@ -63,16 +63,16 @@ export async function discardRequestBody(request: Request, deadlines: Deadlines)
   if (body === null || body.locked) return;
   const pieces = piecesOf(body);
   const cutOff = () => void pieces.cancel().catch(() => {});
-  const patience = deadlines.create(cutOff);
+  const deadline = deadlines.create(cutOff);
   const stall = deadlines.create(cutOff);
-  patience.arm(limits.discardMs);
+  deadline.arm(limits.discardMs);
   stall.arm(refusedStallMs);
   try {
     await discard(pieces, () => stall.arm(refusedStallMs));
   } catch {
     // The client broke off: there is no one to answer.
   } finally {
-    patience.disarm();
+    deadline.disarm();
     stall.disarm();
   }
 }
@@ -270,15 +270,15 @@ function readAtOnce(
   reading: () => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const patience = deadlines.create(() => reject(tooSlow()));
-    patience.arm(limits.requestBodyMs);
+    const deadline = deadlines.create(() => reject(tooSlow()));
+    deadline.arm(limits.requestBodyMs);
     reading().then(
       (bytes) => {
-        patience.disarm();
+        deadline.disarm();
         resolve(bytes);
       },
       (error) => {
-        patience.disarm();
+        deadline.disarm();
         reject(brokenOff(error));
       },
     );
@@ -297,9 +297,9 @@ async function readSlowly(
     timedOut = true;
     pieces.cancel().catch(() => {});
   };
-  const patience = deadlines.create(cutOff);
+  const deadline = deadlines.create(cutOff);
   const pace = new Pace(deadlines, cutOff);
-  patience.arm(limits.requestBodyMs);
+  deadline.arm(limits.requestBodyMs);
   try {
     const bytes = await readPieces(pieces, pace, options);
     // A cancelled reader ends like a body that was whole.
@@ -313,7 +313,7 @@ async function readSlowly(
     throw error;
   } finally {
     pace.end();
-    patience.disarm();
+    deadline.disarm();
   }
 }
 

@@ -58,8 +58,8 @@ async function drain(calls: CallsInFlight, drainMs: number, hurry?: AbortSignal)
   await Promise.race([calls.idle(), late]);
   clearTimeout(timer);
   calls.stopAll();
-  const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, limits.stopMs));
-  await Promise.race([calls.idle(), patience]);
+  const timeout = new Promise<void>((resolve) => timer = setTimeout(resolve, limits.stopMs));
+  await Promise.race([calls.idle(), timeout]);
   clearTimeout(timer);
 }
 

@@ -23,7 +23,7 @@ interface Waiting {
   readonly held: HeldBytes;
   readonly bytes: number;
   readonly enter: () => void;
-  readonly patience: Deadline;
+  readonly deadline: Deadline;
 }
 
 /** A budget with a queue before it; see {@linkcode ByteQueueOptions}. */
@@ -64,13 +64,13 @@ export class ByteQueue {
     const { deadlines, waitMs, maxWaiting, refusal } = this.#options;
     if (this.#waiting.size >= maxWaiting) return Promise.reject(refusal());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const patience = deadlines.create(() => {
+    const deadline = deadlines.create(() => {
       this.#waiting.delete(waiting);
       reject(refusal());
     });
-    const waiting = { held, bytes, enter: resolve, patience };
+    const waiting = { held, bytes, enter: resolve, deadline };
     this.#waiting.add(waiting);
-    patience.arm(waitMs);
+    deadline.arm(waitMs);
     return promise;
   }
 
@@ -88,7 +88,7 @@ export class ByteQueue {
     for (const waiting of this.#waiting) {
       if (!this.#fits(waiting.held, waiting.bytes)) continue;
       this.#waiting.delete(waiting);
-      waiting.patience.disarm();
+      waiting.deadline.disarm();
       waiting.enter();
     }
   }

@@ -40,7 +40,7 @@ import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";
-import { ownFirstOutputMs, patienceMs, slowAfterMs } from "../../../core/routing/patience.ts";
+import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasOrderKey, knownAnswer } from "../idempotency.ts";
@@ -246,8 +246,10 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
         maxBytes: settlement.mostAnswerBytes,
         room: delivery.room,
       }),
-    patienceMs: (route) =>
-      request.stream ? ownFirstOutputMs(catalog, route) : patienceMs(catalog, model, route, false),
+    timeoutMs: (route) =>
+      request.stream
+        ? ownFirstOutputMs(catalog, route)
+        : answerTimeoutMs(catalog, model, route, false),
     slowAfterMs: request.stream ? (route) => slowAfterMs(catalog, model, route) : undefined,
     hedge: router.hedge(model, operation, candidates[0]),
     deadlines: gateway.deadlines,

@@ -13,7 +13,7 @@ import { meteredStream, type MeteredStreamInput } from "../../../core/calls/mete
 import type { Style } from "../../../core/wire/contract.ts";
 import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
 import type { GatewayError } from "../../../core/errors.ts";
-import { idleMs } from "../../../core/routing/patience.ts";
+import { idleMs } from "../../../core/routing/timeouts.ts";
 import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";

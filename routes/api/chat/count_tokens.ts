@@ -33,8 +33,8 @@ async function countUpstream(
     clientHeader: (name) => headers.get(name) ?? undefined,
     onSentAgain: () => {}, // counting twice does no harm
   }));
-  const patience = gateway.deadlines.create(() => exchange.cancel());
-  patience.arm(limits.countTokensMs);
+  const deadline = gateway.deadlines.create(() => exchange.cancel());
+  deadline.arm(limits.countTokensMs);
   try {
     const response = await exchange.response;
     const bytes = await readWhole(response, limits.errorBodyBytes);
@@ -54,7 +54,7 @@ async function countUpstream(
     exchange.cancel();
     return undefined; // the counter is a convenience: its failure must not harm the route or the caller
   } finally {
-    patience.disarm();
+    deadline.disarm();
   }
 }
 

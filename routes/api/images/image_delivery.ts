@@ -7,7 +7,7 @@ import { chargeForImages } from "../../../core/media/images/charge.ts";
 import { mediaErrorEvent } from "../../../core/media/events.ts";
 import type { MediaExchange } from "../../../core/media/exchange.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
-import { idleMs } from "../../../core/routing/patience.ts";
+import { idleMs } from "../../../core/routing/timeouts.ts";
 import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import type { MediaCall } from "../media/media_call.ts";

@@ -26,7 +26,7 @@ import {
 } from "../../../core/media/exchange.ts";
 import { toolsOfCall, withoutFetching } from "../../../core/media/upstream_body.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";
-import { patienceMs } from "../../../core/routing/patience.ts";
+import { answerTimeoutMs } from "../../../core/routing/timeouts.ts";
 import type { Operation } from "../../../core/routing/router.ts";
 import type { AppliedPrice, Attempt } from "../../../core/billing/receipt.ts";
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
@@ -150,7 +150,7 @@ export async function tryRoutes<Value>(
       });
     },
     firstOutput: work.receive,
-    patienceMs: (route) => patienceMs(catalog, model, route, input.stream),
+    timeoutMs: (route) => answerTimeoutMs(catalog, model, route, input.stream),
     report: (route, outcome, endedMs) => {
       call.settlement.tried(route, outcome, endedMs);
       if (asked.delete(route)) router.report(model, route, operation, outcome, customer);

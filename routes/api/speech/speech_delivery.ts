@@ -7,7 +7,7 @@ import type { MediaExchange } from "../../../core/media/exchange.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { costOfUnits } from "../../../core/billing/price.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
-import { idleMs } from "../../../core/routing/patience.ts";
+import { idleMs } from "../../../core/routing/timeouts.ts";
 import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import type { SpeechResult } from "../../../core/media/speech/attempt.ts";

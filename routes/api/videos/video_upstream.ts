@@ -65,8 +65,8 @@ export async function smallExchange(
 ): Promise<{ readonly response: UpstreamResponse; readonly body: Json | undefined }> {
   const exchange = transport.open(request);
   const cancel = () => exchange.cancel();
-  const patience = gateway.deadlines.create(cancel);
-  patience.arm(limits.videoPollMs);
+  const deadline = gateway.deadlines.create(cancel);
+  deadline.arm(limits.videoPollMs);
   stop?.addEventListener("abort", cancel);
   if (stop?.aborted === true) cancel();
   try {
@@ -77,7 +77,7 @@ export async function smallExchange(
     exchange.cancel();
     throw error;
   } finally {
-    patience.disarm();
+    deadline.disarm();
     stop?.removeEventListener("abort", cancel);
   }
 }

@@ -122,7 +122,7 @@ export function tryRoutes(options: WorldOptions) {
       options.stream === false
         ? attemptAnswer(begun, { clock: time, deadlines })
         : attemptStream(begun, { clock: time, deadlines }, onSign),
-    patienceMs: () => options.givenUpAfterMs,
+    timeoutMs: () => options.givenUpAfterMs,
     deadlines,
     clock: time,
     control,

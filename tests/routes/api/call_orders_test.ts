@@ -165,7 +165,7 @@ for (const stream of [false, true]) {
   });
 }
 
-Deno.test("a call whose client ran out of patience runs to its end; the retry gets its answer", async () => {
+Deno.test("a call whose client stopped waiting runs to its end; the retry gets its answer", async () => {
   await using world = await open();
   const impatient = new AbortController();
   const wish = chat("[[sandbox:slow 200]]");

@@ -122,7 +122,7 @@ const unpooled: readonly (readonly [why: string, wire: string])[] = [
   ],
   ["bytes behind no body", "HTTP/1.1 204 No Content\r\n\r\nx"],
   [
-    "one second of patience",
+    "one second of waiting",
     "HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 1\r\n\r\nx",
   ],
 ];

@@ -3,11 +3,11 @@ import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { limits } from "../../../core/limits.ts";
 import {
+  answerTimeoutMs,
   idleMs,
   ownFirstOutputMs,
-  patienceMs,
   slowAfterMs,
-} from "../../../core/routing/patience.ts";
+} from "../../../core/routing/timeouts.ts";
 
 const minuteMs = 60_000;
 
@@ -32,7 +32,7 @@ function timesOf(timeouts: Record<string, number>, model: Record<string, number>
     idle: idleMs(catalog, route!),
     own: ownFirstOutputMs(catalog, route!),
     slow: slowAfterMs(catalog, m!, route!),
-    whole: patienceMs(catalog, m!, route!, false),
+    whole: answerTimeoutMs(catalog, m!, route!, false),
   };
 }
 

@@ -7,7 +7,7 @@ import { limits } from "../limits.ts";
  * accepted video task. Streams of chat have {@linkcode slowAfterMs} and {@linkcode ownFirstOutputMs} instead. `undefined`: as long as the call may take, since a whole answer or a picture of a slow model
  * cannot be told from a hanging one.
  */
-export function patienceMs(
+export function answerTimeoutMs(
   catalog: Catalog,
   model: Model,
   route: Route,
