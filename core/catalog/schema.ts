@@ -8,6 +8,7 @@ import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
 import { limits } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../media/video/rules.ts";
+import { authKinds, credentialHeaderName, describeAuthKinds } from "./auth_kinds.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
   .describe("Whole VND. 0 must be written out: a model without a price is refused.");
@@ -55,13 +56,6 @@ const fixedHeaderName = z.string().regex(/^[a-z0-9-]+$/).refine(
   "is set by the gateway itself",
 );
 
-/** Which header carries the key, by `auth`. */
-export const credentialHeaders = {
-  "bearer": "authorization",
-  "x-api-key": "x-api-key",
-  "api-key": "api-key",
-} as const;
-
 const httpProvider = z.strictObject({
   kind: z.literal("http"),
   baseUrl: z.url({ protocol: /^https?$/ }).describe(
@@ -69,8 +63,7 @@ const httpProvider = z.strictObject({
   ),
   apiKeyEnv: z.union([environmentName, z.array(environmentName).min(1).max(16)])
     .describe("One key, or several that are rotated; one that is refused rests alone."),
-  auth: z.enum(["bearer", "x-api-key", "api-key"]).default("bearer")
-    .describe("How the key travels: `Authorization: Bearer`, `x-api-key`, or `api-key`."),
+  auth: z.enum(authKinds.map(({ name }) => name)).default("bearer").describe(describeAuthKinds()),
   headers: z.record(
     fixedHeaderName,
     // RFC 9110 section 5.5, less what servers read differently: tabs, and bytes above ASCII.
@@ -89,7 +82,7 @@ const httpProvider = z.strictObject({
     "Passes URLs of pictures and files on without asking where their names lead. For gateways " +
       "without name servers: the provider itself must refuse names that lead inside.",
   ),
-}).refine(({ auth, headers }) => headers[credentialHeaders[auth]] === undefined, {
+}).refine(({ auth, headers }) => headers[credentialHeaderName(auth)] === undefined, {
   path: ["headers"],
   message: "must not hold the header that carries the key",
 });
@@ -199,5 +192,4 @@ export const gatewayFileSchema = z.strictObject({
 export type WalletRules = Readonly<z.infer<typeof walletSchema>>;
 export type GatewayFile = z.infer<typeof gatewayFileSchema>;
 export type ProviderEntry = z.infer<typeof providerSchema>;
-export type HttpProviderEntry = z.infer<typeof httpProvider>;
 export type ModelEntry = z.infer<typeof modelSchema>;

@@ -1,11 +1,8 @@
 /** From a route and a body to the request that goes out: address, credentials, and the headers that may travel. */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";
-import {
-  credentialHeaders,
-  type HttpProviderEntry,
-  type ProviderEntry,
-} from "../../catalog/schema.ts";
+import { credentialHeader } from "../../catalog/auth_kinds.ts";
+import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../upstream/transport.ts";
 
 /** Where the built-in provider "lives"; no such host exists (RFC 2606). */
@@ -32,11 +29,6 @@ const forwardedHeaders: Partial<Record<RouteStyle, readonly string[]>> = {
 
 /** The vendor requires a version; for clients of the gateway it is optional. */
 const defaultMessagesVersion = "2023-06-01";
-
-function credentialHeader(provider: HttpProviderEntry, secret: string): [string, string] {
-  const { auth } = provider;
-  return [credentialHeaders[auth], auth === "bearer" ? `Bearer ${secret}` : secret];
-}
 
 export interface ProviderRequestInput {
   readonly provider: ProviderEntry;
@@ -95,7 +87,7 @@ function frameOf(input: ProviderRequestInput, own: readonly [string, string][]):
     origin = provider.baseUrl.replace(/\/+$/, "");
     path = provider.paths[style] ?? path;
     headers.push(...Object.entries(provider.headers));
-    if (input.secret !== undefined) headers.push(credentialHeader(provider, input.secret));
+    if (input.secret !== undefined) headers.push(credentialHeader(provider.auth, input.secret));
   }
   return { url: `${origin}${path}${input.subpath ?? ""}`, headers: Object.freeze(headers) };
 }

@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+import { providerRequest } from "../../../core/calls/request/provider_request.ts";
+import { authKinds, credentialHeader } from "../../../core/catalog/auth_kinds.ts";
 import { readConfig } from "../../../core/config/config.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
@@ -63,4 +65,25 @@ Deno.test("other paths are of known endpoints", () => {
     assertRefused("providers.vendor.paths", { paths });
   }
   assert(readWith({ paths: { chat: "/openai/chat?api-version=1", videos: "/v2/videos" } }).ok);
+});
+
+Deno.test("every auth kind can be configured, carries the key, and owns its header", () => {
+  for (const { name, header } of authKinds) {
+    const read = readWith({ auth: name });
+    assert(read.ok, name);
+    const provider = read.config.catalog.providers["vendor"];
+    assert(provider?.kind === "http");
+    const { headers } = providerRequest({
+      provider,
+      style: "chat",
+      secret: "k-1",
+      body: null,
+      stream: false,
+      clientHeader: () => undefined,
+    });
+    const sent = headers.filter(([, value]) => value.includes("k-1"));
+    assertEquals(sent, [credentialHeader(name, "k-1")]);
+    assertEquals(sent[0]?.[0], header);
+    assertRefused("providers.vendor.headers", { auth: name, headers: { [header]: "x" } });
+  }
 });

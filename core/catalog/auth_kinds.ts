@@ -1,0 +1,57 @@
+/**
+ * The ways in which a provider's key travels: `auth` in `gateway.json`. The schema, its description and the requests
+ * to providers follow from this one table.
+ */
+
+interface AuthKindRow {
+  /** The value of `auth`. */
+  readonly name: string;
+  /** The header that carries the key, lower-case. */
+  readonly header: string;
+  /** The authentication scheme before the key (RFC 9110, section 11.4); absent: the key alone. */
+  readonly scheme?: string;
+}
+
+export const authKinds = [
+  { name: "bearer", header: "authorization", scheme: "Bearer" },
+  { name: "x-api-key", header: "x-api-key" },
+  { name: "api-key", header: "api-key" },
+] as const satisfies readonly AuthKindRow[];
+
+export type AuthKind = typeof authKinds[number]["name"];
+
+const rows: ReadonlyMap<string, AuthKindRow> = new Map(authKinds.map((row) => [row.name, row]));
+
+function rowOf(kind: AuthKind): AuthKindRow {
+  return rows.get(kind)!;
+}
+
+/** Names the header, lower-case, that carries the key of a provider. */
+export function credentialHeaderName(kind: AuthKind): string {
+  return rowOf(kind).header;
+}
+
+/**
+ * The header, name and value, that carries a provider's key.
+ *
+ * @example
+ * ```ts
+ * import { credentialHeader } from "./auth_kinds.ts";
+ * if (credentialHeader("bearer", "k-1").join() !== "authorization,Bearer k-1") throw new Error();
+ * if (credentialHeader("x-api-key", "k-1").join() !== "x-api-key,k-1") throw new Error();
+ * ```
+ */
+export function credentialHeader(kind: AuthKind, secret: string): [string, string] {
+  const { header, scheme } = rowOf(kind);
+  return [header, scheme === undefined ? secret : `${scheme} ${secret}`];
+}
+
+/** The description of `auth` in the schema: every kind by its header. */
+export function describeAuthKinds(): string {
+  const names = [...rows.values()].map(({ header, scheme }) =>
+    scheme === undefined
+      ? `\`${header}\``
+      : `\`${header[0]?.toUpperCase()}${header.slice(1)}: ${scheme}\``
+  );
+  return `How the key travels: ${names.slice(0, -1).join(", ")}, or ${names.at(-1)}.`;
+}
