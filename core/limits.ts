@@ -365,8 +365,8 @@ export const limits = {
   pooledCopyBytes: 2 * 1024,
   /** Largest receipt in the store: 16 attempts with two texts each, every character two bytes. */
   receiptBytes: 32 * 1024,
-  /** Characters on one sheet of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB. */
-  receiptSheetChars: 30_000,
+  /** Characters on one page of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB. */
+  receiptPageChars: 30_000,
   /** Attempts kept on a receipt: more routes than that are never tried for one call. */
   receiptAttempts: 16,
   /** Longest text on a receipt; names are far shorter, but the mapped-from name comes from a stranger. */

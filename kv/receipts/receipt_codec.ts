@@ -1,7 +1,7 @@
 /**
  * The stored form of a receipt: one JSON text of a tuple. Against the object itself it is 300 bytes instead of 750 and
  * saves a tenth of the time of a settlement; ten million of them fit in 4 GB. Where the texts lie is the business of
- * `receipt_sheets.ts`.
+ * `receipt_pages.ts`.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";

@@ -7,7 +7,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import { newestOnPage, receiptPageKey, receiptPagesPrefix } from "../schema/keys.ts";
+import { indexPageKey, indexPagesPrefix, newestOnIndexPage } from "../schema/keys.ts";
 
 /** `req_` and seven of the nine digits of the time: 36² ms. */
 const bucketChars = 11;
@@ -40,14 +40,14 @@ export function writePages(op: Deno.AtomicOperation, calls: Iterable<CallsOfAcco
     }
   }
   for (const { accountId, newest, rest } of pages.values()) {
-    op.set(receiptPageKey(accountId, newest), rest.join());
+    op.set(indexPageKey(accountId, newest), rest.join());
   }
 }
 
 /** @throws {InvariantError} if the row is not a page */
 export function pageIds({ key, value }: Deno.KvEntry<unknown>): RequestId[] {
-  invariant(typeof value === "string", "not a page of receipts");
-  const bucket = bucketOf(newestOnPage(key));
+  invariant(typeof value === "string", "not a page of the receipt index");
+  const bucket = bucketOf(newestOnIndexPage(key));
   return value.split(",").map((rest) => `${bucket}${rest}` as RequestId);
 }
 
@@ -57,10 +57,10 @@ export async function* listIndexed(
   accountId: AccountId,
   before?: RequestId,
 ): AsyncGenerator<RequestId> {
-  const prefix = receiptPagesPrefix(accountId);
+  const prefix = indexPagesPrefix(accountId);
   const selector = before === undefined
     ? { prefix }
-    : { prefix, end: receiptPageKey(accountId, bucketOf(before) + bucketEnd) };
+    : { prefix, end: indexPageKey(accountId, bucketOf(before) + bucketEnd) };
   let bucket = "";
   let ids: RequestId[] = [];
   const inOrder = () => {
@@ -70,7 +70,7 @@ export async function* listIndexed(
   };
   for await (const entry of kv.list<unknown>(selector, { reverse: true })) {
     const page = pageIds(entry);
-    const next = bucketOf(newestOnPage(entry.key));
+    const next = bucketOf(newestOnIndexPage(entry.key));
     if (next !== bucket) yield* inOrder();
     bucket = next;
     ids.push(...page);
@@ -88,8 +88,8 @@ export async function indexedAmong(
   const indexed = new Set<RequestId>();
   for (const bucket of new Set(requestIds.map(bucketOf))) {
     const selector = {
-      start: receiptPageKey(accountId, bucket),
-      end: receiptPageKey(accountId, bucket + bucketEnd),
+      start: indexPageKey(accountId, bucket),
+      end: indexPageKey(accountId, bucket + bucketEnd),
     };
     for await (const entry of kv.list<unknown>(selector)) {
       for (const id of pageIds(entry)) if (wanted.has(id)) indexed.add(id);

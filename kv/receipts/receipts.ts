@@ -13,14 +13,14 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { listBatches } from "../store/batches.ts";
 import { listIndexed } from "./receipt_index.ts";
-import { readSheets } from "./receipt_sheets.ts";
+import { readReceiptPages } from "./receipt_pages.ts";
 
 /** The receipt of a call, if it was settled. Whose it is must be checked by the caller. */
 export async function readReceipt(
   kv: Deno.Kv,
   requestId: RequestId,
 ): Promise<Receipt | undefined> {
-  return (await readSheets(kv, [requestId])).get(requestId);
+  return (await readReceiptPages(kv, [requestId])).get(requestId);
 }
 
 /** The receipts of these calls that exist, in the same order. */
@@ -28,7 +28,7 @@ export async function readReceipts(
   kv: Deno.Kv,
   requestIds: readonly RequestId[],
 ): Promise<Receipt[]> {
-  const found = await readSheets(kv, requestIds);
+  const found = await readReceiptPages(kv, requestIds);
   return requestIds.map((requestId) => found.get(requestId))
     .filter((receipt) => receipt !== undefined);
 }

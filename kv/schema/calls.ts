@@ -3,20 +3,20 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, InstanceId, RequestId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
-// Receipts: on sheets by request id (ascending in time, so they append), the batches not yet indexed, the index, the
+// Receipts: on pages by request id (ascending in time, so they append), the batches not yet indexed, the index, the
 // day sums.
 
 export function receiptsPrefix(): StoreKey {
   return ["receipt"];
 }
 
-/** `newest` is the last request id on the sheet, or a bound for a range. */
-export function receiptSheetKey(newest: string): StoreKey {
+/** `newest` is the last request id on the page, or a bound for a range. */
+export function receiptPageKey(newest: string): StoreKey {
   return ["receipt", newest];
 }
 
-/** The last request id on a sheet. */
-export function newestOnSheet(key: Deno.KvKey): RequestId {
+/** The last request id on a page. */
+export function newestOnReceiptPage(key: Deno.KvKey): RequestId {
   return String(key[1]) as RequestId;
 }
 
@@ -39,21 +39,21 @@ export function batchOf(
   return { instanceId: String(key[1]) as InstanceId, commit: Number(key[2]) };
 }
 
-export function allReceiptPagesPrefix(): StoreKey {
+export function allIndexPagesPrefix(): StoreKey {
   return ["receipts_of"];
 }
 
-export function receiptPagesPrefix(accountId: AccountId): StoreKey {
+export function indexPagesPrefix(accountId: AccountId): StoreKey {
   return ["receipts_of", accountId];
 }
 
-/** `newest` is the last request id on the page, or a bound for a range. */
-export function receiptPageKey(accountId: AccountId, newest: string): StoreKey {
+/** `newest` is the last request id on the page of the index, or a bound for a range. */
+export function indexPageKey(accountId: AccountId, newest: string): StoreKey {
   return ["receipts_of", accountId, newest];
 }
 
-/** The last request id on a page. */
-export function newestOnPage(key: Deno.KvKey): RequestId {
+/** The last request id on a page of the index. */
+export function newestOnIndexPage(key: Deno.KvKey): RequestId {
   return String(key[2]) as RequestId;
 }
 

@@ -7,9 +7,9 @@
  */
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { decodeBatch } from "../store/batches.ts";
-import { receiptSheetKey, type RowKind, rowKinds, rowsOfKindPrefix } from "../schema/keys.ts";
+import { receiptPageKey, type RowKind, rowKinds, rowsOfKindPrefix } from "../schema/keys.ts";
 import { withoutSignUpSecrets } from "../outbox/mail.ts";
-import { decodeSheet } from "../receipts/receipt_sheets.ts";
+import { decodeReceiptPage } from "../receipts/receipt_pages.ts";
 import { wholeKind } from "../store/whole_kind.ts";
 
 interface ExportedRecord {
@@ -72,8 +72,8 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   provider_claim: whole,
   rate_limit: "passing",
   receipt: (entry) =>
-    decodeSheet(entry).map((receipt) => ({
-      key: receiptSheetKey(receipt.requestId),
+    decodeReceiptPage(entry).map((receipt) => ({
+      key: receiptPageKey(receipt.requestId),
       value: receipt,
     })),
   receipts_of: "repeated",

@@ -9,15 +9,15 @@ import { limits } from "../../core/limits.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { listBatches } from "../store/batches.ts";
 import {
-  newestOnSheet,
+  indexPageKey,
+  indexPagesPrefix,
+  newestOnReceiptPage,
   receiptPageKey,
-  receiptPagesPrefix,
-  receiptSheetKey,
   receiptsPrefix,
 } from "../schema/keys.ts";
 import type { ClaimSums } from "../ledger/provider_claims.ts";
 import { pageIds } from "../receipts/receipt_index.ts";
-import { decodeSheet } from "../receipts/receipt_sheets.ts";
+import { decodeReceiptPage } from "../receipts/receipt_pages.ts";
 import { wholeKind } from "../store/whole_kind.ts";
 
 /** A quick hash of a text; 32 bits. FNV-1a. */
@@ -60,7 +60,7 @@ export function isIndexed({ old, recent }: AccountPrints): boolean {
 export async function recentIdsStart(kv: Deno.Kv): Promise<string> {
   const last = kv.list({ prefix: receiptsPrefix() }, { reverse: true, limit: 1 });
   for await (const { key } of last) {
-    const newestMs = idTimeMs("request", newestOnSheet(key));
+    const newestMs = idTimeMs("request", newestOnReceiptPage(key));
     return beforeIdsOf("request", Math.max(0, newestMs - limits.verifyRecentMs));
   }
   return "";
@@ -118,8 +118,8 @@ export async function rereadRecent(
     }
   }
   for (const accountId of accounts.keys()) {
-    const start = receiptPageKey(accountId, recentStart);
-    const pages = { prefix: receiptPagesPrefix(accountId), start };
+    const start = indexPageKey(accountId, recentStart);
+    const pages = { prefix: indexPagesPrefix(accountId), start };
     for await (const page of wholeKind<unknown>(kv, pages, slices)) {
       for (const requestId of readable(() => pageIds(page)).filter(isRecent)) {
         tail.delete(requestId);
@@ -130,9 +130,9 @@ export async function rereadRecent(
   for (const [requestId, accountId] of tail) {
     if (isRecent(requestId)) prints.add("index", accountId, requestId);
   }
-  const sheets = { prefix: receiptsPrefix(), start: receiptSheetKey(recentStart) };
-  for await (const sheet of wholeKind<unknown>(kv, sheets, slices)) {
-    for (const { accountId, requestId } of readable(() => decodeSheet(sheet))) {
+  const pages = { prefix: receiptsPrefix(), start: receiptPageKey(recentStart) };
+  for await (const page of wholeKind<unknown>(kv, pages, slices)) {
+    for (const { accountId, requestId } of readable(() => decodeReceiptPage(page))) {
       if (accounts.has(accountId) && isRecent(requestId)) {
         prints.add("receipts", accountId, requestId);
       }

@@ -8,7 +8,7 @@ import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { decodeBatch } from "../store/batches.ts";
 import {
   accountOfKey,
-  allReceiptPagesPrefix,
+  allIndexPagesPrefix,
   batchesPrefix,
   daySumCellOf,
   leasesPrefix,
@@ -23,7 +23,7 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import { leaseRow } from "../wallet/leases.ts";
 import type { ClaimSums } from "../ledger/provider_claims.ts";
 import { pageIds } from "../receipts/receipt_index.ts";
-import { decodeSheet, sheetBucketOf } from "../receipts/receipt_sheets.ts";
+import { decodeReceiptPage, pageBucketOf } from "../receipts/receipt_pages.ts";
 import { refundSum } from "../ledger/refunds.ts";
 import {
   addReceipts,
@@ -75,7 +75,7 @@ export class Scan {
   readonly #refunds = new Map<RequestId, LedgerEntry>();
   /** … and then what went back, by day sum, until its row is seen. */
   readonly #refundSums = new Map<string, bigint>();
-  /** The bucket of sheets that is being read, and the calls in it so far. */
+  /** The bucket of pages that is being read, and the calls in it so far. */
   #bucket = "";
   readonly #bucketIds = new Set<RequestId>();
 
@@ -142,7 +142,7 @@ export class Scan {
       this.tally(accountId).availableMicroVnd = walletRow(accountId, entry).availableMicroVnd;
     });
     await this.#addLedger();
-    await this.#each(allReceiptPagesPrefix(), accountOfKey, (entry) => {
+    await this.#each(allIndexPagesPrefix(), accountOfKey, (entry) => {
       const accountId = accountOfKey(entry.key);
       this.tally(accountId);
       for (const requestId of pageIds(entry)) {
@@ -151,7 +151,7 @@ export class Scan {
       }
     });
     await this.#each(receiptsPrefix(), none, (entry) => {
-      for (const receipt of decodeSheet(entry)) this.#addReceipt(receipt);
+      for (const receipt of decodeReceiptPage(entry)) this.#addReceipt(receipt);
     });
     await this.#each(rollupsPrefix(), accountOfKey, ({ key, value, versionstamp }) => {
       const id = sumId(daySumCellOf(key));
@@ -227,9 +227,9 @@ export class Scan {
     this.#refundSums.set(cell, (this.#refundSums.get(cell) ?? 0n) + line.amountMicroVnd);
   }
 
-  /** Receipts of one id can only lie in one bucket, and the sheets of a bucket lie together. */
+  /** Receipts of one id can only lie in one bucket, and the pages of a bucket lie together. */
   #checkOnce({ requestId, accountId }: Receipt): void {
-    const bucket = sheetBucketOf(requestId);
+    const bucket = pageBucketOf(requestId);
     if (bucket !== this.#bucket) this.#bucketIds.clear();
     this.#bucket = bucket;
     if (this.#bucketIds.has(requestId)) {

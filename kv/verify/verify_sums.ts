@@ -7,12 +7,7 @@ import { beforeIdsOf } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import {
-  daySumCellOf,
-  receiptPageKey,
-  receiptPagesPrefix,
-  rollupsOfPrefix,
-} from "../schema/keys.ts";
+import { daySumCellOf, indexPageKey, indexPagesPrefix, rollupsOfPrefix } from "../schema/keys.ts";
 import { pageIds } from "../receipts/receipt_index.ts";
 import { readReceipts } from "../receipts/receipts.ts";
 import {
@@ -152,8 +147,8 @@ async function indexedSince(
 ): Promise<RequestId[]> {
   const before = beforeIdsOf("request", vietnamDayStartMs(day) - dayMs);
   const selector = {
-    prefix: receiptPagesPrefix(accountId),
-    start: receiptPageKey(accountId, before),
+    prefix: indexPagesPrefix(accountId),
+    start: indexPageKey(accountId, before),
   };
   const ids: RequestId[] = [];
   for await (const page of kv.list<unknown>(selector)) ids.push(...pageIds(page));

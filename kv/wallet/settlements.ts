@@ -8,7 +8,7 @@ import { type BatchPart, encodeBatch } from "../store/batches.ts";
 import { batchKey } from "../schema/keys.ts";
 import { writeClaims } from "../ledger/provider_claims.ts";
 import { boundReceipt } from "../receipts/receipt_codec.ts";
-import { SheetLayout } from "../receipts/receipt_sheets.ts";
+import { ReceiptPageLayout } from "../receipts/receipt_pages.ts";
 import type { InstanceLease } from "./instance_lease.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 import type { Attachment, ReceiptDraft } from "./types.ts";
@@ -104,14 +104,14 @@ export class Settlements {
     | { readonly outcome: "refused" }
     | { readonly outcome: "lost"; readonly underWay: Finished[] }
   > {
-    const { batch, sheets } = this.#take();
+    const { batch, pages } = this.#take();
     let landed = 0;
     const putBack = () => {
       this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
     };
     const outcome = await instanceLease.commit((op, commit) => {
       landed = commit;
-      sheets.write(op);
+      pages.write(op);
       for (const { finished: { rows } } of batch) {
         for (const { key, value, expireIn } of rows) {
           if (value === undefined) op.delete(key);
@@ -140,14 +140,14 @@ export class Settlements {
     return { outcome, commit: landed, receipts: batch.map(({ receipt }) => receipt) };
   }
 
-  /** The longest waiting calls that fit one commit, with their receipts laid onto sheets. */
-  #take(): { batch: Written[]; sheets: SheetLayout } {
+  /** The longest waiting calls that fit one commit, with their receipts laid onto pages. */
+  #take(): { batch: Written[]; pages: ReceiptPageLayout } {
     const batch: Written[] = [];
-    const sheets = new SheetLayout();
+    const pages = new ReceiptPageLayout();
     let bytes = 0;
     let rows = 0;
     for (const finished of this.#queue) {
-      // As if each had a sheet of its own and the largest receipt there is: what is laid down cannot be taken back.
+      // As if each had a page of its own and the largest receipt there is: what is laid down cannot be taken back.
       const claimRows = finished.draft.claimMicroVnd === undefined ? 0 : 1;
       const rowsOfThis = 1 + claimRows + finished.rows.length;
       const bytesAtMost = limits.receiptBytes + finished.rows.length * limits.attachedRowBytes;
@@ -157,12 +157,12 @@ export class Settlements {
       if (full && batch.length > 0) break;
       const receipt = receiptOf(finished);
       batch.push({ finished, receipt });
-      bytes += sheets.add(receipt) * bytesPerCharacter + (1 + claimRows) * rowOverheadBytes +
+      bytes += pages.add(receipt) * bytesPerCharacter + (1 + claimRows) * rowOverheadBytes +
         finished.rows.length * limits.attachedRowBytes;
       rows += rowsOfThis;
     }
     this.#queue = this.#queue.slice(batch.length);
-    return { batch, sheets };
+    return { batch, pages };
   }
 }
 

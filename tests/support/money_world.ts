@@ -3,7 +3,7 @@ import { type AccountId, type ApiKeyId, newId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { ledgerOperationKey, ledgerPrefix } from "../../kv/schema/keys.ts";
 import { credit, type LedgerEntry } from "../../kv/ledger/ledger.ts";
-import { SheetLayout } from "../../kv/receipts/receipt_sheets.ts";
+import { ReceiptPageLayout } from "../../kv/receipts/receipt_pages.ts";
 import type { DayRange } from "../../kv/receipts/rollups.ts";
 import type { ReceiptDraft, ReserveResult, WalletEngine } from "../../kv/wallet/mod.ts";
 import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/receipts/usage.ts";
@@ -47,10 +47,10 @@ export function receiptOf(accountId: AccountId, some: Partial<Receipt> = {}): Re
 
 /** Puts receipts into the store as a settlement does. */
 export async function storeReceipts(kv: Deno.Kv, receipts: readonly Receipt[]): Promise<void> {
-  const sheets = new SheetLayout();
-  for (const receipt of receipts) sheets.add(receipt);
+  const pages = new ReceiptPageLayout();
+  for (const receipt of receipts) pages.add(receipt);
   const op = kv.atomic();
-  sheets.write(op);
+  pages.write(op);
   await op.commit();
 }
 

@@ -5,7 +5,7 @@ import { newId, type RequestId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { encodeReceipt } from "../../../kv/receipts/receipt_codec.ts";
-import { decodeSheet, readSheets } from "../../../kv/receipts/receipt_sheets.ts";
+import { decodeReceiptPage, readReceiptPages } from "../../../kv/receipts/receipt_pages.ts";
 import { readReceipt, readReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../support/money_world.ts";
@@ -19,7 +19,7 @@ function receiptAt(atMs: number, some: Partial<Receipt> = {}): Receipt {
   return receiptOf(account, { requestId: `req_${time}${tail}` as RequestId, ...some });
 }
 
-const sheetsOf = async (kv: Deno.Kv) =>
+const pagesOf = async (kv: Deno.Kv) =>
   await Array.fromAsync(kv.list<unknown>({ prefix: ["receipt"] }));
 
 Deno.test("every receipt is found by its id, however calls and commits were mixed", async () => {
@@ -41,7 +41,7 @@ Deno.test("every receipt is found by its id, however calls and commits were mixe
         const ids = all.map(({ requestId }) => requestId);
         const absent = receiptAt(40).requestId;
         assertEquals(await readReceipts(kv, [...ids, absent]), all);
-        assertEquals((await readSheets(kv, [absent])).size, 0);
+        assertEquals((await readReceiptPages(kv, [absent])).size, 0);
       },
     ),
     { numRuns: 60 },
@@ -52,19 +52,19 @@ Deno.test("calls of the same moment share a row, others do not", async () => {
   using kv = await Deno.openKv(":memory:");
   // 36 ms is one digit of the time in base 36.
   await storeReceipts(kv, [receiptAt(72), receiptAt(107), receiptAt(108), receiptAt(72)]);
-  const rows = await sheetsOf(kv);
-  assertEquals(rows.map((row) => decodeSheet(row).length), [3, 1]);
+  const rows = await pagesOf(kv);
+  assertEquals(rows.map((row) => decodeReceiptPage(row).length), [3, 1]);
 });
 
-Deno.test("a sheet stays inside the store's bound, also in letters of two bytes", async () => {
+Deno.test("a page stays inside the store's bound, also in letters of two bytes", async () => {
   using kv = await Deno.openKv(":memory:");
   const model = "mô hình ".repeat(32);
   const receipts = Array.from({ length: 250 }, () => receiptAt(0, { model }));
   await storeReceipts(kv, receipts);
-  const rows = await sheetsOf(kv);
+  const rows = await pagesOf(kv);
   assert(rows.length > 1);
   for (const { value } of rows) {
-    assert(typeof value === "string" && value.length <= limits.receiptSheetChars + 2);
+    assert(typeof value === "string" && value.length <= limits.receiptPageChars + 2);
   }
   assertEquals((await readReceipts(kv, receipts.map(({ requestId }) => requestId))).length, 250);
 });
@@ -77,13 +77,13 @@ Deno.test("a row of the first form, one bare receipt, is still read", async () =
   assertEquals(await readReceipt(kv, receipt.requestId), receipt);
 });
 
-Deno.test("a receipt on the wrong sheet would not be found, so it is no receipt", () => {
+Deno.test("a receipt on the wrong page would not be found, so it is no receipt", () => {
   const receipt = receiptAt(5);
   const value = `[["${receipt.requestId}",${encodeReceipt(receipt)}]]`;
   const row = (newest: string) => ({ key: ["receipt", newest], value, versionstamp: "0" });
-  assertEquals(decodeSheet(row(receipt.requestId)), [receipt]);
+  assertEquals(decodeReceiptPage(row(receipt.requestId)), [receipt]);
   for (const newest of [receiptAt(500).requestId, `${receipt.requestId.slice(0, -1)}.`, "req_0"]) {
-    assertThrows(() => decodeSheet(row(newest)), InvariantError);
+    assertThrows(() => decodeReceiptPage(row(newest)), InvariantError);
   }
 });
 
