@@ -6,7 +6,7 @@ import { invariant } from "../lib/assert.ts";
 import { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { restoreAnswer } from "./stream/answer_restoration.ts";
-import { arrange } from "./arrangement.ts";
+import { normalizeTurns } from "./normalize_turns.ts";
 import type {
   ConversionMemory,
   ConversionOptions,
@@ -50,9 +50,9 @@ export function convertRequest(
     const decoded = dialectOf(from).decodeRequest(body);
     const { documents } = options;
     const whole = documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
-    const arranged = arrange(whole);
+    const normalized = normalizeTurns(whole);
     const capabilities = resolveCapabilities(to, options.capabilities);
-    const prepared = prepareTools(arranged, capabilities);
+    const prepared = prepareTools(normalized, capabilities);
     const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);
     const notes = new Notes([...prepared.conversation.notes, ...encoded.notes]);
     const memory: ConversionMemory = {

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { RouteCapabilities, Style } from "../../core/wire/contract.ts";
 import type { Block, Conversation } from "../../core/wire/conversation/mod.ts";
-import { arrange } from "../../core/wire/arrangement.ts";
+import { normalizeTurns } from "../../core/wire/normalize_turns.ts";
 import { convertAnswer, convertRequest } from "../../core/wire/convert.ts";
 import { dialectOf } from "../../core/wire/stream/dialects.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
@@ -27,7 +27,7 @@ function convert(from: Style, to: Style, body: JsonObject): JsonObject | undefin
 
 /** What must be equal: words, pictures, calls, results, tools and limits, without the paths and marks around them. */
 function lossless(style: Style, body: JsonObject): JsonObject {
-  const conversation = arrange(dialectOf(style).decodeRequest(body));
+  const conversation = normalizeTurns(dialectOf(style).decodeRequest(body));
   const ids = new Map<string, number>();
   return {
     system: conversation.system.map((block) => block.text).join("\n\n"),

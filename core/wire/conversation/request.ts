@@ -60,7 +60,7 @@ export interface Extra {
 export interface Turn {
   /** `system` here is an instruction in the middle of the conversation; leading ones are in `system` above. */
   readonly role: "user" | "assistant" | "system";
-  /** Tool results stand in `user` turns, before any other block once {@linkcode Conversation} is arranged. */
+  /** Tool results stand in `user` turns, before any other block once {@linkcode Conversation} is normalized. */
   readonly blocks: readonly Block[];
   readonly path: string;
 }

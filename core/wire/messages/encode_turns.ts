@@ -1,6 +1,6 @@
 /** Puts the turns of a conversation into the order that Messages takes. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import { mergeTurns } from "../arrangement.ts";
+import { mergeTurns } from "../normalize_turns.ts";
 import type { Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { invalid } from "../fields/fields.ts";

@@ -26,7 +26,7 @@ export interface Dialect {
    */
   decodeRequest(body: JsonObject): Conversation;
   /**
-   * Writes a conversation as a request of this style. The conversation went through `arrangement.ts` before (turns
+   * Writes a conversation as a request of this style. The conversation went through `normalize_turns.ts` before (turns
    * merged, every call answered by a result that stands first in the next turn, ids unique) and through
    * `tool_preparation.ts` (names, ids and schemas legal at the route, free-text tools turned into functions where
    * the route has none; undone in the answer by `answer_restoration.ts`, so neither decoder nor encoder cares).

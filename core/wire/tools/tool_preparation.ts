@@ -38,7 +38,7 @@ export interface PreparedTools {
   readonly memory: ConversionMemory;
 }
 
-/** Prepares the tools of an arranged conversation for a route. */
+/** Prepares the tools of an normalized conversation for a route. */
 export function prepareTools(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,

@@ -1,6 +1,6 @@
 /** Requests as large as they may be, of shapes that a careless conversion takes minutes for: nothing else runs then. */
 import { assert, assertEquals } from "@std/assert";
-import { arrange } from "../../../../core/wire/arrangement.ts";
+import { normalizeTurns } from "../../../../core/wire/normalize_turns.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { convertRequest } from "../../../../core/wire/convert.ts";
 import { sealPrefix } from "../../../../core/wire/reasoning_seal.ts";
@@ -71,7 +71,7 @@ Deno.test("equal ids are numbered, past those that are taken", () => {
     function: { name: "n", arguments: "{}" },
   }));
   const results = names.map((tool_call_id) => ({ role: "tool", tool_call_id, content: "x" }));
-  const { turns } = arrange(
+  const { turns } = normalizeTurns(
     dialectOf("chat").decodeRequest({
       model: "m",
       messages: [hello, { role: "assistant", tool_calls: calls }, ...results],

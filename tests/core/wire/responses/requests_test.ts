@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { GatewayError } from "../../../../core/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { arrange } from "../../../../core/wire/arrangement.ts";
+import { normalizeTurns } from "../../../../core/wire/normalize_turns.ts";
 import type { Block, Conversation } from "../../../../core/wire/conversation/mod.ts";
 import type { RouteCapabilities } from "../../../../core/wire/capabilities.ts";
 import { responsesDialect } from "../../../../core/wire/responses/dialect.ts";
@@ -182,7 +182,7 @@ function encode(
   capabilities: RouteCapabilities = {},
 ): { body: JsonObject; notes: readonly string[] } {
   const { body: written, notes } = responsesDialect.encodeRequest(
-    arrange(decode(body)),
+    normalizeTurns(decode(body)),
     options(capabilities),
   );
   assertEquals(validateRequest("responses", written), undefined);

@@ -25,20 +25,20 @@ const noResult = "[no result]";
 /**
  * @example
  * ```ts
- * import { arrange } from "./arrangement.ts";
+ * import { normalizeTurns } from "./normalize_turns.ts";
  * import type { Turn } from "./conversation/mod.ts";
  * const said = (role: Turn["role"], text: string): Turn => ({ role, path: "", blocks: [{ type: "text", text, path: "" }] });
  * const turns = [said("user", "a"), said("user", "b")];
- * const arranged = arrange({
+ * const normalized = normalizeTurns({
  *   from: "chat", model: "m", system: [], turns, tools: [], sampling: {}, stream: false, streamUsage: false,
  *   extras: [], notes: [],
  * });
- * if (arranged.turns.length !== 1) throw new Error("two user turns remain");
+ * if (normalized.turns.length !== 1) throw new Error("two user turns remain");
  * ```
  *
  * @throws {GatewayError} `invalid_request` when nothing is left to answer, or calls and results do not match
  */
-export function arrange(conversation: Conversation): Conversation {
+export function normalizeTurns(conversation: Conversation): Conversation {
   const notes = new Notes(conversation.notes);
   const turns = withoutNamelessCalls(
     mergeTurns(withSystemAfterResults(withoutEmptyText(conversation.turns))),
