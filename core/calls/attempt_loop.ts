@@ -92,7 +92,7 @@ function forClient(error: GatewayError): GatewayError {
 }
 
 interface EndedTry<Begun extends BegunTry, Result> {
-  readonly racer: RouteAttempt<Begun, Result>;
+  readonly routeAttempt: RouteAttempt<Begun, Result>;
   readonly outcome: RaceOutcome<Begun, Result>;
 }
 
@@ -134,8 +134,8 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     return new RouteAttempt(this.#input, route, this.#onTurn);
   }
 
-  #note(racer: RouteAttempt<Begun, Result>, lost = false): void {
-    for (const attempt of racer.attempts) {
+  #note(routeAttempt: RouteAttempt<Begun, Result>, lost = false): void {
+    for (const attempt of routeAttempt.attempts) {
       // Both had output in the same moment: there is one winner all the same.
       const photoFinish = lost && attempt.outcome === "ok";
       this.#attempts.push(photoFinish ? { ...attempt, outcome: "beaten" } : attempt);
@@ -160,11 +160,11 @@ class AttemptLoop<Begun extends BegunTry, Result> {
 
   /** Starts the next route there is, beside those that run. */
   #start(): boolean {
-    const racer = this.#next();
-    if (racer === undefined) return false;
-    this.#running.push(racer);
-    void racer.outcome.then((outcome) => {
-      this.#ended.push({ racer, outcome });
+    const routeAttempt = this.#next();
+    if (routeAttempt === undefined) return false;
+    this.#running.push(routeAttempt);
+    void routeAttempt.outcome.then((outcome) => {
+      this.#ended.push({ routeAttempt, outcome });
       this.#wake?.();
     });
     return true;
@@ -177,7 +177,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
       if (this.#running.at(-1)?.isSlow) this.#start();
       return;
     }
-    const silent = this.#running.find((racer) => racer.isSilent);
+    const silent = this.#running.find((routeAttempt) => routeAttempt.isSilent);
     if (silent === undefined || this.#givenUp >= givenUpForSilence) return;
     this.#givenUp++;
     remove(this.#running, silent);
@@ -215,7 +215,9 @@ class AttemptLoop<Begun extends BegunTry, Result> {
 
   /** Ends what still runs beside a try that decided the call. */
   async #endOthers(decided: RouteAttempt<Begun, Result>, won: boolean): Promise<void> {
-    const others = [...this.#running, ...this.#leaving].filter((racer) => racer !== decided);
+    const others = [...this.#running, ...this.#leaving].filter((routeAttempt) =>
+      routeAttempt !== decided
+    );
     for (const other of others) other.beat();
     for (const other of others) {
       await other.outcome;
@@ -236,11 +238,11 @@ class AttemptLoop<Begun extends BegunTry, Result> {
         }
         if (begins) this.#armHedge();
       }
-      const { racer, outcome } = await this.#nextEnd();
+      const { routeAttempt, outcome } = await this.#nextEnd();
       this.#hedgeTimer?.disarm();
-      this.#note(racer);
+      this.#note(routeAttempt);
       if (outcome.ok || !this.#goesOn(outcome)) {
-        await this.#endOthers(racer, outcome.ok);
+        await this.#endOthers(routeAttempt, outcome.ok);
         if (outcome.ok) {
           const { route, begun, result } = outcome;
           return { ok: true, route, begun, result, attempts };
@@ -248,8 +250,8 @@ class AttemptLoop<Begun extends BegunTry, Result> {
         const error = control.stopped === undefined ? outcome.error : stopError(control.stopped);
         return { ok: false, error, attempts };
       }
-      remove(this.#running, racer);
-      remove(this.#leaving, racer);
+      remove(this.#running, routeAttempt);
+      remove(this.#leaving, routeAttempt);
       this.#learn(outcome);
       if (this.#running.length > 0) this.#besides();
     }
