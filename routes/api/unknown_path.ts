@@ -18,8 +18,8 @@ function meantPath(pathname: string, served: readonly string[]): string | undefi
  * @param served the paths under `/v1` that are
  * @example
  * ```ts
- * import { assertEquals } from "@std/assert";
- * assertEquals(
+ * import { equal } from "node:assert/strict";
+ * equal(
  *   unknownPathMessage("/v1/chat/completions/chat/completions", ["/v1/chat/completions"]),
  *   "There is no such path: did you mean /v1/chat/completions? Check the base address",
  * );

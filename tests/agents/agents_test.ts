@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";

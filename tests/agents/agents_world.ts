@@ -2,7 +2,7 @@
  * A gateway process in production mode whose providers are scripted vendors, and agents that run against it. Every
  * model of the gateway has another name at its vendor.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 import { until } from "../support/until.ts";

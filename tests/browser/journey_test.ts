@@ -2,7 +2,7 @@
  * The whole way of a customer through a gateway as it is really started: sign-up by mail, top-up by bank transfer, a
  * key, a call with the official SDK, its receipt, an invoice; and the operator who exports it.
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import OpenAI from "openai";
 import { TOTP } from "otpauth";
 import type { Browser, BrowserContext, Page } from "playwright-core";

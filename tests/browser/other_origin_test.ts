@@ -3,7 +3,7 @@
  * the page.
  */
 import { createRequire } from "node:module";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/chromium.ts";
 import { startGateway } from "../support/started_gateway.ts";
 

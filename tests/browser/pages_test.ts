@@ -3,7 +3,7 @@
  * content security policy had to stop, nothing wider than the screen. Pictures go to `screenshots/` for people.
  */
 import type { BrowserContext } from "playwright-core";
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/seeded_dashboard.ts";

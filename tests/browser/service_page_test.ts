@@ -1,5 +1,5 @@
 /** The routes of `/operator/service` in a real browser: short, searchable as one types, and an act comes back to its row. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
 import { openTopupSite } from "../support/topup_site.ts";

@@ -1,5 +1,5 @@
 /** A customer whom strangers have locked out of passwords, in a real browser: refused, mailed a link, signed in. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import { forgetPlaces } from "../../kv/accounts/known_places.ts";
 import { browserTest } from "../support/chromium.ts";
 import { testPassword } from "../support/dashboard_world.ts";

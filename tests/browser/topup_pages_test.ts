@@ -1,5 +1,5 @@
 /** Wallet, invoice and operator pages in a real browser, and the balance that rises on the open page. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import type { Browser } from "playwright-core";
 import { browserTest } from "../support/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";

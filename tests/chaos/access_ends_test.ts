@@ -1,5 +1,5 @@
 /** Who may call ends while a call runs: its stream ends, paid for what came, and the next call is refused. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { formatVnd, fromVnd } from "../../core/billing/micro_vnd.ts";
 import {
   askAdmin,

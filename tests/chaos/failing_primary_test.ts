@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { troubles, underTrouble } from "../../bench/failing_primary.ts";
 
 for (const trouble of troubles.filter((one) => one !== "none")) {

@@ -1,5 +1,5 @@
 /** The store takes no writes exactly when calls end and money arrives. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { getTopupOrder } from "../../kv/payments/topups.ts";
 import {

@@ -2,7 +2,7 @@
  * 200 streams at once on a wallet that can pay for three, with `kill -9` in the middle: all lives together never give out
  * more than the wallet has and may owe.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
 import { listReceipts } from "../../kv/receipts/receipts.ts";

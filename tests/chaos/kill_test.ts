@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";

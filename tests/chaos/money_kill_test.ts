@@ -2,7 +2,7 @@
  * `kill -9` in the middle of everything that moves money without a call. Afterwards each thing is done once or not at
  * all, can be repeated by whoever did not get an answer, and never counts twice.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import type { Invoice } from "../../core/invoices/invoice.ts";
 import { listInvoices, requestInvoice } from "../../kv/invoices/invoices.ts";
 import { ledgerPrefix } from "../../kv/schema/keys.ts";

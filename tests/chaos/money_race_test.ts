@@ -1,5 +1,5 @@
 /** Those who move the same money at the same moment, on the real process: one of them does, and the books agree. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { ApiKeyRecord } from "../../kv/api_keys/api_keys.ts";
 import { getBankEvent } from "../../kv/payments/bank_events.ts";

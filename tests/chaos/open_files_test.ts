@@ -1,5 +1,5 @@
 /** More connections than the process may have files open: those that are there are served, and others come in again. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { canLimit, limitOpenFiles, startGateway } from "../support/started_gateway.ts";
 import { beginStream, newPayer, withStoreFolder } from "../support/money_process.ts";
 import { until } from "../support/until.ts";

@@ -1,5 +1,5 @@
 /** Calls under a key of their client, whose answers are lost as the process is killed: the retries pay for none twice. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 
 const calls = 60;

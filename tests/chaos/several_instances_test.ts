@@ -1,5 +1,5 @@
 /** Several gateways on one store, as their own processes: what one does holds for all, and the money is exact. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import OpenAI from "openai";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import {

@@ -2,7 +2,7 @@
  * Memory of the real process while more large answers come at once than it may hold, to clients that take their time.
  * `GATEWAY_MEMORY_TEST=full` asks for 60 of 60 MB; fewer run with the rest.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { newPayer } from "../support/money_process.ts";

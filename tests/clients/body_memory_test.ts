@@ -2,7 +2,7 @@
  * Memory of the real process while more large bodies come at once than it may hold. `GATEWAY_MEMORY_TEST=full` sends 60
  * bodies of nearly 20 MB; fewer run with the rest.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { limits } from "../../core/limits.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";

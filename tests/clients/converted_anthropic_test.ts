@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import Anthropic from "@anthropic-ai/sdk";
 import { startConvertingGateway } from "../support/converting_gateway.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import OpenAI from "openai";
 import type { Video } from "openai/resources/videos";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";

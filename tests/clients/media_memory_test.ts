@@ -2,7 +2,7 @@
  * Memory of the real process while many clients download and upload. Small by default, so that it can run with the
  * rest; `GATEWAY_MEMORY_TEST=full` runs 200 downloads of 50 MB and 9 uploads of 19 MB.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../support/assert.ts";
 import OpenAI from "openai";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 

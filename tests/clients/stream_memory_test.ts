@@ -2,7 +2,7 @@
  * What an open stream keeps alive in the real process. A coding agent sends its whole history with each call, and the
  * answer takes minutes: once a route has begun to answer nobody needs the request any more.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { freePort } from "../support/free_port.ts";
 import { LiveHeap } from "../support/live_heap.ts";

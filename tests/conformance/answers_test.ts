@@ -1,5 +1,5 @@
 /** Every recorded answer converts to what a strict client of every other style accepts, and means the same there. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { convertAnswer } from "../../core/wire/convert.ts";
 import { isJsonObject } from "../../core/lib/json/json.ts";

@@ -1,5 +1,5 @@
 /** Recorded traffic asks for nothing that costs more than tokens, but where it says so. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import { findBillableFeatures } from "../../core/wire/billable_features/asked_for.ts";
 import { describeRecordings } from "./recordings.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The strict clients of the three styles behind one face, and what of an answer must be the same whichever way it came.
  */
-import { assert } from "@std/assert";
+import { assert } from "../support/assert.ts";
 import type { PipeContext, Style } from "../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import {

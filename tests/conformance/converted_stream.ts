@@ -1,5 +1,5 @@
 /** Recorded streams: converted, and as the whole answer that they tell. */
-import { assert } from "@std/assert";
+import { assert } from "../support/assert.ts";
 import type { StreamReading, Style } from "../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";

@@ -2,7 +2,7 @@
  * Recorded failures reach every client in its own form: none is shown as the client's own fault that is ours, and an
  * error inside a stream never looks like an end.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { errorBody, type ErrorCode } from "../../core/errors.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";

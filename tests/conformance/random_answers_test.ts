@@ -2,7 +2,7 @@
  * Random answers, streamed in random pieces with their parallel calls interleaved, reach the client of every other
  * style as the same answer does in one piece.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import fc from "fast-check";
 import type { StreamReading, Style } from "../../core/wire/contract.ts";
 import type { Answer } from "../../core/wire/conversation/mod.ts";

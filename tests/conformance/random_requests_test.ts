@@ -1,5 +1,5 @@
 /** Random requests of each style convert to what a vendor of every other style accepts, on every kind of route. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import fc from "fast-check";
 import type { Style } from "../../core/wire/contract.ts";
 import { convertRequest } from "../../core/wire/convert.ts";

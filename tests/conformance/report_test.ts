@@ -1,5 +1,5 @@
 /** The report over recorded exchanges counts what it says it counts: shown on made-up ones. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type Conversions, measure, ownConversions, type Row } from "./report/measure.ts";

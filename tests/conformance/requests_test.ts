@@ -2,7 +2,7 @@
  * Every recorded request converts to every other style, and the vendor of that style would accept it; or it is
  * refused, for the reason written down here.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { convertRequest } from "../../core/wire/convert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";

@@ -2,7 +2,7 @@
  * What the tables of conversion call lossless survives the way to another style and back: once for every recorded
  * request and every recorded answer.
  */
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "../support/assert.ts";
 import type { RouteCapabilities, Style } from "../../core/wire/contract.ts";
 import type { Block, Conversation } from "../../core/wire/conversation/mod.ts";
 import { normalizeTurns } from "../../core/wire/normalize_turns.ts";

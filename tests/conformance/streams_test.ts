@@ -2,7 +2,7 @@
  * Every recorded stream converts, however its bytes are split, to what a strict client of every other style accepts,
  * and to the same answer as its content does in one piece.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import fc from "fast-check";
 import { convertAnswer } from "../../core/wire/convert.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";

@@ -1,5 +1,5 @@
 /** Every CSV download keeps one convention: names of columns, days, times, the time zone, amounts, quoting. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
 import { credit } from "../../kv/ledger/ledger.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { createApp } from "../../routes/app.ts";
 import { openTestGateway } from "../support/gateway_in_process.ts";
 import { listenWith } from "../support/listening_app.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { isActive, listApiKeys } from "../../kv/api_keys/api_keys.ts";

@@ -1,5 +1,5 @@
 /** Who hangs up between the last word of an answer and the report of its usage has the whole answer, and pays for it. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { attemptStream } from "../../core/calls/attempt.ts";
 import { CallControl } from "../../core/calls/call_control.ts";
 import { meteredStream } from "../../core/calls/metered_stream.ts";

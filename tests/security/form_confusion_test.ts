@@ -1,5 +1,5 @@
 /** A form passes to the provider as it came: its parts must have the names there that they have here. */
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../support/assert.ts";
 import fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
 import { fieldsOfForm } from "../../core/media/fields.ts";

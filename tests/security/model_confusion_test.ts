@@ -1,5 +1,5 @@
 /** A call must not be one thing to the gateway, which prices it, and another to the provider, which makes it. */
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../core/calls/request/json_body.ts";
 import { GatewayError } from "../../core/errors.ts";

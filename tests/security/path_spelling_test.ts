@@ -1,5 +1,5 @@
 /** Rules in front of the gateway close paths by their text: no other spelling of a path may reach what is behind it. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import { serveGateway } from "../support/served_gateway.ts";
 
 const operatorKey = "operator-key-of-this-test";

@@ -1,5 +1,5 @@
 /** What a few bytes make a provider read must be held before the call: many at once would else share one small balance. */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
 import { inputTokensBound } from "../../core/calls/bounds/input_bound.ts";

@@ -1,4 +1,7 @@
-/** The familiar assertions of the standard library, over `node:assert`. */
+/**
+ * Assertions for the tests, over `node:assert/strict`, with the names and the order of arguments of
+ * `@std/assert`, which is not published on npm (`docs/adr/0003-npm-instead-of-jsr.md`).
+ */
 import {
   deepStrictEqual,
   match,

@@ -1,5 +1,5 @@
 /** Comments cite only documents, and sections of them, that are in the repository. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "./assert.ts";
 
 const root = new URL("../../", import.meta.url);
 

@@ -2,7 +2,7 @@
  * Every folder of the gateway says once what it is for: one of its files begins with a module doc that holds the
  * lines `Folder`, `In`, `Out` and `Never` (docs/architecture.md, Layout).
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "./assert.ts";
 
 const root = new URL("../../", import.meta.url);
 const layers = ["core", "kv", "routes", "sandbox"];

@@ -2,7 +2,7 @@
  * No file imports itself through others, not even for types: whoever reads a file can read first what it builds on.
  * Only the text of the sources is looked at, so type-only imports count like all others.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "./assert.ts";
 
 const root = new URL("../../", import.meta.url);
 const folders = ["core", "kv", "routes", "sandbox", "tests", "bench"];

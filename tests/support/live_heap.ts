@@ -2,7 +2,7 @@
  * What another process keeps alive, asked through its inspector: resident memory says little, since an engine gives
  * back late what it does not need.
  */
-import { assert } from "@std/assert";
+import { assert } from "./assert.ts";
 
 export class LiveHeap implements Disposable {
   readonly #socket: WebSocket;

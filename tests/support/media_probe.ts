@@ -1,5 +1,5 @@
 /** What a real decoder (`ffprobe`) makes of a file. Where it is not installed, its tests say so and are skipped. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "./assert.ts";
 
 async function isInstalled(): Promise<boolean> {
   try {

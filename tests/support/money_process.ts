@@ -1,5 +1,5 @@
 /** Attacks on the money of a gateway that runs as its own process: what it stores before and after, and who asks. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "./assert.ts";
 import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
 import { openSession } from "../../kv/accounts/sessions.ts";
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "./assert.ts";
 import { StrictClientError } from "./strict_client.ts";
 import { readChatStream } from "./strict_client_chat.ts";
 import { readMessagesStream } from "./strict_client_messages.ts";

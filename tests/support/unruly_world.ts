@@ -2,7 +2,7 @@
  * A gateway in this process, served over a socket, whose providers are loopback servers that say exactly the bytes a
  * test wants. In the end the money must add up to the last µVND.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "./assert.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { parseVnd } from "../../core/billing/micro_vnd.ts";

@@ -5,7 +5,7 @@
  */
 import v8 from "node:v8";
 import vm from "node:vm";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../support/assert.ts";
 import { type RowKind, rowKinds, rowsOfKindPrefix } from "../../kv/schema/keys.ts";
 import { adminSocketPath } from "../../routes/operator/cli/socket.ts";
 import { serve } from "../../routes/server/serve.ts";

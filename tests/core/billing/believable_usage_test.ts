@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import fc from "fast-check";
 import { believableUsage, type UsageEvidence } from "../../../core/billing/believable_usage.ts";
 import { type BoundedCall, tokenBounds } from "../../../core/billing/token_bounds.ts";

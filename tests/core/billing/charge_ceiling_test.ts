@@ -1,5 +1,5 @@
 /** Whatever a provider reports or sends, the charge stays within a multiple of the worst case that was reserved. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import fc from "fast-check";
 import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import fc from "fast-check";
 import { chargeForChat, type ChatEnd } from "../../../core/billing/outcome.ts";
 import { applyPrice } from "../../../core/billing/price.ts";

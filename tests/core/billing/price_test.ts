@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { applyPrice, worstCaseCost } from "../../../core/billing/price.ts";
 
 const bound = { inputTokens: 1_000, outputTokens: 10 };

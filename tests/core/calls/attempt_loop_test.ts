@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { AttemptHandlers, StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import { GatewayError } from "../../../core/errors.ts";

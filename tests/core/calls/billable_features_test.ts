@@ -1,6 +1,6 @@
 /** What leaves for a provider, and what does not, when a request asks for more than tokens. */
 import { joined } from "../../../core/lib/bytes/byte_parts.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { ChatCall, ChatRouteAccess } from "../../../core/calls/chat_exchange.ts";
 import { startChatExchange } from "../../../core/calls/chat_exchange.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";

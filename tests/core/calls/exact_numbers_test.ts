@@ -1,6 +1,6 @@
 /** Numbers that no double holds travel through a call as they were written. */
 import { joined } from "../../../core/lib/bytes/byte_parts.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { attemptAnswer } from "../../../core/calls/attempt.ts";
 import { type ChatCall, startChatExchange } from "../../../core/calls/chat_exchange.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { withoutForeignReasoning } from "../../../core/calls/request/foreign_reasoning.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 

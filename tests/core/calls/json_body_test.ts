@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import fc from "fast-check";
 import { joined, piecesOf } from "../../../core/lib/bytes/byte_parts.ts";
 import { withFields } from "../../../core/calls/request/changed_body.ts";

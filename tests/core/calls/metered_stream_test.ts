@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import fc from "fast-check";
 import { attemptStream } from "../../../core/calls/attempt.ts";
 import { CallControl } from "../../../core/calls/call_control.ts";

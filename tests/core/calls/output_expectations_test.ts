@@ -1,5 +1,5 @@
 /** What is held of a stream's output: learned per model and key, and never too little for output that does not show. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { buildModel } from "../../../core/catalog/catalog.ts";
 import { modelSchema } from "../../../core/catalog/schema.ts";
 import { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import { limits } from "../../../core/limits.ts";
 import { UpstreamFailure } from "../../../core/upstream/transport.ts";

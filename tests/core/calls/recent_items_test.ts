@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { itemKeptMs, RecentItems } from "../../../core/calls/request/recent_items.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { ManualTime } from "../../support/manual_time.ts";

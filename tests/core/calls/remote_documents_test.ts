@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "../../support/assert.ts";
 import { ByteBudget } from "../../../core/lib/bytes/byte_budget.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { retryAfterSeconds } from "../../../core/calls/retry_after.ts";
 import { limits } from "../../../core/limits.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { promptPrefixes } from "../../../core/calls/request/prompt_prefixes.ts";
 import { type ReportedCall, SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";

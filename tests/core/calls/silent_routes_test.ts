@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { roomAfterSilenceMs } from "../../../core/calls/route_attempt.ts";
 import { limits } from "../../../core/limits.ts";
 import { chatStream, tryRoutes, type World } from "./call_world.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { withoutStore } from "../../../core/calls/request/stored_answers.ts";
 import { convertRequest } from "../../../core/wire/convert.ts";
 import type { RouteCapabilities, Style } from "../../../core/wire/contract.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { providerRequest } from "../../../core/calls/request/provider_request.ts";
 import { authKinds, credentialHeader } from "../../../core/catalog/auth_kinds.ts";
 import { readConfig } from "../../../core/config/config.ts";

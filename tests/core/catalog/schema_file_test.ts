@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { gatewaySchemaText } from "../../../docs/write_schema.ts";
 
 Deno.test("docs/gateway.schema.json is what `deno task schema` writes", async () => {

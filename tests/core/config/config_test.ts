@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { readConfig } from "../../../core/config/config.ts";
 import { newMasterKey } from "../../../core/api_keys/seal.ts";
 

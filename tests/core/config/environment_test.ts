@@ -1,5 +1,5 @@
 /** A wrong environment does not start, and what it says never holds what was set. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { type Config, readConfig } from "../../../core/config/config.ts";
 import { newMasterKey } from "../../../core/api_keys/seal.ts";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { parseTaxCode } from "../../../core/invoices/tax_code.ts";
 import { parseVatRate, parseVatSchedule, splitVat, vatRateAt } from "../../../core/invoices/vat.ts";
 import { vndInWords } from "../../../core/invoices/vnd_in_words.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { composeMail } from "../../../core/mail/compose.ts";
 import { letterPaths, renderTemplate } from "../../../core/mail/templates.ts";

@@ -1,5 +1,5 @@
 import { joined } from "../../../core/lib/bytes/byte_parts.ts";
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "../../support/assert.ts";
 import fc from "fast-check";
 import { GatewayError } from "../../../core/errors.ts";
 import { fieldsOfForm, fieldsOfJson, referenceField } from "../../../core/media/fields.ts";

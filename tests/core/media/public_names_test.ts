@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { PublicNames } from "../../../core/media/public_names.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import fc from "fast-check";
 import { cassoHook, readCassoNotice } from "../../../core/payments/casso.ts";
 import { readSepayNotice, readSepayPage, sepayHook } from "../../../core/payments/sepay.ts";

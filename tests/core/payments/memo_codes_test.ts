@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { codesOfTexts, extractOrderCodes } from "../../../core/payments/memo_codes.ts";
 import { nearCodes, withinOneEdit } from "../../../core/payments/near_codes.ts";
 import { newOrderCode, parseOrderCode } from "../../../core/payments/order_code.ts";

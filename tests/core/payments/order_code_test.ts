@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import {
   newOrderCode,
   orderCodeAlphabet,

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import type { BankSource } from "../../../core/payments/bank_event.ts";
 import { parseBankTime } from "../../../core/payments/bank_time.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";

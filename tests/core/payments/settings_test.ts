@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { readTopupSettings } from "../../../core/payments/settings.ts";
 
 const account = { bin: "970422", bankName: "MB", account: "0123456789", holder: "CONG TY A" };

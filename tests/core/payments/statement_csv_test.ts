@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { parseBankTime, sameBankTime } from "../../../core/payments/bank_time.ts";
 import { csvCell, csvFile, parseCsv } from "../../../core/lib/csv.ts";
 import { parseStatement, parseWrittenAmount } from "../../../core/payments/statement_csv.ts";

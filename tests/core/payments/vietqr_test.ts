@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { crc16 } from "../../../core/payments/crc16.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { Credentials } from "../../../core/routing/credentials.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog, type Model, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";

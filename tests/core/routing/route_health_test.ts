@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { RouteHealth } from "../../../core/routing/route_health.ts";
 

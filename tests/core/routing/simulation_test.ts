@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { scenarios } from "../../../bench/routing/scenarios.ts";
 import { simulate } from "../../../bench/routing/simulation.ts";
 

@@ -1,5 +1,5 @@
 /** A stream that the gateway ends for length is whole to a client of each style, wherever it was ended. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { StreamPipe, Style } from "../../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../../core/wire/stream/converting_pipe.ts";
 import { responseObject } from "../../../core/wire/responses/response_object.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import fc from "fast-check";
 import { GatewayError } from "../../../core/errors.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";

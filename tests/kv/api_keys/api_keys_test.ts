@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { hashApiKey, newApiKey } from "../../../core/api_keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";

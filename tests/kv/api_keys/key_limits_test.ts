@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";

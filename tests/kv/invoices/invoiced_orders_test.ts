@@ -1,6 +1,6 @@
 /** How the money of one order is spread over its invoices. */
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Invoice } from "../../../core/invoices/invoice.ts";
 import { getInvoice, listInvoices } from "../../../kv/invoices/invoices.ts";
 import { invoiceOfOrderKey } from "../../../kv/schema/keys.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type BuyerForm, readBuyerForm } from "../../../core/invoices/invoice.ts";
 import { invoicesAsCsv, invoicesAsJson } from "../../../core/invoices/invoice_export.ts";
 import { parseCsv } from "../../../core/lib/csv.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { credit, debit, type Movement } from "../../../kv/ledger/ledger.ts";

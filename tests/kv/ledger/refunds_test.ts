@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { ledgerKey } from "../../../kv/schema/keys.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { addToOutbox, nextDueAtMs, type OutboxQueue } from "../../../kv/outbox/outbox.ts";
 import {
   claimDue,

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { addToOutbox, type OutboxQueue } from "../../../kv/outbox/outbox.ts";
 import { finishClaim } from "../../../kv/outbox/outbox_claims.ts";
 import { listDeadLetters } from "../../../kv/outbox/outbox_dead_letters.ts";

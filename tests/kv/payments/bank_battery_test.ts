@@ -1,6 +1,6 @@
 /** The money battery: floods, crashes between any two steps, and random mixtures, always checked against the sums. */
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { BankEvent } from "../../../core/payments/bank_event.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";

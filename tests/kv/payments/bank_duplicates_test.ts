@@ -1,5 +1,5 @@
 /** What is set aside or taken for a repetition, by the machine or by people, and how that is undone. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { BankEvent } from "../../../core/payments/bank_event.ts";
 import {

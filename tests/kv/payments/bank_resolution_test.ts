@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";

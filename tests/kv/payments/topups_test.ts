@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import {

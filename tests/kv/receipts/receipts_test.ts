@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { newId, type RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";

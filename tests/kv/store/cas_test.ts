@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { compareAndSet } from "../../../kv/store/cas.ts";
 
 Deno.test("compareAndSet() returns the first answer and stops", async () => {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../core/limits.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import * as keys from "../../../kv/schema/keys.ts";

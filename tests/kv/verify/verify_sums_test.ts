@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { beforeIdsOf, newId, type RequestId } from "../../../core/lib/ids.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";

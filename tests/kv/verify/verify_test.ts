@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { TimeSlices } from "../../../core/lib/time/time_slices.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { VideoId } from "../../../core/lib/ids.ts";
 import { advance, isFinal, type VideoTask } from "../../../core/media/video/task.ts";
 import { ledgerOperationKey, openVideoKey, openVideosPrefix } from "../../../kv/schema/keys.ts";

@@ -1,5 +1,5 @@
 /** A store with accounts and charged video tasks, and a provider whose answers follow from the task's name. */
-import { assert } from "@std/assert";
+import { assert } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
 import type { VideoTask } from "../../../core/media/video/task.ts";

@@ -1,5 +1,5 @@
 /** What the wallet engine refuses, and who goes first: rules that only show at their edges. */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";

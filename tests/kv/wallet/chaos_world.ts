@@ -16,7 +16,7 @@ import {
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { setImmediate } from "node:timers";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, newAccount } from "../../support/money_world.ts";
 import { type Fate, Turnstile, type WaitingCall } from "../../support/turnstile_kv.ts";

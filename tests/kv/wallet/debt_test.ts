@@ -1,6 +1,6 @@
 /** What an account may owe: bounded, exact, and paid by whatever comes in next. */
 import { setImmediate } from "node:timers";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import fc from "fast-check";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { credit, debit } from "../../../kv/ledger/ledger.ts";

@@ -1,6 +1,6 @@
 /** Holds that grow while a call runs, and calls that wait for the holds of others. */
 import { setImmediate } from "node:timers";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { openWalletEngine, type Reservation, type ReserveResult } from "../../../kv/wallet/mod.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";

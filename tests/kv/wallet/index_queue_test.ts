@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { encodeBatch } from "../../../kv/store/batches.ts";
 import { batchesOfPrefix, batchKey, batchOf, indexerKey } from "../../../kv/schema/keys.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { createAccount, updateAccount } from "../../../kv/accounts/accounts.ts";
 import { warnOfLowBalances } from "../../../kv/wallet/low_balance.ts";

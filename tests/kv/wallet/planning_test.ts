@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/wallet/lease_book.ts";
 import { planTransfer, type TransferWish } from "../../../kv/wallet/transfer_plan.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";

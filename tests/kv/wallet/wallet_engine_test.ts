@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";

@@ -1,5 +1,5 @@
 /** Streams of callers that may not call any more end, whatever they are doing. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { setImmediate } from "node:timers";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 

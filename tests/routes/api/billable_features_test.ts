@@ -1,5 +1,5 @@
 /** Calls that would cost the operator more than tokens: refused for nothing, or served where a route allows them. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";

@@ -1,5 +1,5 @@
 /** What a stream costs that breaks off: never more than the same call would have cost complete. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { createCallLog } from "../../../routes/api/call_log.ts";

@@ -1,5 +1,10 @@
 /** `Idempotency-Key` on every paid POST: however often a client asks, it is charged once and gets one answer. */
-import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+} from "../../support/assert.ts";
 import { answerKeptMs } from "../../../core/calls/kept_answers.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";

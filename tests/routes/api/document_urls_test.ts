@@ -1,5 +1,5 @@
 /** Documents that a client names by URL reach routes that take only their data; what cannot be fetched costs nothing. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { type MediaWorldOptions, mockProvider, openMediaWorld } from "./media/media_world.ts";
 

@@ -1,5 +1,5 @@
 /** What calls hold of a wallet: enough for many at once, and never more given out than it can pay. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";

@@ -1,5 +1,5 @@
 /** A provider that ignores the caller's bound on output: its stream is ended, and its customer does not pay for it. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { OutputLimit } from "../../../core/calls/bounds/output_limit.ts";
 import { newStreamReading } from "../../../core/wire/stream/reading.ts";

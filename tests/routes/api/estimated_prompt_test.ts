@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 
 Deno.test("without a report a picture in the prompt is not billed by the length of its base64", async () => {

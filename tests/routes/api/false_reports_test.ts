@@ -1,5 +1,5 @@
 /** A provider that reports what cannot be: its customer does not pay for it, it is a claim, and the route rests. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";

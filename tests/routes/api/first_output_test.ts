@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { applyPrice } from "../../../core/billing/price.ts";

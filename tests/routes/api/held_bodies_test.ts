@@ -1,6 +1,6 @@
 /** The common bound of the bodies that calls hold: refused beyond it in the caller's style, given back on every path. */
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { BodyRoom, bodyRoomMs } from "../../../core/lib/bytes/body_room.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { createApp } from "../../../routes/app.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { mockProvider, openMediaWorld } from "./media/media_world.ts";
 
 const chatModel = {

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import OpenAI from "openai";
 import { serveGateway } from "../../support/served_gateway.ts";
 

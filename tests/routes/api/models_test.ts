@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 
 Deno.test("the model list: wrong paging is refused in the caller's style, right paging meets every model once", async () => {

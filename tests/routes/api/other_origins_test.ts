@@ -1,5 +1,5 @@
 /** What pages of other origins are told, and that nobody else is told anything of it. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 
 const origin = "https://chat.example";

@@ -1,5 +1,5 @@
 /** One answer is paid for, so one answer is asked for: no field that decides the cost reaches a provider unseen. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media/media_world.ts";
 
 const size = { contextWindow: 100_000, maxOutputTokens: 10_000 };

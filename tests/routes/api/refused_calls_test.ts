@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 
 const prompt = "a secret prompt";

@@ -1,5 +1,5 @@
 /** What customers pay when their provider reports what cannot be: seen from outside, on the receipt and the wallet. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import { noTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";

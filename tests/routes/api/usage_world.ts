@@ -1,5 +1,5 @@
 /** A gateway whose provider says any text with any report of usage, in each style, whole and streamed. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";

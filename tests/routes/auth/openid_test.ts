@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { addIdentity } from "../../../kv/accounts/account_credentials.ts";
 import { createAccount, findAccountByEmail, getAccount } from "../../../kv/accounts/accounts.ts";
 import { createOpenIdClient } from "../../../routes/auth/openid.ts";

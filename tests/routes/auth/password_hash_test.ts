@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "../../support/assert.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
 import { createPasswordHasher } from "../../../routes/auth/password_hash.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { getAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";

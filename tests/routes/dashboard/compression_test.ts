@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "../../support/assert.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 
 const address = "https://gw.example";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { StoreTimeoutError } from "../../../kv/store/store_deadlines.ts";
 import { createDashboard } from "../../../routes/dashboard/mod.ts";
 import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";

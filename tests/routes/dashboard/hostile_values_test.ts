@@ -1,5 +1,5 @@
 /** Hostile values at every page, form and parameter: whatever is sent, no page answers 500. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApprovals } from "../../../kv/operators/approvals.ts";
 import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";

@@ -1,5 +1,5 @@
 /** Tax code and invoice mail are set in the account and fill the form of every request. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { getInvoiceSettings, setInvoiceSettings } from "../../../kv/invoices/invoice_settings.ts";
 import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";

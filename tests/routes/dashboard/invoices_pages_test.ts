@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { attachInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../kv/invoices/invoices.ts";
 import type { Account } from "../../../kv/accounts/accounts.ts";

@@ -1,5 +1,5 @@
 /** The mail of an issued invoice goes to an accountant without an account: its link alone shows the files. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { attachInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../kv/invoices/invoices.ts";
 import { mailInvoiceSent } from "../../../kv/payments/topup_mails.ts";

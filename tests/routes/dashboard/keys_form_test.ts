@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import { makeKey, secretForm, secretIn, works } from "../../support/key_pages.ts";

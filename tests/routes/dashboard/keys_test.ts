@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import fc from "fast-check";
 import { newMasterKey, readMasterKeys, seal } from "../../../core/api_keys/seal.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";

@@ -1,5 +1,5 @@
 /** Strangers who guess or ask for mails do not lock a customer out. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { rememberPlaces } from "../../../kv/accounts/known_places.ts";
 import {
   type DashboardWorld,

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { createWalletPages } from "../../../routes/dashboard/wallet/wallet_pages.tsx";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import { topupSettings } from "../../support/topup_settings.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 
 Deno.test("the model page shows every model of the catalogue with its price, and finds by word and kind", async () => {

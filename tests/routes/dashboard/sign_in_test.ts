@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../routes/auth/password_hash.ts";
 import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
 import type { DashboardWorld } from "../../support/dashboard_world.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { readSupport, type SupportContact } from "../../../core/config/support.ts";
 import { setBlocked } from "../../../kv/accounts/account_blocking.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { assetPath, createAssetRoutes } from "../../../routes/dashboard/assets.ts";
 import axisLabelsScript from "../../../routes/dashboard/static/axis_labels.js" with {
   type: "text",

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";

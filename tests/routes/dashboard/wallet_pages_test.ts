@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { parseCsv } from "../../../core/lib/csv.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";

@@ -1,5 +1,5 @@
 import { readQr } from "../../support/qr_reader.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { orderVietQr } from "../../../core/payments/receiving_account.ts";
 import { renderQr } from "../../../routes/dashboard/wallet/wallet_qr.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { cassoHook, cassoSignedText } from "../../../core/payments/casso.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { bytesLeave } from "../../../routes/http/bytes_leave.ts";
 
 /** A client on a thread of its own: tells in shared memory when the first bytes are there. */

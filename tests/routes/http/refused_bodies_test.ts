@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { RefusedBodies, refusedBodiesPerAddress } from "../../../routes/http/refused_bodies.ts";
 import { ManualTime } from "../../support/manual_time.ts";

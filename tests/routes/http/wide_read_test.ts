@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../core/limits.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type Mail, type Mailer, MailFailure } from "../../../core/mail/mail.ts";
 import { readMailUrl } from "../../../core/mail/mail_url.ts";
 import { addMail, mailQueue } from "../../../kv/outbox/mail.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";

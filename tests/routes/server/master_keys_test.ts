@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { loadMasterKeys } from "../../../routes/server/master_keys.ts";
 import { testConfig } from "../../support/gateway_in_process.ts";
 

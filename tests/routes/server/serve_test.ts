@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { serveGateway } from "../../support/served_gateway.ts";
 
 /** A provider that is not the sandbox; nothing is ever sent to it. */

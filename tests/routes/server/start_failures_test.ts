@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { serve } from "../../../routes/server/serve.ts";
 import { runCommand } from "../../support/admin_command.ts";

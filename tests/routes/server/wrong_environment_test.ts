@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 
 Deno.test("a password with a bare # stops the start, and is not told to whoever reads the terminal", async () => {
   const root = new URL("../../../", import.meta.url);

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { startGateway } from "../../support/started_gateway.ts";
 import { until } from "../../support/until.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "../../support/assert.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import {

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { sniffMediaType } from "../../../core/media/sniff.ts";
 import { writeForm } from "../../../core/media/multipart.ts";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";

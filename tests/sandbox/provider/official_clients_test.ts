@@ -1,6 +1,6 @@
 /** The vendors' own libraries read what the sandbox writes: the strictest judges of its wire forms. */
 import Anthropic from "@anthropic-ai/sdk";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import OpenAI from "openai";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";
 import { fixedClock } from "./sandbox_calls.ts";

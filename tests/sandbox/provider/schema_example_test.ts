@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { exampleOf } from "../../../sandbox/provider/schema_example.ts";
 

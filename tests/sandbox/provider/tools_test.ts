@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { jsonOf, paths, readingOf, requestOf, styles } from "./sandbox_calls.ts";

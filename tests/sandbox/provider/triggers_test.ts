@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { errorStatuses, readTriggers } from "../../../sandbox/provider/triggers.ts";
 import { UpstreamFailure } from "../../../core/upstream/transport.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { AnswerRoom } from "../../../../core/lib/bytes/answer_room.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/errors.ts";

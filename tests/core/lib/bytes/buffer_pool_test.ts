@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { limits } from "../../../../core/limits.ts";
 import { copyOf, encoded } from "../../../../core/lib/bytes/buffer_pool.ts";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { ByteBudget, type HeldBytes } from "../../../../core/lib/bytes/byte_budget.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 

@@ -6,7 +6,7 @@ import {
   type Http1TransportOptions,
 } from "../../../../core/lib/http1/transport.ts";
 import { UpstreamFailure } from "../../../../core/upstream/transport.ts";
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import { concat } from "./bytes.ts";
 
 const encoder = new TextEncoder();

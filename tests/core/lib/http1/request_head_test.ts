@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { encodeRequest, parseDestination } from "../../../../core/lib/http1/request_head.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../../../../core/upstream/transport.ts";
 import { concat } from "./bytes.ts";

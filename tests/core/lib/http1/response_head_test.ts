@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { findHeadEnd, parseResponseHead } from "../../../../core/lib/http1/response_head.ts";
 import { UpstreamFailure } from "../../../../core/upstream/transport.ts";

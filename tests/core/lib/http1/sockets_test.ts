@@ -1,5 +1,5 @@
 /** The HTTP/1.1 driver against peers that misbehave, over real sockets. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import {

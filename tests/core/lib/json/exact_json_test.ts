@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { limits } from "../../../../core/limits.ts";

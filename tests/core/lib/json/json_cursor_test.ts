@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../../core/lib/json/json_cursor.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { addressBlock } from "../../../../core/lib/net/ip_address.ts";
 import { isAddressAllowed, isAddressRange } from "../../../../core/api_keys/address_ranges.ts";
 

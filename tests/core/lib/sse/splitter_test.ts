@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { SseFrameTooLargeError, SseSplitter } from "../../../../core/lib/sse/splitter.ts";
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { InvariantError } from "../../../../core/lib/assert.ts";
 import { SseSplitter } from "../../../../core/lib/sse/splitter.ts";
 import { encodeSseComment, encodeSseEvent } from "../../../../core/lib/sse/writer.ts";

@@ -1,5 +1,5 @@
 import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { GatewayError } from "../../../../core/errors.ts";
 import { readImageAnswer } from "../../../../core/media/images/answer.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { fieldsOfForm, fieldsOfJson } from "../../../../core/media/fields.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../../core/lib/ids.ts";
 import { videoDeleted, videoList, videoObject } from "../../../../core/media/video/object.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import { hasBillableBeta, sortBetas } from "../../../../core/wire/billable_features/betas.ts";
 
 const none = new Set<never>();

@@ -1,5 +1,5 @@
 /** Whole answers both ways, row by row (docs/conversion.md#answers). */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertedAnswer } from "./converting.ts";

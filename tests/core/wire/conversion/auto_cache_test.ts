@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted } from "./converting.ts";

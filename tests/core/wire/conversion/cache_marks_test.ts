@@ -1,5 +1,5 @@
 /** Marks of prompt caches (docs/internals/WIRE_FORMATS.md#cache-marks). */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted } from "./converting.ts";
 

@@ -1,5 +1,10 @@
 /** A Chat stream for a Messages client: the machine of section 10.1, and every deviation of section 2.5. */
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "../../../support/assert.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
 import type { ConversionMemory } from "../../../../core/wire/contract.ts";
 import { GatewayError } from "../../../../core/errors.ts";

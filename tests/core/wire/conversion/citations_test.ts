@@ -1,5 +1,5 @@
 /** Web sources keep their place, their title and their address through every conversion, whole and streamed. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blocks.ts";
 

@@ -1,5 +1,5 @@
 /** Shared by the tests of conversion: one call of each kind with the dull parameters filled in. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import { convertAnswer, convertRequest } from "../../../../core/wire/convert.ts";
 import type {
   ConversionMemory,

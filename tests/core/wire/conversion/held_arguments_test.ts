@@ -1,5 +1,5 @@
 /** Arguments that can only be changed as a whole are kept until their call ends: within a bound, whoever sends them. */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { restoringSink } from "../../../../core/wire/stream/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { GatewayError } from "../../../../core/errors.ts";

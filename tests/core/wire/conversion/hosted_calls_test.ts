@@ -1,5 +1,5 @@
 /** Calls of tools that the provider runs reach the clients of other styles with what came of them. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blocks.ts";
 import { withoutSealedReasoning } from "../../../../core/wire/responses/reasoning_item.ts";

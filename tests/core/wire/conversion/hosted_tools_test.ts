@@ -1,5 +1,5 @@
 /** Tools that the provider runs are asked for in the words of the route's style, where the route allows them. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import type {
   ConversionOptions,
   RouteCapabilities,

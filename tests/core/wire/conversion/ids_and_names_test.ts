@@ -1,5 +1,5 @@
 /** Ids and names change by pure functions (docs/internals/WIRE_FORMATS.md#ids-and-names). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { CallIds } from "../../../../core/wire/answer_ids.ts";
 import { hashBase62, hashHex } from "../../../../core/wire/tools/short_hash.ts";

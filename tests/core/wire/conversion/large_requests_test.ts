@@ -1,5 +1,5 @@
 /** Requests as large as they may be, of shapes that a careless conversion takes minutes for: nothing else runs then. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { normalizeTurns } from "../../../../core/wire/normalize_turns.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { convertRequest } from "../../../../core/wire/convert.ts";

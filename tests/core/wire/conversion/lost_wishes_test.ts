@@ -1,5 +1,5 @@
 /** Wishes that once went without a word, each carried, named or refused. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { list } from "../../../conformance/clients.ts";

@@ -1,5 +1,5 @@
 /** A Messages stream for a Chat client (docs/conversion.md#streams). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";
 import { context, convertedAnswer } from "./converting.ts";

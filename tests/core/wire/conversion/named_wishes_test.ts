@@ -2,7 +2,7 @@
  * Nothing that a client asks for is lost in silence: every member of a request changes what goes out, or is named, or
  * is refused, or stands in the short list of what may go in silence.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import { convertRequest } from "../../../../core/wire/convert.ts";
 import { chatRequest } from "../../../../sandbox/vendor_validators/chat_schema.ts";

@@ -1,5 +1,5 @@
 /** What a provider or a client left empty never becomes a call, and no number is read into an error text. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
 import { readAnswer } from "../../../../core/wire/answer_reading.ts";

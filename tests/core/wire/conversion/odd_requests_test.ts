@@ -1,5 +1,5 @@
 /** Requests in the forms of other vendors than the style's own: read as what they mean. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { chatDialect } from "../../../../core/wire/chat/dialect.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";

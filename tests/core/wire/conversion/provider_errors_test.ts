@@ -1,5 +1,5 @@
 /** How a provider's error is classified (docs/internals/WIRE_FORMATS.md#errors). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
 import type { ErrorCode } from "../../../../core/errors.ts";
 import { errorBody } from "../../../../core/errors.ts";

@@ -1,5 +1,5 @@
 /** Reasoning keeps its proof byte for byte, and the proof goes back only to who made it. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { ReasoningProof } from "../../../../core/wire/conversation/mod.ts";
 import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blocks.ts";

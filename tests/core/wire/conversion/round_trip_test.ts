@@ -1,5 +1,5 @@
 /** What the tables call lossless survives the way there and back. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted } from "./converting.ts";

@@ -1,5 +1,5 @@
 /** Schemas that are moved into another one on the way keep their references. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { messagesFormatSchema } from "../../../../core/wire/tools/json_schema.ts";
 import { schemaInObject } from "../../../../core/wire/tools/json_schema_references.ts";

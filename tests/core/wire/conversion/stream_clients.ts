@@ -2,7 +2,7 @@
  * Strict models of the two clients: they read a converted stream as the official libraries do, refuse what those
  * would trip over, and return the whole answer that the stream told.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 
 export interface Frame {

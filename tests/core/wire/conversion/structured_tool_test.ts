@@ -2,7 +2,7 @@
  * Models without structured output answer through a tool. What such an answer's client gets is the answer alone,
  * streamed as whole.
  */
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { ConversionMemory } from "../../../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";

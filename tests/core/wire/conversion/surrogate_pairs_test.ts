@@ -1,5 +1,5 @@
 /** A character that a provider split over two pieces reaches the client whole, in every converted stream. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { joiningSink } from "../../../../core/wire/fields/surrogate_pairs.ts";

@@ -1,5 +1,5 @@
 /** `<think>…</think>` in the text of an answer becomes reasoning where the route says so, in any pieces. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { ConversionMemory, ThinkTags } from "../../../../core/wire/contract.ts";
 import { restoreAnswer } from "../../../../core/wire/stream/answer_restoration.ts";

@@ -2,7 +2,7 @@
  * A thought signature belongs to one tool call and goes back onto that call, whatever became of the call's id on the
  * way: the sealed block stands directly before its call.
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readMessagesStream as readStrictMessages } from "../../../support/strict_client_messages.ts";

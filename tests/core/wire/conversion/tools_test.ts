@@ -1,5 +1,5 @@
 /** What is done to tools on the way there is undone on the way back; capabilities and schemas keep their rules. */
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { restoreAnswer } from "../../../../core/wire/stream/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";

@@ -1,5 +1,5 @@
 /** Usage in disjoint buckets, whatever way it is reported (docs/internals/WIRE_FORMATS.md#usage). */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { billedInputTokens } from "../../../../core/billing/token_usage.ts";
 import { readAnswer } from "../../../../core/wire/mod.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import { readAnswer } from "../../../../core/wire/answer_reading.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";

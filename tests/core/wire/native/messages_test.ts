@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { createNativePipe } from "../../../../core/wire/stream/native_pipe.ts";
 import { assertSplitMakesNoDifference, context, namedStream, pipeText } from "./piping.ts";

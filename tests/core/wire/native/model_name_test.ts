@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { ClientModel } from "../../../../core/wire/stream/client_model.ts";
 import type { Style } from "../../../../core/wire/contract.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { StreamReading, Style } from "../../../../core/wire/contract.ts";
 import {

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { publicMessage, readProviderError } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";

@@ -2,7 +2,7 @@
  * Runs over streams recorded from providers, which are not part of this project: `WIRE_FIXTURES` names a folder with
  * `messages/`, `chat/`, `responses/` and `errors/` full of `*.sse` files. Without it the test is left out.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { assertSplitMakesNoDifference, pipeParts } from "./piping.ts";
 

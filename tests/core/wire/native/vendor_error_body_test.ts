@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { inClientTerms } from "../../../../core/wire/stream/client_model.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import { sealProof } from "../../../../core/wire/reasoning_seal.ts";
 import {
   readItemProof,

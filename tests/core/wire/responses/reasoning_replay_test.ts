@@ -1,5 +1,5 @@
 /** Reasoning of a Responses upstream travels through clients of the other styles and comes back to its signer only. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import type { PipeContext, RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import { convertAnswer, convertRequest } from "../../../../core/wire/convert.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { normalizeTurns } from "../../../../core/wire/normalize_turns.ts";

@@ -1,5 +1,5 @@
 /** Functions in groups (`namespace`), as Codex sends its own and those of MCP servers: usable with every model. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, convertedAnswer, refusal } from "../conversion/converting.ts";
 import { chatFrames, chunk, streamed } from "../conversion/streaming.ts";

@@ -1,5 +1,5 @@
 /** The caller's own search for tools, and tools that come later, as Codex sends them: usable with every model. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, convertedAnswer, refusal } from "../conversion/converting.ts";
 import { chatFrames, chunk, streamed } from "../conversion/streaming.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

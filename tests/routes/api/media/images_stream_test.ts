@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

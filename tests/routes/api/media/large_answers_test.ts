@@ -1,6 +1,6 @@
 /** The common bound of the whole answers that calls hold: who finds no room waits, and all is given back on every path. */
 import fc from "fast-check";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
 import { sleep } from "../../../../core/lib/time/sleep.ts";

@@ -1,5 +1,5 @@
 /** A gateway in this process whose provider is a server of the test, with time and name servers in the test's hands. */
-import { assert } from "@std/assert";
+import { assert } from "../../../support/assert.ts";
 import { AnswerRoom } from "../../../../core/lib/bytes/answer_room.ts";
 import { BodyRoom } from "../../../../core/lib/bytes/body_room.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects } from "../../../support/assert.ts";
 import { CallControl } from "../../../../core/calls/call_control.ts";
 import { relayedBody, type RelayedOutcome } from "../../../../routes/api/media/relayed_body.ts";
 import { FakeExchange, settled } from "../../../core/calls/fake_exchange.ts";

@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../../core/limits.ts";
 import { chimeMp3Base64 } from "../../../../sandbox/provider/assets/chime_mp3.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { videoModelProblems } from "../../../../core/media/video/model_rules.ts";
 import { defaultCatalog } from "../../../support/gateway_in_process.ts";
 import {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects } from "../../../support/assert.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { createApp } from "../../../../routes/app.ts";
 import { listenWith } from "../../../support/listening_app.ts";

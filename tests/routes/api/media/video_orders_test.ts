@@ -1,5 +1,5 @@
 /** `Idempotency-Key` of a video: however often a client asks, it gets one task and pays once. */
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "../../../support/assert.ts";
 import { limits } from "../../../../core/limits.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";

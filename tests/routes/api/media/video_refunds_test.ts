@@ -1,5 +1,5 @@
 /** A video that fails costs nothing: not the wallet, not the limit of its key, not the usage that is shown. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
 import { createApiKey } from "../../../../kv/api_keys/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../../kv/api_keys/api_keys.ts";

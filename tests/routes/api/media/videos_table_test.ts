@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { listReceipts } from "../../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { errorOf, type MediaWorld, openMediaWorld } from "./media_world.ts";

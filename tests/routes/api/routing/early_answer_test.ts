@@ -1,5 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { Style } from "../../../../core/wire/contract.ts";

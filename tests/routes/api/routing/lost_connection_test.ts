@@ -1,5 +1,5 @@
 /** A provider that reads a request on a kept connection and hangs up: nobody knows whether it has acted on it. */
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import { RawPeer } from "../../../core/upstream/raw_peer.ts";
 import { limits } from "../../../../core/limits.ts";
 import { plain, styles, transcripts, UnrulyWorld } from "../../../support/unruly_world.ts";

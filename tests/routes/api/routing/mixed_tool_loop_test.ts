@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { openTestGateway } from "../../../support/gateway_in_process.ts";

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../../support/assert.ts";
 import { openTestGateway } from "../../../support/gateway_in_process.ts";
 import { mockProvider } from "../media/media_world.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { limits } from "../../../../core/limits.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";

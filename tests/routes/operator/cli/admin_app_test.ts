@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Hono } from "hono";
 import { newId } from "../../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/api_keys/seal.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { type RanCommand, runCommand } from "../../../support/admin_command.ts";
 import { testConfig } from "../../../support/gateway_in_process.ts";
 

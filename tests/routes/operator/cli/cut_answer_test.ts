@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { openStore } from "../../../../kv/store/store.ts";
 import { adminSocketPath, serveAdminSocket } from "../../../../routes/operator/cli/socket.ts";

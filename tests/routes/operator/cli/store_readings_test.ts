@@ -1,5 +1,5 @@
 /** Readings of the whole store beside the service: quick after an idle night, and never in the way of a stop. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { type Clock, systemClock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { atMost, sleep } from "../../../../core/lib/time/sleep.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { newId } from "../../../../core/lib/ids.ts";
 import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/api_keys/seal.ts";
 import { findAccountByEmail } from "../../../../kv/accounts/accounts.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";

@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "../../../support/assert.ts";
 import { parseCsv } from "../../../../core/lib/csv.ts";
 import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../../../core/routing/router.ts";

@@ -1,5 +1,5 @@
 /** `/operator/service`: routes are found, grouped by model, and an act comes back to the route that it was about. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { RouteReport } from "../../../../core/routing/router.ts";
 import { operatorWorld } from "../../../support/operator_world.ts";
 
