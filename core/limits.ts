@@ -323,7 +323,7 @@ export const limits = {
   /** Bytes of a PDF in which its pages are counted. */
   pdfScanBytes: 1024 * 1024,
   /** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
-  conversionNotes: 64,
+  conversionWarnings: 64,
   /** Tool calls of one answer: models stop at a few dozen; each costs a map entry while its stream runs. */
   toolCallsPerAnswer: 512,
   /**

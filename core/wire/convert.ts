@@ -17,7 +17,7 @@ import type {
 import { dialectOf } from "./stream/dialects.ts";
 import { withFetchedDocuments } from "./fields/document_urls.ts";
 import { resolveCapabilities } from "./capabilities.ts";
-import { Notes } from "./notes.ts";
+import { Warnings } from "./warnings.ts";
 import { echoOf } from "./responses/request_echo.ts";
 import { splitThinking } from "./fields/think_tags.ts";
 import { prepareTools } from "./tools/tool_preparation.ts";
@@ -54,7 +54,7 @@ export function convertRequest(
     const capabilities = resolveCapabilities(to, options.capabilities);
     const prepared = prepareTools(normalized, capabilities);
     const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);
-    const notes = new Notes([...prepared.conversation.notes, ...encoded.notes]);
+    const warnings = new Warnings([...prepared.conversation.warnings, ...encoded.warnings]);
     const memory: ConversionMemory = {
       ...prepared.memory,
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
@@ -68,7 +68,7 @@ export function convertRequest(
       ok: true,
       request: {
         body: encoded.body,
-        dropped: notes.list(),
+        dropped: warnings.list(),
         memory,
         betas: encoded.betas ?? [],
       },

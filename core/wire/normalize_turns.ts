@@ -14,7 +14,7 @@ import type {
   Turn,
 } from "./conversation/mod.ts";
 import { invalid } from "./fields/fields.ts";
-import { Notes } from "./notes.ts";
+import { Warnings } from "./warnings.ts";
 import { type OpenCall, OpenCalls } from "./tools/open_calls.ts";
 
 const begin: TextBlock = { type: "text", text: "Begin.", path: "messages" };
@@ -31,7 +31,7 @@ const noResult = "[no result]";
  * const turns = [said("user", "a"), said("user", "b")];
  * const normalized = normalizeTurns({
  *   from: "chat", model: "m", system: [], turns, tools: [], sampling: {}, stream: false, streamUsage: false,
- *   extras: [], notes: [],
+ *   extras: [], warnings: [],
  * });
  * if (normalized.turns.length !== 1) throw new Error("two user turns remain");
  * ```
@@ -39,22 +39,22 @@ const noResult = "[no result]";
  * @throws {GatewayError} `invalid_request` when nothing is left to answer, or calls and results do not match
  */
 export function normalizeTurns(conversation: Conversation): Conversation {
-  const notes = new Notes(conversation.notes);
+  const warnings = new Warnings(conversation.warnings);
   const turns = withoutNamelessCalls(
     mergeTurns(withSystemAfterResults(withoutEmptyText(conversation.turns))),
-    notes,
+    warnings,
   );
-  const pairing = new Pairing(conversation.from === "messages", notes);
+  const pairing = new Pairing(conversation.from === "messages", warnings);
   const paired = mergeTurns(pairing.pair(turns));
   if (paired.length === 0) {
     if (conversation.system.length === 0) {
       invalid(listName(conversation), "at least one message with content is required");
     }
     // Only instructions: some vendors answer them, others want a user's word first.
-    notes.add(listName(conversation));
+    warnings.add(listName(conversation));
     paired.push({ role: "user", path: listName(conversation), blocks: [begin] });
   }
-  return { ...conversation, turns: paired, notes: notes.list() };
+  return { ...conversation, turns: paired, warnings: warnings.list() };
 }
 
 function listName(conversation: Conversation): string {
@@ -84,7 +84,7 @@ function isNameless(block: Block): block is ToolCallBlock {
  * A call without a name is none: servers leave one at zero values in answers without calls, and clients send it back.
  * It goes, with the result that was made up for it. Both are named unless there is nothing in the call.
  */
-function withoutNamelessCalls(turns: readonly Turn[], notes: Notes): readonly Turn[] {
+function withoutNamelessCalls(turns: readonly Turn[], warnings: Warnings): readonly Turn[] {
   if (!turns.some((turn) => turn.blocks.some(isNameless))) return turns;
   let gone: ReadonlySet<string> = new Set();
   return turns.map((turn) => {
@@ -92,7 +92,7 @@ function withoutNamelessCalls(turns: readonly Turn[], notes: Notes): readonly Tu
     if (turn.role === "assistant") gone = namelessIds(turn);
     const blocks = turn.blocks.filter((block) => {
       const goes = isNameless(block) || (block.type === "tool_result" && gone.has(block.callId));
-      if (goes && !isZero(block)) notes.add(block.path);
+      if (goes && !isZero(block)) warnings.add(block.path);
       return !goes;
     });
     return blocks.length === turn.blocks.length ? turn : { ...turn, blocks };
@@ -162,15 +162,15 @@ export function mergeTurns(turns: readonly Turn[]): Turn[] {
 /** Walks the turns once and brings calls and results together. */
 class Pairing {
   readonly #strict: boolean;
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   readonly #used = new Set<string>();
   /** The last number behind each id that had to be told apart. */
   readonly #numbers = new Map<string, number>();
   #made = 0;
 
-  constructor(strict: boolean, notes: Notes) {
+  constructor(strict: boolean, warnings: Warnings) {
     this.#strict = strict;
-    this.#notes = notes;
+    this.#warnings = warnings;
   }
 
   pair(turns: readonly Turn[]): Turn[] {
@@ -249,7 +249,7 @@ class Pairing {
           entry.call.id.slice(0, 64),
       );
     }
-    this.#notes.add(entry.call.path);
+    this.#warnings.add(entry.call.path);
     return {
       type: "tool_result",
       path: entry.call.path,
@@ -268,7 +268,7 @@ class Pairing {
         "unexpected `tool_use_id` found in `tool_result` blocks: " + result.callId.slice(0, 64),
       );
     }
-    this.#notes.add(result.path);
+    this.#warnings.add(result.path);
     return result.content
       .filter((block) => block.type === "text")
       .map((block) => ({ type: "text", text: `Tool result: ${block.text}`, path: result.path }));

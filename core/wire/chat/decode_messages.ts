@@ -14,7 +14,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields/fields.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { unsealProof } from "../reasoning_seal.ts";
 import { thinkingText } from "./decode_answer.ts";
 import { decodeChatContent, decodeChatMark, decodeChatPart } from "./decode_parts.ts";
@@ -26,7 +26,7 @@ export interface DecodedMessages {
   readonly turns: readonly Turn[];
 }
 
-export function decodeChatMessages(messages: readonly Json[], notes: Notes): DecodedMessages {
+export function decodeChatMessages(messages: readonly Json[], warnings: Warnings): DecodedMessages {
   const system: TextBlock[] = [];
   const turns: Turn[] = [];
   messages.forEach((value, i) => {
@@ -41,7 +41,7 @@ export function decodeChatMessages(messages: readonly Json[], notes: Notes): Dec
         blocks: instructionTexts(decodeChatContent(message.content, `${path}.content`)),
       }
       : decodeTurn(role, message, path);
-    const marked = withMessageMark(turn, message, notes);
+    const marked = withMessageMark(turn, message, warnings);
     if (instructs && turns.length === 0) system.push(...marked.blocks.filter(isText));
     else turns.push(marked);
   });
@@ -53,12 +53,12 @@ function isText(block: Block): block is TextBlock {
 }
 
 /** Some clients put the cache mark of a message beside its content; it means the message's last block. */
-function withMessageMark(turn: Turn, message: JsonObject, notes: Notes): Turn {
+function withMessageMark(turn: Turn, message: JsonObject, warnings: Warnings): Turn {
   const mark = decodeChatMark(message, turn.path);
   const last = turn.blocks.at(-1);
   if (mark.cache === undefined) return turn;
   if (last === undefined || last.cache !== undefined) {
-    notes.add(mark.cache.path);
+    warnings.add(mark.cache.path);
     return turn;
   }
   return { ...turn, blocks: turn.blocks.with(-1, { ...last, ...mark }) };
@@ -130,7 +130,7 @@ function decodeSaid(content: Json | undefined, path: string, isTold: boolean): B
         path: partPath,
         kind,
         raw: part,
-        otherwise: "note",
+        otherwise: "warn",
       }];
     }
     if (!isJsonObject(part) || part.type !== "thinking") return [decodeChatPart(part, partPath)];

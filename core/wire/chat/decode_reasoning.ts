@@ -3,32 +3,32 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { readDisplay, readEffort } from "../fields/common_fields.ts";
 import type { Effort, ReasoningWish } from "../conversation/mod.ts";
 import { isEmpty, optionalCount, optionalObject, optionalString } from "../fields/fields.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /**
  * The one wish that the vendor's `reasoning_effort`, the aggregators' `reasoning` and other vendors' `thinking` come
  * to. What one of them says against another is named: not to think wins, and then the aggregators' form.
  */
-export function decodeReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefined {
-  const forms = [readReasoning(body, notes), readThinking(body, notes)]
+export function decodeReasoning(body: JsonObject, warnings: Warnings): ReasoningWish | undefined {
+  const forms = [readReasoning(body, warnings), readThinking(body, warnings)]
     .filter((form) => form !== undefined);
   const [main, ...others] = forms.filter(asksToThink);
-  for (const other of others) notes.add(other.path);
+  for (const other of others) warnings.add(other.path);
   const display = forms.find((form) => form.display !== undefined)?.display;
   for (const form of forms) {
-    if (form.display !== undefined && form.display !== display) notes.add(form.display.path);
+    if (form.display !== undefined && form.display !== display) warnings.add(form.display.path);
   }
   const path = "reasoning_effort";
   const effort = readEffort(optionalString(body, path, path), path);
   if (main === undefined && effort === undefined) {
     // How thinking is shown switches none on.
-    if (display !== undefined) notes.add(display.path);
+    if (display !== undefined) warnings.add(display.path);
     return undefined;
   }
   const shown = display === undefined ? {} : { display };
   if (effort === undefined) return main === undefined ? undefined : { ...main, ...shown };
   if (main === undefined) return { effort, path, ...shown };
-  noteContradictions(main, effort, notes);
+  noteContradictions(main, effort, warnings);
   return { ...main, ...shown, effort, effortPath: path };
 }
 
@@ -36,14 +36,14 @@ function asksToThink({ mode, effort, budgetTokens }: ReasoningWish): boolean {
   return mode !== undefined || effort !== undefined || budgetTokens !== undefined;
 }
 
-function noteContradictions(main: ReasoningWish, effort: Effort, notes: Notes): void {
-  if (main.effort !== undefined && main.effort !== effort) notes.add(`${main.path}.effort`);
-  if (main.mode === "off" && effort !== "none") notes.add("reasoning_effort");
-  if (main.mode !== undefined && main.mode !== "off" && effort === "none") notes.add(main.path);
+function noteContradictions(main: ReasoningWish, effort: Effort, warnings: Warnings): void {
+  if (main.effort !== undefined && main.effort !== effort) warnings.add(`${main.path}.effort`);
+  if (main.mode === "off" && effort !== "none") warnings.add("reasoning_effort");
+  if (main.mode !== undefined && main.mode !== "off" && effort === "none") warnings.add(main.path);
 }
 
 /** The form of aggregators. */
-function readReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefined {
+function readReasoning(body: JsonObject, warnings: Warnings): ReasoningWish | undefined {
   const path = "reasoning";
   const reasoning = optionalObject(body, path, path);
   if (reasoning === undefined) return undefined;
@@ -53,7 +53,7 @@ function readReasoning(body: JsonObject, notes: Notes): ReasoningWish | undefine
   );
   const budgetTokens = optionalCount(reasoning, "max_tokens", `${path}.max_tokens`, 1);
   const says = effort !== undefined || budgetTokens !== undefined;
-  if (says && reasoning.enabled === false) notes.add(`${path}.enabled`);
+  if (says && reasoning.enabled === false) warnings.add(`${path}.enabled`);
   const mode = budgetTokens !== undefined
     ? "on"
     : reasoning.enabled === true
@@ -77,13 +77,13 @@ const modes: ReadonlyMap<string, "off" | "adaptive"> = new Map([
 ]);
 
 /** The form of several other vendors of this style, and of the Messages vendor. */
-function readThinking(body: JsonObject, notes: Notes): ReasoningWish | undefined {
+function readThinking(body: JsonObject, warnings: Warnings): ReasoningWish | undefined {
   const path = "thinking";
   const thinking = optionalObject(body, path, path);
   if (thinking === undefined || isEmpty(thinking)) return undefined;
   const mode = typeof thinking.type === "string" ? modes.get(thinking.type) : undefined;
   if (mode === undefined) {
-    notes.add(path);
+    warnings.add(path);
     return undefined;
   }
   const display = readDisplay(thinking, "display", path);

@@ -23,7 +23,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields/fields.ts";
-import { Notes } from "../notes.ts";
+import { Warnings } from "../warnings.ts";
 import { noteUnread } from "../fields/unread_members.ts";
 import { decodeChatMessages } from "./decode_messages.ts";
 import { decodeReasoning } from "./decode_reasoning.ts";
@@ -63,21 +63,21 @@ const known = new Set([
 
 export function decodeChatRequest(body: JsonObject): Conversation {
   refuseUncarried(body);
-  const notes = new Notes();
-  const reasoning = decodeReasoning(body, notes);
+  const warnings = new Warnings();
+  const reasoning = decodeReasoning(body, warnings);
   const output = decodeFormat(body);
   const maxTokens = optionalCount(body, "max_completion_tokens", "max_completion_tokens", 1) ??
     optionalCount(body, "max_tokens", "max_tokens", 1);
   const options = optionalObject(body, "stream_options", "stream_options");
   const tier = readServiceTier(body);
-  const logprobs = decodeLogprobs(body, notes);
+  const logprobs = decodeLogprobs(body, warnings);
   const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
-  noteUnread(body, chatMembers, notes);
+  noteUnread(body, chatMembers, warnings);
   return {
     from: "chat",
     model: requiredString(body, "model", "model"),
-    ...decodeChatMessages(messages, notes),
-    ...decodeChatTools(body, notes),
+    ...decodeChatMessages(messages, warnings),
+    ...decodeChatTools(body, warnings),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     sampling: decodeSampling(body),
     ...(reasoning === undefined ? {} : { reasoning }),
@@ -88,15 +88,15 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     ...tier,
     ...logprobs,
     extras: decodeExtras(body),
-    notes: notes.list(),
+    warnings: warnings.list(),
   };
 }
 
 /** The vendor refuses a number of further tokens without the wish itself. */
-function decodeLogprobs(body: JsonObject, notes: Notes): Pick<Conversation, "logprobs"> {
+function decodeLogprobs(body: JsonObject, warnings: Warnings): Pick<Conversation, "logprobs"> {
   const top = optionalCount(body, "top_logprobs", "top_logprobs");
   if (optionalBoolean(body, "logprobs", "logprobs") !== true) {
-    if (top !== undefined && top > 0) notes.add("top_logprobs");
+    if (top !== undefined && top > 0) warnings.add("top_logprobs");
     return {};
   }
   return { logprobs: { path: "logprobs", ...(top === undefined ? {} : { top }) } };
@@ -186,7 +186,7 @@ function decodeExtras(body: JsonObject): Extra[] {
   const extras: Extra[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (known.has(name) || value === undefined || value === null) continue;
-    const otherwise = asksForNothing(name, value) ? "ignore" : "note";
+    const otherwise = asksForNothing(name, value) ? "ignore" : "warn";
     extras.push({ name, path: name, value, otherwise });
   }
   return extras;

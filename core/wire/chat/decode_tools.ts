@@ -11,7 +11,7 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { readHostedWish } from "../tools/hosted_tools.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { readChoiceWord, searchField } from "../tools/tool_fields.ts";
 import { decodeChatMark } from "./decode_parts.ts";
 
@@ -20,15 +20,15 @@ type DecodedTools = Pick<
   "tools" | "toolChoice" | "parallelTools" | "legacyFunctions"
 >;
 
-export function decodeChatTools(body: JsonObject, notes: Notes): DecodedTools {
+export function decodeChatTools(body: JsonObject, warnings: Warnings): DecodedTools {
   const functions = optionalList(body, "functions", "functions") ?? [];
   const tools = optionalList(body, "tools", "tools") ?? [];
   const parallel = optionalBoolean(body, "parallel_tool_calls", "parallel_tool_calls");
   const isLegacy = functions.length > 0 && tools.length === 0;
   // The two forms exclude each other at the vendor: what the other one asks for is not read.
-  if (!isLegacy && functions.length > 0) notes.add("functions");
+  if (!isLegacy && functions.length > 0) warnings.add("functions");
   const otherChoice = isLegacy ? "tool_choice" : "function_call";
-  if ((body[otherChoice] ?? "auto") !== "auto") notes.add(otherChoice);
+  if ((body[otherChoice] ?? "auto") !== "auto") warnings.add(otherChoice);
   if (isLegacy) {
     return {
       tools: [
@@ -72,7 +72,7 @@ function hostedTool(kind: string, tool: JsonObject, path: string): HostedTool {
 function decodeSearch(body: JsonObject): Tool[] {
   const options = optionalObject(body, searchField, searchField);
   if (options === undefined) return [];
-  return [{ ...hostedTool(searchField, options, searchField), otherwise: "note" }];
+  return [{ ...hostedTool(searchField, options, searchField), otherwise: "warn" }];
 }
 
 function decodeFunction(value: Json | undefined, path: string): Tool {

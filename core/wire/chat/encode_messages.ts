@@ -16,7 +16,7 @@ import { noteMark } from "../fields/cache_marks.ts";
 import { renderForeign } from "../fields/extras.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { withInstructions } from "../fields/output_format.ts";
 import { requirePrefill } from "../fields/prefill.ts";
 import { type MediaPart, type Part, PartWriter, type TextPart } from "./encode_parts.ts";
@@ -26,10 +26,10 @@ import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
 export function encodeChatMessages(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   moreInstructions: readonly string[],
 ): JsonObject[] {
-  const writer = new MessageWriter(capabilities, notes);
+  const writer = new MessageWriter(capabilities, warnings);
   const system = withInstructions(conversation.system, moreInstructions);
   const messages = writer.system(system);
   for (const turn of conversation.turns) messages.push(...writer.turn(turn));
@@ -40,13 +40,13 @@ export function encodeChatMessages(
 
 class MessageWriter {
   readonly #capabilities: ResolvedCapabilities;
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   readonly #parts: PartWriter;
 
-  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
     this.#capabilities = capabilities;
-    this.#notes = notes;
-    this.#parts = new PartWriter(capabilities, notes);
+    this.#warnings = warnings;
+    this.#parts = new PartWriter(capabilities, warnings);
   }
 
   system(blocks: readonly Block[]): JsonObject[] {
@@ -65,7 +65,7 @@ class MessageWriter {
   /** What a trailing assistant message needs so that the server continues it. */
   prefill(turn: Turn, message: JsonObject | undefined): void {
     requirePrefill(turn.path, this.#capabilities);
-    if (this.#capabilities.prefill === "plain") this.#notes.add(turn.path);
+    if (this.#capabilities.prefill === "plain") this.#warnings.add(turn.path);
     if (this.#capabilities.prefill === "prefix" && message?.role === "assistant") {
       message.prefix = true;
     }
@@ -81,7 +81,7 @@ class MessageWriter {
     for (const block of turn.blocks) {
       if (block.type === "tool_result" || block.type === "tool_call") continue;
       if (block.type === "hosted_call") {
-        rest.push({ type: "text", text: renderHostedCall(block, this.#notes) });
+        rest.push({ type: "text", text: renderHostedCall(block, this.#warnings) });
       } else if (block.type !== "reasoning") rest.push(...this.#parts.parts(block));
     }
     if (rest.length > 0) messages.push({ role: "user", content: this.#parts.content(rest) });
@@ -118,7 +118,7 @@ class MessageWriter {
 
   /** Chat has no field for it; without a word the model would repeat the failing call. */
   #tellError(block: ToolResultBlock, texts: TextPart[]): void {
-    this.#notes.add(`${block.path}.is_error`);
+    this.#warnings.add(`${block.path}.is_error`);
     const first = texts[0];
     if (first === undefined) texts.push({ type: "text", text: "Error" });
     else if (!/^\W*error/i.test(first.text)) first.text = `Error: ${first.text}`;
@@ -132,7 +132,7 @@ class MessageWriter {
       if (block.type === "reasoning") reasoning.push(block);
       else if (block.type === "tool_call") calls.push(block);
       else text += this.#assistantText(block);
-      noteMark(block, this.#notes);
+      noteMark(block, this.#warnings);
     }
     const replayed = replayReasoning(reasoning, calls.length > 0, this.#capabilities);
     if (text === "" && calls.length === 0 && replayed === undefined) return [];
@@ -149,13 +149,13 @@ class MessageWriter {
   /** Many servers refuse parts in assistant messages: its texts become one string, as the model wrote them. */
   #assistantText(block: Block): string {
     if (block.type === "text") return block.text;
-    if (block.type === "hosted_call") return renderHostedCall(block, this.#notes);
+    if (block.type === "hosted_call") return renderHostedCall(block, this.#warnings);
     if (block.type === "foreign") {
-      const rendered = renderForeign(block, this.#notes);
+      const rendered = renderForeign(block, this.#warnings);
       return rendered === undefined ? "" : `${rendered}\n\n`;
     }
     // Vendors that take images from the assistant do not exist; none of the styles sends one.
-    this.#notes.add(block.path);
+    this.#warnings.add(block.path);
     return "";
   }
 }

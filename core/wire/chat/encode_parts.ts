@@ -19,7 +19,7 @@ import {
   requireDocuments,
   searchResultText,
 } from "../fields/media_blocks.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 export interface TextPart extends JsonObject {
   type: "text";
@@ -33,13 +33,13 @@ export type Part = TextPart | MediaPart;
 /** Writes the parts of one request. */
 export class PartWriter {
   readonly #capabilities: ResolvedCapabilities;
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   readonly #marks: CacheMarkCounter;
 
-  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
     this.#capabilities = capabilities;
-    this.#notes = notes;
-    this.#marks = new CacheMarkCounter(notes);
+    this.#warnings = warnings;
+    this.#marks = new CacheMarkCounter(warnings);
   }
 
   /** Texts only: a string where one is enough, else parts, which keep the borders between them. */
@@ -64,10 +64,10 @@ export class PartWriter {
       case "document":
         return this.#document(block);
       case "search_result":
-        if (block.citations === true) this.#notes.add(`${block.path}.citations`);
+        if (block.citations === true) this.#warnings.add(`${block.path}.citations`);
         return [{ type: "text", text: searchResultText(block), ...this.mark(block) }];
       case "foreign": {
-        const text = renderForeign(block, this.#notes);
+        const text = renderForeign(block, this.#warnings);
         return text === undefined ? [] : [{ type: "text", text }];
       }
     }
@@ -101,7 +101,7 @@ export class PartWriter {
   }
 
   #unmarked(block: ImageBlock): JsonObject {
-    noteMark(block, this.#notes);
+    noteMark(block, this.#warnings);
     return {};
   }
 
@@ -111,13 +111,13 @@ export class PartWriter {
     const last = parts.at(-1);
     const cannotHold = last?.type === "image_url" &&
       this.#capabilities.cache_marks !== "cache_control";
-    if (last === undefined || cannotHold) noteMark(block, this.#notes);
+    if (last === undefined || cannotHold) noteMark(block, this.#warnings);
     else if (!isMarked(last)) Object.assign(last, this.mark(block));
   }
 
   #document(block: DocumentBlock): Part[] {
     const { source, path } = block;
-    if (block.citations === true) this.#notes.add(`${path}.citations`);
+    if (block.citations === true) this.#warnings.add(`${path}.citations`);
     switch (source.kind) {
       case "text":
         return [{ type: "text", text: documentHeading(block) + source.text, ...this.mark(block) }];
@@ -140,7 +140,7 @@ export class PartWriter {
   #file(block: DocumentBlock, mediaType: string, data: string): MediaPart {
     requireDocuments(block.path, this.#capabilities);
     // The part has room for a name only.
-    if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
+    if (block.context !== undefined) this.#warnings.add(`${block.path}.context`);
     return {
       type: "file",
       file: {

@@ -18,7 +18,7 @@ import { carryExtras, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
-import { Notes } from "../notes.ts";
+import { Warnings } from "../warnings.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
 import { encodeChatMessages } from "./encode_messages.ts";
 import { encodeChatTools } from "./encode_tools.ts";
@@ -28,23 +28,23 @@ export function encodeChatRequest(
   options: ConversionOptions,
 ): EncodedRequest {
   const capabilities = resolveCapabilities("chat", options.capabilities);
-  const notes = new Notes();
-  const conversation = placeAutomaticMark(given, capabilities, notes);
+  const warnings = new Warnings();
+  const conversation = placeAutomaticMark(given, capabilities, warnings);
   const body: JsonObject = { model: options.upstreamModel };
-  const format = encodeOutputFormat(conversation.output, capabilities, notes, {
-    encodeSchema: (output) => encodeSchema(output, conversation.from, notes),
+  const format = encodeOutputFormat(conversation.output, capabilities, warnings, {
+    encodeSchema: (output) => encodeSchema(output, conversation.from, warnings),
     modeIsEnough: () => true,
   });
-  body.messages = encodeChatMessages(conversation, capabilities, notes, format.instructions);
+  body.messages = encodeChatMessages(conversation, capabilities, warnings, format.instructions);
   const cap = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
   if (conversation.maxTokens !== undefined) {
     body[capabilities.max_tokens_field] = Math.min(conversation.maxTokens, cap);
   }
-  encodeChatTools(conversation, capabilities, options, notes, body);
-  encodeSampling(conversation, capabilities, notes, body);
-  encodeReasoning(conversation, capabilities, notes, body);
+  encodeChatTools(conversation, capabilities, options, warnings, body);
+  encodeSampling(conversation, capabilities, warnings, body);
+  encodeReasoning(conversation, capabilities, warnings, body);
   if (format.field !== undefined) body.response_format = format.field;
-  carryExtras(conversation, capabilities, body, notes);
+  carryExtras(conversation, capabilities, body, warnings);
   writeEndUserAndTier(conversation, capabilities, body);
   writeLogprobs(conversation, capabilities, (top) => {
     body.logprobs = true;
@@ -60,7 +60,7 @@ export function encodeChatRequest(
   }
   return {
     body,
-    notes: notes.list(),
+    warnings: warnings.list(),
     memory: { reasoningSigner: capabilities.reasoning_signer },
   };
 }
@@ -75,18 +75,18 @@ const openDisplays: ReadonlySet<string> = new Set(["auto", "summarized"]);
 function encodeSampling(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const { topK, stop } = conversation.sampling;
-  writeTemperatureAndTopP(conversation.sampling, capabilities, notes, body);
+  writeTemperatureAndTopP(conversation.sampling, capabilities, warnings, body);
   if (topK !== undefined) {
     if (capabilities.sampling !== "fixed" && capabilities.extra_fields.includes("top_k")) {
       body.top_k = topK;
-    } else notes.add("top_k");
+    } else warnings.add("top_k");
   }
   if (stop === undefined || stop.length === 0) return;
-  if (capabilities.stop_max === 0) notes.add(stopPath(conversation));
+  if (capabilities.stop_max === 0) warnings.add(stopPath(conversation));
   else if (stop.length > capabilities.stop_max) {
     refuse(
       stopPath(conversation),
@@ -98,7 +98,7 @@ function encodeSampling(
 function encodeReasoning(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const { reasoning } = conversation;
@@ -108,28 +108,28 @@ function encodeReasoning(
   if (withTools) {
     // Leaving the field out is not enough: the vendor's default trips over tools too.
     body.reasoning_effort = "none";
-    if (reasoning !== undefined && wanted !== "none") noteReasoning(reasoning, notes);
+    if (reasoning !== undefined && wanted !== "none") noteReasoning(reasoning, warnings);
     return;
   }
   if (reasoning === undefined) return;
   // What is shown is the server's choice, and a client that leaves it open gets just that.
   const { display } = reasoning;
-  if (display !== undefined && !openDisplays.has(display.word)) notes.add(display.path);
+  if (display !== undefined && !openDisplays.has(display.word)) warnings.add(display.path);
   if (wanted === undefined) return;
   const effort = nearestEffort(wanted, capabilities.efforts);
   if (effort !== undefined) body.reasoning_effort = effort;
-  else if (wanted !== "none") noteReasoning(reasoning, notes);
+  else if (wanted !== "none") noteReasoning(reasoning, warnings);
 }
 
 function encodeSchema(
   { schema, name, description, strict, path }: SchemaFormat,
   from: Style,
-  notes: Notes,
+  warnings: Warnings,
 ): JsonObject {
   const enforced = strict !== false && allowsStrictChat(schema);
   // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
   const isSaid = strict !== undefined || from === "messages";
-  if (strict === true && !enforced) notes.add(`${path}.strict`);
+  if (strict === true && !enforced) warnings.add(`${path}.strict`);
   const json_schema = {
     name: name ?? "output",
     ...(description === undefined ? {} : { description }),

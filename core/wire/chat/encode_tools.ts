@@ -12,15 +12,15 @@ import type {
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import {
   carriedChoice,
   carriedHosted,
   isCustomTool,
   noteIdleChoice,
-  noteWishes,
   refuseForced,
   searchField,
+  warnOfWishes,
   writeParallelTools,
 } from "../tools/tool_fields.ts";
 
@@ -29,29 +29,29 @@ export function encodeChatTools(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, notes));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, warnings));
   }
-  encodeHosted(conversation, capabilities, options, notes, body);
-  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, notes);
+  encodeHosted(conversation, capabilities, options, warnings, body);
+  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, warnings);
   body.tools = tools;
   if (conversation.toolChoice !== undefined) {
-    const choice = carriedChoice(conversation.toolChoice, capabilities, notes);
+    const choice = carriedChoice(conversation.toolChoice, capabilities, warnings);
     body.tool_choice = encodeChoice(choice, conversation.tools);
   }
-  writeParallelTools(conversation, capabilities, notes, body);
+  writeParallelTools(conversation, capabilities, warnings, body);
 }
 
 function encodeTool(
   tool: Exclude<Tool, HostedTool>,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
 ): JsonObject {
-  noteMark(tool, notes);
+  noteMark(tool, warnings);
   const named = {
     name: tool.name,
     ...(tool.description === undefined ? {} : { description: tool.description }),
@@ -63,7 +63,7 @@ function encodeTool(
   // What is a strict schema in another style need not be one here; not enforced, it is still a good schema.
   const isRefused = tool.strict === true &&
     !(capabilities.strict_tools && allowsStrictChat(parameters));
-  if (isRefused) notes.add(`${tool.path}.strict`);
+  if (isRefused) warnings.add(`${tool.path}.strict`);
   const isSaid = tool.strict !== undefined && capabilities.strict_tools && !isRefused;
   const strict = isSaid ? { strict: tool.strict } : {};
   return { type: "function", function: { ...named, parameters, ...strict } };
@@ -82,24 +82,24 @@ function encodeHosted(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const has = (wish: HostedWish) =>
     wish.tool === "web_search" && capabilities.extra_fields.includes(searchField);
   // The field is of the route's own choice: what it costs is judged as it goes out.
   const { allow: _, ...open } = options;
-  for (const { wish, ...tool } of carriedHosted(conversation, open, notes, has)) {
+  for (const { wish, ...tool } of carriedHosted(conversation, open, warnings, has)) {
     if (wish.tool !== "web_search") continue;
     refuseForced(tool, conversation.toolChoice);
-    body[searchField] = writeSearchOptions(wish, notes);
+    body[searchField] = writeSearchOptions(wish, warnings);
   }
 }
 
-function writeSearchOptions(wish: SearchWish, notes: Notes): JsonObject {
+function writeSearchOptions(wish: SearchWish, warnings: Warnings): JsonObject {
   const { contextSize, location, allowedDomains, blockedDomains, maxUses, others } = wish;
-  noteWishes([allowedDomains, blockedDomains, maxUses], notes);
-  for (const path of others) notes.add(path);
+  warnOfWishes([allowedDomains, blockedDomains, maxUses], warnings);
+  for (const path of others) warnings.add(path);
   return {
     ...(contextSize === undefined ? {} : { search_context_size: contextSize.value }),
     ...(location === undefined

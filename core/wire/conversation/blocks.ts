@@ -146,5 +146,5 @@ export interface ForeignBlock extends Placed {
   /** A plain rendering, where one helps the next model (search results as text). */
   readonly text?: string;
   /** What an encoder of another style does when there is no `text`. */
-  readonly otherwise: "ignore" | "note" | "refuse";
+  readonly otherwise: "ignore" | "warn" | "refuse";
 }

@@ -41,7 +41,7 @@ export interface Conversation {
   /** Everything else that was sent. The encoder carries what it knows by name, the rest is handled as marked. */
   readonly extras: readonly Extra[];
   /** Paths of what decoding itself could not carry or had to approximate. */
-  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -53,8 +53,8 @@ export interface Extra {
   readonly name: string;
   readonly path: string;
   readonly value: Json;
-  /** `ignore`: harmless, drop in silence. `note`: drop and name it. `refuse`: 400 that names it. */
-  readonly otherwise: "ignore" | "note" | "refuse";
+  /** `ignore`: harmless, drop in silence. `warn`: drop and name it. `refuse`: 400 that names it. */
+  readonly otherwise: "ignore" | "warn" | "refuse";
 }
 
 export interface Turn {

@@ -39,7 +39,7 @@ export interface HostedTool extends Placed {
   /** What other vendors understand of it; absent where none has such a tool. */
   readonly wish?: HostedWish;
   /** What becomes of it where it cannot be carried, in place of the common rule: left out by name, or refused. */
-  readonly otherwise?: "note" | "refuse";
+  readonly otherwise?: "warn" | "refuse";
 }
 
 export type ToolChoice =

@@ -1,7 +1,7 @@
 /** The prompt-cache marks of one request. */
 import type { Block, CacheMark, Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /** Most cache marks one request may hold, at every vendor that has them. */
 const cacheMarksPerRequest = 4;
@@ -13,7 +13,7 @@ export interface Markable {
 
 /** Counts the marks of one request. */
 export class CacheMarkCounter {
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   #taken = 0;
 
   /** How many marks have gone out. */
@@ -21,18 +21,18 @@ export class CacheMarkCounter {
     return this.#taken;
   }
 
-  constructor(notes: Notes) {
-    this.#notes = notes;
+  constructor(warnings: Warnings) {
+    this.#warnings = warnings;
   }
 
   /**
-   * The mark of a block or tool, if it has one that can go out. Named in the notes when the route has none or the
+   * The mark of a block or tool, if it has one that can go out. Named in the warnings when the route has none or the
    * request is full.
    */
   take(part: Markable, routeHasMarks: boolean): CacheMark | undefined {
     if (part.cache === undefined) return undefined;
     if (!routeHasMarks || this.#taken >= cacheMarksPerRequest) {
-      noteMark(part, this.#notes);
+      noteMark(part, this.#warnings);
       return undefined;
     }
     this.#taken++;
@@ -41,8 +41,8 @@ export class CacheMarkCounter {
 }
 
 /** Names a mark that cannot go out from here. */
-export function noteMark(part: Markable, notes: Notes): void {
-  if (part.cache !== undefined) notes.add(part.cache.path);
+export function noteMark(part: Markable, warnings: Warnings): void {
+  if (part.cache !== undefined) warnings.add(part.cache.path);
 }
 
 /** A mark as Messages vendors write it, and the gateways that follow them. */
@@ -57,14 +57,14 @@ export function ephemeralMark({ ttl }: CacheMark): { type: "ephemeral"; ttl?: "5
 export function placeAutomaticMark(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
 ): Conversation {
   const { automaticCache: cache, turns } = conversation;
   if (cache === undefined) return conversation;
   const at = capabilities.cache_marks === "none" ? -1 : turns.findLastIndex(holdsMark);
   const turn = turns[at];
   if (turn === undefined) {
-    notes.add(cache.path);
+    warnings.add(cache.path);
     return conversation;
   }
   const last = turn.blocks.findLastIndex(canHoldMark);

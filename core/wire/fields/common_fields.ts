@@ -9,7 +9,7 @@ import type {
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { knownTier } from "./service_tiers.ts";
 import { hashHex } from "../tools/short_hash.ts";
 
@@ -35,18 +35,18 @@ export function readTemperatureAndTopP(
 export function writeTemperatureAndTopP(
   { temperature, topP }: Sampling,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const fixed = capabilities.sampling === "fixed";
   if (temperature !== undefined) {
     if (!fixed) body.temperature = temperature;
-    else if (temperature !== 1) notes.add("temperature");
+    else if (temperature !== 1) warnings.add("temperature");
   }
   if (topP !== undefined) {
     const excluded = capabilities.temp_top_p_exclusive && temperature !== undefined;
     if (!fixed && !excluded) body.top_p = topP;
-    else if (topP !== 1) notes.add("top_p");
+    else if (topP !== 1) warnings.add("top_p");
   }
 }
 

@@ -4,7 +4,7 @@
  * the two ends: `minimal` has the budget of `low`, and `max` comes back as `xhigh`, since not every vendor knows them.
  */
 import type { Effort, ReasoningWish } from "../conversation/mod.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /** From little to much; `none` stands apart. */
 const ladder = ["minimal", "low", "medium", "high", "xhigh", "max"] as const satisfies Effort[];
@@ -46,9 +46,12 @@ export function effortOf(wish: ReasoningWish): Effort | undefined {
 }
 
 /** Names a wish that cannot be carried, wherever its parts stood. */
-export function noteReasoning({ path, effortPath, display }: ReasoningWish, notes: Notes): void {
+export function noteReasoning(
+  { path, effortPath, display }: ReasoningWish,
+  warnings: Warnings,
+): void {
   for (const part of [path, effortPath, display?.path]) {
-    if (part !== undefined) notes.add(part);
+    if (part !== undefined) warnings.add(part);
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import type { Conversation, ForeignBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "./fields.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /**
  * Carries what the route knows by name and deals with the rest as it is marked.
@@ -14,7 +14,7 @@ export function carryExtras(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
   body: JsonObject,
-  notes: Notes,
+  warnings: Warnings,
 ): void {
   const known: readonly string[] = [...capabilities.shared_fields, ...capabilities.extra_fields];
   for (const extra of conversation.extras) {
@@ -23,8 +23,8 @@ export function carryExtras(
       body[extra.name] = extra.value;
     } else if (extra.otherwise === "refuse") {
       refuse(extra.path, "cannot be carried to this model");
-    } else if (extra.otherwise === "note") {
-      notes.add(extra.path);
+    } else if (extra.otherwise === "warn") {
+      warnings.add(extra.path);
     }
   }
 }
@@ -34,15 +34,15 @@ export function carryExtras(
  *
  * @throws {GatewayError} `conversion_refused` naming a block that must not be lost
  */
-export function renderForeign(block: ForeignBlock, notes: Notes): string | undefined {
+export function renderForeign(block: ForeignBlock, warnings: Warnings): string | undefined {
   if (block.text !== undefined) {
-    notes.add(block.path);
+    warnings.add(block.path);
     return block.text;
   }
   if (block.otherwise === "refuse") {
     refuse(block.path, `${block.kind} cannot be carried to this model`);
   }
-  if (block.otherwise === "note") notes.add(block.path);
+  if (block.otherwise === "warn") warnings.add(block.path);
   return undefined;
 }
 

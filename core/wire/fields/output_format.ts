@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { OutputFormat, TextBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /** A wish for an answer that matches a schema. */
 export type SchemaFormat = Extract<OutputFormat, { readonly type: "json_schema" }>;
@@ -28,7 +28,7 @@ export interface FormatStyle {
 export function encodeOutputFormat(
   output: OutputFormat | undefined,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   style: FormatStyle,
 ): EncodedFormat {
   if (output === undefined) return { instructions: [] };
@@ -37,7 +37,7 @@ export function encodeOutputFormat(
     return { field: style.encodeSchema(output), instructions: [] };
   }
   const hasMode = capabilities.structured === "format" || capabilities.structured === "json_object";
-  if (isSchema || !hasMode) notes.add(output.path);
+  if (isSchema || !hasMode) warnings.add(output.path);
   if (!hasMode) return { instructions: [formatInWords(output)] };
   const isEnough = !isSchema && style.modeIsEnough();
   return {

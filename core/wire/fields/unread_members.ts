@@ -1,12 +1,12 @@
 /**
  * Names what a decoder does not read. Each style writes down once which members of its objects it reads, so that a wish
- * nobody reads is never lost without a word: what a request holds beyond that list goes into the notes by its path.
+ * nobody reads is never lost without a word: what a request holds beyond that list goes into the warnings by its path.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /** Looks at one value of a request and names what of it is not read. */
-export type MemberCheck = (value: Json, path: string, notes: Notes) => void;
+export type MemberCheck = (value: Json, path: string, warnings: Warnings) => void;
 
 /** The decoder reads the value, or it is the client's own JSON. */
 export const read: MemberCheck = () => {};
@@ -16,36 +16,36 @@ export const silent: MemberCheck = () => {};
 
 /** Nobody reads the value: it is named, unless it asks for nothing. */
 export function unread(asksForNothing: (value: Json) => boolean = () => false): MemberCheck {
-  return (value, path, notes) => {
-    if (!asksForNothing(value)) notes.add(path);
+  return (value, path, warnings) => {
+    if (!asksForNothing(value)) warnings.add(path);
   };
 }
 
 /** An object: what is not among `members` is named. So is a value that is no object, and was therefore not read. */
 export function object(members: Readonly<Record<string, MemberCheck>>): MemberCheck {
   const checks = new Map(Object.entries(members));
-  return (value, path, notes) => {
-    if (!isJsonObject(value)) return notes.add(path);
+  return (value, path, warnings) => {
+    if (!isJsonObject(value)) return warnings.add(path);
     for (const [name, member] of Object.entries(value)) {
       if (member === undefined || member === null) continue;
       const check = checks.get(name);
-      if (check === undefined) notes.add(`${path}.${name}`);
-      else check(member, `${path}.${name}`, notes);
+      if (check === undefined) warnings.add(`${path}.${name}`);
+      else check(member, `${path}.${name}`, warnings);
     }
   };
 }
 
 /** A string that is read, or a value to be checked. */
 export function textOr(check: MemberCheck): MemberCheck {
-  return (value, path, notes) => {
-    if (typeof value !== "string") check(value, path, notes);
+  return (value, path, warnings) => {
+    if (typeof value !== "string") check(value, path, warnings);
   };
 }
 
 /** A list of such values. Anything else is the decoder's affair: content may be a string. */
 export function each(item: MemberCheck): MemberCheck {
-  return (value, path, notes) => {
-    if (Array.isArray(value)) value.forEach((one, i) => item(one, `${path}.${i}`, notes));
+  return (value, path, warnings) => {
+    if (Array.isArray(value)) value.forEach((one, i) => item(one, `${path}.${i}`, warnings));
   };
 }
 
@@ -59,10 +59,10 @@ export function byKind(
   usual?: string,
 ): MemberCheck {
   const checks = new Map(Object.entries(kinds));
-  return (value, path, notes) => {
+  return (value, path, warnings) => {
     if (!isJsonObject(value)) return;
     const kind = value[key] ?? usual;
-    if (typeof kind === "string") checks.get(kind)?.(value, path, notes);
+    if (typeof kind === "string") checks.get(kind)?.(value, path, warnings);
   };
 }
 
@@ -71,21 +71,21 @@ export function byKind(
  *
  * @example
  * ```ts
- * import { Notes } from "../notes.ts";
+ * import { Warnings } from "../warnings.ts";
  * import { noteUnread, object, read } from "./unread_members.ts";
- * const notes = new Notes();
+ * const warnings = new Warnings();
  * const fields = new Map([["thinking", object({ type: read })]]);
- * noteUnread({ thinking: { type: "adaptive", depth: 3 }, seed: 1 }, fields, notes);
- * if (notes.list().join() !== "thinking.depth") throw new Error(notes.list().join());
+ * noteUnread({ thinking: { type: "adaptive", depth: 3 }, seed: 1 }, fields, warnings);
+ * if (warnings.list().join() !== "thinking.depth") throw new Error(warnings.list().join());
  * ```
  */
 export function noteUnread(
   body: JsonObject,
   fields: ReadonlyMap<string, MemberCheck>,
-  notes: Notes,
+  warnings: Warnings,
 ): void {
   for (const [name, check] of fields) {
     const value = body[name];
-    if (value !== undefined && value !== null) check(value, name, notes);
+    if (value !== undefined && value !== null) check(value, name, warnings);
   }
 }

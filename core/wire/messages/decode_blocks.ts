@@ -235,5 +235,5 @@ function decodeResultContent(content: Json, path: string): ToolResultContent[] {
 
 /** Blocks of the vendor's own tools that no other vendor has, and results without their call. */
 function decodeForeign(kind: string, raw: JsonObject, path: string): ForeignBlock {
-  return { type: "foreign", style: "messages", path, kind, raw, otherwise: "note" };
+  return { type: "foreign", style: "messages", path, kind, raw, otherwise: "warn" };
 }

@@ -30,7 +30,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields/fields.ts";
-import { Notes } from "../notes.ts";
+import { Warnings } from "../warnings.ts";
 import { noteUnread } from "../fields/unread_members.ts";
 import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
@@ -63,16 +63,16 @@ const refused = new Set(["container", "mcp_servers"]);
 const ignored = new Set(["betas", "user_profile_id"]);
 
 export function decodeMessagesRequest(body: JsonObject): Conversation {
-  const notes = new Notes();
+  const warnings = new Warnings();
   const maxTokens = optionalCount(body, "max_tokens", "max_tokens") ??
     invalid("max_tokens", "is required");
   if (maxTokens === 0) {
     refuse("max_tokens", "0 only warms a prompt cache, which this model's provider does not offer");
   }
   const cache = decodeCache(body, "").cache;
-  const format = decodeFormat(body, notes);
+  const format = decodeFormat(body, warnings);
   const reasoning = decodeReasoning(body);
-  noteUnread(body, messagesMembers, notes);
+  noteUnread(body, messagesMembers, warnings);
   const servers = optionalList(body, "mcp_servers", "mcp_servers") ?? [];
   const tools = decodeTools(optionalList(body, "tools", "tools") ?? [], servers);
   return {
@@ -92,7 +92,7 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
     ...decodeTier(body),
     ...(cache === undefined ? {} : { automaticCache: cache }),
     extras: decodeExtras(body, tools),
-    notes: notes.list(),
+    warnings: warnings.list(),
   };
 }
 
@@ -180,11 +180,11 @@ function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
   }
 }
 
-function decodeFormat(body: JsonObject, notes: Notes): OutputFormat | undefined {
+function decodeFormat(body: JsonObject, warnings: Warnings): OutputFormat | undefined {
   const config = optionalObject(body, "output_config", "output_config");
   const isNewer = config?.format !== undefined && config.format !== null;
   // The older field says the same; beside the newer one nobody reads it.
-  if (isNewer && isJsonObject(body.output_format)) notes.add("output_format");
+  if (isNewer && isJsonObject(body.output_format)) warnings.add("output_format");
   const [format, path] = isNewer
     ? [config.format, "output_config.format"]
     : [body.output_format, "output_format"];
@@ -228,7 +228,7 @@ function decodeExtras(body: JsonObject, tools: readonly Tool[]): Extra[] {
     if (known.has(name) || ignored.has(name) || value === undefined || value === null) continue;
     if (asksForNothing(name, value)) continue;
     if (name === "mcp_servers" && mcpIsRead) continue;
-    extras.push({ name, path: name, value, otherwise: refused.has(name) ? "refuse" : "note" });
+    extras.push({ name, path: name, value, otherwise: refused.has(name) ? "refuse" : "warn" });
   }
   return extras;
 }

@@ -21,7 +21,7 @@ import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
 import { refuse } from "../fields/fields.ts";
 import { carriedImage, refuseForeignFile, requireDocuments } from "../fields/media_blocks.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { argumentsObject } from "../tools/tool_arguments.ts";
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -29,15 +29,15 @@ const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 /** Writes the blocks of one request. */
 export class BlockWriter {
   readonly #capabilities: ResolvedCapabilities;
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   readonly #marks: CacheMarkCounter;
   /** Of the arguments of calls, which other styles write as text. */
   readonly #count = new JsonCount();
 
-  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
     this.#capabilities = capabilities;
-    this.#notes = notes;
-    this.#marks = new CacheMarkCounter(notes);
+    this.#warnings = warnings;
+    this.#marks = new CacheMarkCounter(warnings);
   }
 
   /** A block of a turn; `undefined` when nothing of it can or need be carried. */
@@ -50,7 +50,7 @@ export class BlockWriter {
       case "tool_result":
         return this.#toolResult(block);
       case "hosted_call":
-        return { type: "text", text: renderHostedCall(block, this.#notes).trimEnd() };
+        return { type: "text", text: renderHostedCall(block, this.#warnings).trimEnd() };
       default:
         return this.#plain(block);
     }
@@ -79,7 +79,7 @@ export class BlockWriter {
       case "search_result":
         return this.#searchResult(block);
       case "foreign": {
-        const text = renderForeign(block, this.#notes);
+        const text = renderForeign(block, this.#warnings);
         return text === undefined ? undefined : { type: "text", text };
       }
     }
@@ -168,7 +168,7 @@ export class BlockWriter {
 
   #toolCall(block: ToolCallBlock): JsonObject {
     const { input, exact } = argumentsObject(block.input, this.#count);
-    if (!exact) this.#notes.add(block.path);
+    if (!exact) this.#warnings.add(block.path);
     return { type: "tool_use", id: block.id, name: block.name, input, ...this.mark(block) };
   }
 

@@ -13,7 +13,7 @@ import type { EncodedRequest } from "../stream/dialect.ts";
 import { carryExtras } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { messagesFormatSchema } from "../tools/json_schema.ts";
-import { Notes } from "../notes.ts";
+import { Warnings } from "../warnings.ts";
 import { formatInWords } from "../fields/output_format.ts";
 import { placeCacheMarks } from "./auto_cache.ts";
 import { BlockWriter } from "./encode_blocks.ts";
@@ -29,23 +29,23 @@ export function encodeMessagesRequest(
   options: ConversionOptions,
 ): EncodedRequest {
   const capabilities = resolveCapabilities("messages", options.capabilities);
-  const notes = new Notes();
-  const writer = new BlockWriter(capabilities, notes);
-  const { conversation, memory, format } = encodeFormat(given, capabilities, notes);
+  const warnings = new Warnings();
+  const writer = new BlockWriter(capabilities, warnings);
+  const { conversation, memory, format } = encodeFormat(given, capabilities, warnings);
   const body: JsonObject = { model: options.upstreamModel };
   const maxTokens = outputCap(conversation, capabilities, options);
   body.max_tokens = maxTokens;
   // In the vendor's order of caching (tools, system, messages), so that the first four marks are the outer ones.
   const fields: JsonObject = {};
-  const betas = encodeMessagesTools(conversation, capabilities, options, writer, notes, fields);
+  const betas = encodeMessagesTools(conversation, capabilities, options, writer, warnings, fields);
   const system = conversation.system.map((block) => writer.block(block)).filter((b) =>
     b !== undefined
   );
   if (system.length > 0) body.system = system;
-  body.messages = encodeMessagesTurns(conversation, capabilities, writer, notes);
+  body.messages = encodeMessagesTurns(conversation, capabilities, writer, warnings);
   Object.assign(body, fields);
-  const thinks = encodeThinking(conversation, capabilities, notes, body, maxTokens);
-  encodeMessagesSampling(conversation, capabilities, notes, body, thinks);
+  const thinks = encodeThinking(conversation, capabilities, warnings, body, maxTokens);
+  encodeMessagesSampling(conversation, capabilities, warnings, body, thinks);
   if (format !== undefined) {
     body.output_config = {
       ...(isJsonObject(body.output_config) ? body.output_config : {}),
@@ -54,7 +54,7 @@ export function encodeMessagesRequest(
   }
   encodeIdentity(conversation, body);
   writeLogprobs(conversation, capabilities, () => {});
-  carryExtras(conversation, capabilities, body, notes);
+  carryExtras(conversation, capabilities, body, warnings);
   if (conversation.stream) body.stream = true;
   const wantsMarks = capabilities.auto_cache && capabilities.cache_marks !== "none";
   if (wantsMarks && !writer.hasMarks && conversation.automaticCache === undefined) {
@@ -62,7 +62,7 @@ export function encodeMessagesRequest(
   }
   return {
     body,
-    notes: notes.list(),
+    warnings: warnings.list(),
     memory: { ...memory, reasoningSigner: capabilities.reasoning_signer },
     betas,
   };
@@ -88,7 +88,7 @@ interface FormatPlan {
 function encodeFormat(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
 ): FormatPlan {
   const output = describedInSchema(conversation.output);
   if (output === undefined) return { conversation, memory: {} };
@@ -98,11 +98,11 @@ function encodeFormat(
   }
   if (output.type === "json_schema" && capabilities.structured === "tool") {
     return {
-      conversation: withAnswerTool(conversation, output.schema, capabilities, notes),
+      conversation: withAnswerTool(conversation, output.schema, capabilities, warnings),
       memory: { answerTool },
     };
   }
-  notes.add(output.path);
+  warnings.add(output.path);
   const instruction = { type: "text" as const, text: formatInWords(output), path: output.path };
   return {
     conversation: { ...conversation, system: [...conversation.system, instruction] },
@@ -125,13 +125,13 @@ function withAnswerTool(
   conversation: Conversation,
   schema: JsonObject,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
 ): Conversation {
   const path = conversation.output?.path ?? "response_format";
   const toolChoice = answerChoice(conversation, path);
   // The client left the model a choice that it does not have any more.
   if (toolChoice.type === "required" && conversation.toolChoice?.type === "auto") {
-    notes.add(conversation.toolChoice.path);
+    warnings.add(conversation.toolChoice.path);
   }
   const onlyAnswer = toolChoice.type === "tool" && toolChoice.name === answerTool;
   const tool = {

@@ -9,7 +9,7 @@ import {
   noteReasoning,
 } from "../fields/effort.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { withoutLoopThinking } from "./tool_loop.ts";
 
 /** The vendor's word for thinking that is not shown. */
@@ -24,7 +24,7 @@ const hidden = "omitted";
 export function encodeThinking(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
   maxTokens: number,
 ): boolean {
@@ -36,7 +36,7 @@ export function encodeThinking(
     return false;
   }
   if (capabilities.thinking === "none") {
-    noteReasoning(wish, notes);
+    noteReasoning(wish, warnings);
     return false;
   }
   if (capabilities.thinking === "adaptive") {
@@ -59,7 +59,7 @@ export function encodeThinking(
   if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(messages)) {
     // Nor does it take thinking in the running turn of a request that does not think.
     if (Array.isArray(messages)) body.messages = [...withoutLoopThinking(messages)];
-    noteReasoning(wish, notes);
+    noteReasoning(wish, warnings);
     return false;
   }
   // These models show what they think unless they are told not to.
@@ -90,7 +90,7 @@ function startsWith(message: Json | undefined, types: readonly string[]): boolea
 export function encodeMessagesSampling(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
   thinks: boolean,
 ): void {
@@ -98,19 +98,19 @@ export function encodeMessagesSampling(
   const fixed = capabilities.sampling === "fixed" || thinks;
   if (temperature !== undefined) {
     if (!fixed) body.temperature = Math.min(temperature, 1);
-    if (temperature > 1 || (fixed && temperature !== 1)) notes.add("temperature");
+    if (temperature > 1 || (fixed && temperature !== 1)) warnings.add("temperature");
   }
   if (topP !== undefined) {
     const excluded = capabilities.temp_top_p_exclusive && body.temperature !== undefined;
     const tooLow = (thinks && topP < 0.95) || (capabilities.sampling === "fixed" && topP < 0.99);
     if (!excluded && !tooLow) body.top_p = topP;
-    else if (topP !== 1) notes.add("top_p");
+    else if (topP !== 1) warnings.add("top_p");
   }
   if (topK !== undefined) {
     if (!fixed) body.top_k = topK;
-    else notes.add("top_k");
+    else warnings.add("top_k");
   }
   const real = stop?.filter((text) => text.trim() !== "") ?? [];
-  if (stop !== undefined && real.length < stop.length) notes.add("stop");
+  if (stop !== undefined && real.length < stop.length) warnings.add("stop");
   if (real.length > 0) body.stop_sequences = real;
 }

@@ -5,7 +5,7 @@ import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictMessages } from "../tools/json_schema.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { carriedChoice, type CarriedTool, isNamed, noteIdleChoice } from "../tools/tool_fields.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 import { encodeHostedTools } from "./hosted_tools.ts";
@@ -16,23 +16,23 @@ export function encodeMessagesTools(
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   writer: BlockWriter,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): readonly string[] {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
     if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, writer));
   }
-  const hosted = encodeHostedTools(conversation, options, notes, body);
+  const hosted = encodeHostedTools(conversation, options, warnings, body);
   tools.push(...hosted.tools);
   if (tools.length === 0) {
-    noteIdleChoice(conversation.toolChoice, notes);
+    noteIdleChoice(conversation.toolChoice, warnings);
     return [];
   }
   body.tools = tools;
-  const choice = encodeChoice(conversation.toolChoice, capabilities, hosted.carried, notes);
+  const choice = encodeChoice(conversation.toolChoice, capabilities, hosted.carried, warnings);
   const single = conversation.parallelTools === false;
-  if (single && !capabilities.parallel_flag) notes.add("parallel_tool_calls");
+  if (single && !capabilities.parallel_flag) warnings.add("parallel_tool_calls");
   if (single && capabilities.parallel_flag && choice?.type !== "none") {
     body.tool_choice = { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true };
   } else if (choice !== undefined) {
@@ -64,10 +64,10 @@ function encodeChoice(
   wish: ToolChoice | undefined,
   capabilities: ResolvedCapabilities,
   hosted: readonly CarriedTool[],
-  notes: Notes,
+  warnings: Warnings,
 ): JsonObject | undefined {
   if (wish === undefined) return undefined;
-  const choice = carriedChoice(wish, capabilities, notes);
+  const choice = carriedChoice(wish, capabilities, warnings);
   const forced = choice.type === "tool"
     ? hosted.find((tool) => isNamed(tool, choice.name))
     : undefined;

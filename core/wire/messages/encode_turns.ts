@@ -4,7 +4,7 @@ import { mergeTurns } from "../normalize_turns.ts";
 import type { Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { invalid } from "../fields/fields.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { requirePrefill } from "../fields/prefill.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
@@ -13,11 +13,11 @@ export function encodeMessagesTurns(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
   writer: BlockWriter,
-  notes: Notes,
+  warnings: Warnings,
 ): JsonObject[] {
   const placed = capabilities.mid_system
-    ? placeSystem(conversation.turns, notes)
-    : conversation.turns.map((turn) => turn.role === "system" ? asUser(turn, notes) : turn);
+    ? placeSystem(conversation.turns, warnings)
+    : conversation.turns.map((turn) => turn.role === "system" ? asUser(turn, warnings) : turn);
   const written: { role: Turn["role"]; path: string; content: JsonObject[] }[] = [];
   for (const turn of mergeTurns(placed)) {
     const blocks = turn.blocks.map((block) => writer.block(block));
@@ -37,7 +37,7 @@ export function encodeMessagesTurns(
     .filter((turn) => turn.content.length > 0)
     .map(({ role, content }): JsonObject => ({ role, content: plainest(content) }));
   if (messages[0]?.role === "assistant") {
-    notes.add(written[0]?.path ?? "messages");
+    warnings.add(written[0]?.path ?? "messages");
     messages.unshift({ role: "user", content: opening });
   }
   return messages;
@@ -77,8 +77,8 @@ function trimPrefill(
 }
 
 /** For models without system turns: the user passes the instruction on, at its place, so the cached prefix stays. */
-function asUser(turn: Turn, notes: Notes): Turn {
-  notes.add(turn.path);
+function asUser(turn: Turn, warnings: Warnings): Turn {
+  warnings.add(turn.path);
   return {
     ...turn,
     role: "user",
@@ -93,7 +93,7 @@ function asUser(turn: Turn, notes: Notes): Turn {
 /**
  * A system turn must follow a user turn, stand last or before an assistant turn, and never touch another one.
  */
-function placeSystem(turns: readonly Turn[], notes: Notes): Turn[] {
+function placeSystem(turns: readonly Turn[], warnings: Warnings): Turn[] {
   const out: Turn[] = [];
   for (let i = 0; i < turns.length; i++) {
     const turn = turns[i];
@@ -116,7 +116,7 @@ function placeSystem(turns: readonly Turn[], notes: Notes): Turn[] {
     }
     out.push(...users);
     const afterUser = out.at(-1)?.role === "user";
-    out.push(afterUser ? { ...turn, blocks } : asUser({ ...turn, blocks }, notes));
+    out.push(afterUser ? { ...turn, blocks } : asUser({ ...turn, blocks }, warnings));
   }
   return out;
 }

@@ -2,8 +2,8 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
-import type { Notes } from "../notes.ts";
-import { carriedHosted, type CarriedTool, noteWishes } from "../tools/tool_fields.ts";
+import type { Warnings } from "../warnings.ts";
+import { carriedHosted, type CarriedTool, warnOfWishes } from "../tools/tool_fields.ts";
 
 /** What a body with MCP servers needs in the header. */
 const mcpBeta = "mcp-client-2025-11-20";
@@ -18,7 +18,7 @@ export interface EncodedHosted {
 export function encodeHostedTools(
   conversation: Conversation,
   options: ConversionOptions,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): EncodedHosted {
   const names = new Set(
@@ -26,21 +26,21 @@ export function encodeHostedTools(
   );
   // Names are fixed here, and the vendor refuses two tools of one name.
   const has = ({ tool }: HostedWish) => tool === "mcp" || !names.has(tool);
-  const carried = carriedHosted(conversation, options, notes, has);
+  const carried = carriedHosted(conversation, options, warnings, has);
   const servers = carried.flatMap(({ wish }) => wish.tool === "mcp" ? [writeServer(wish)] : []);
   if (servers.length > 0) body.mcp_servers = servers;
   return {
     carried,
-    tools: carried.map(({ wish }) => writeTool(wish, notes)),
+    tools: carried.map(({ wish }) => writeTool(wish, warnings)),
     betas: servers.length > 0 ? [mcpBeta] : [],
   };
 }
 
-function writeTool(wish: HostedWish, notes: Notes): JsonObject {
-  for (const path of wish.others) notes.add(path);
+function writeTool(wish: HostedWish, warnings: Warnings): JsonObject {
+  for (const path of wish.others) warnings.add(path);
   switch (wish.tool) {
     case "web_search":
-      return writeSearch(wish, notes);
+      return writeSearch(wish, warnings);
     case "web_fetch":
       return { type: "web_fetch_20250910", name: "web_fetch" };
     case "code_execution":
@@ -51,11 +51,11 @@ function writeTool(wish: HostedWish, notes: Notes): JsonObject {
 }
 
 /** The first version, which all models that search know. */
-function writeSearch(wish: SearchWish, notes: Notes): JsonObject {
+function writeSearch(wish: SearchWish, warnings: Warnings): JsonObject {
   const { allowedDomains, blockedDomains, location, maxUses, contextSize } = wish;
   // The vendor takes one of the two lists.
   const blocked = allowedDomains === undefined ? blockedDomains : undefined;
-  noteWishes([contextSize, blocked === undefined ? blockedDomains : undefined], notes);
+  warnOfWishes([contextSize, blocked === undefined ? blockedDomains : undefined], warnings);
   return {
     type: "web_search_20250305",
     name: "web_search",

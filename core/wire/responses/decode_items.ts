@@ -171,5 +171,5 @@ function decodeReasoning(item: JsonObject, path: string): ReasoningBlock {
 /** Calls of the vendor's own tools, and what they returned. */
 function decodeForeign(kind: string, raw: JsonObject, path: string): Block {
   return readHostedItem(raw, path) ??
-    { type: "foreign", style: "responses", path, kind, raw, otherwise: "note" };
+    { type: "foreign", style: "responses", path, kind, raw, otherwise: "warn" };
 }

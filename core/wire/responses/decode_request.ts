@@ -30,7 +30,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields/fields.ts";
-import { Notes } from "../notes.ts";
+import { Warnings } from "../warnings.ts";
 import { noteUnread } from "../fields/unread_members.ts";
 import { decodeInput } from "./decode_items.ts";
 import { decodeResponsesTools } from "./decode_tools.ts";
@@ -64,8 +64,8 @@ const known = new Set([
 ]);
 
 export function decodeResponsesRequest(body: JsonObject): Conversation {
-  const notes = new Notes();
-  refuseStored(body, notes);
+  const warnings = new Warnings();
+  refuseStored(body, warnings);
   const offered = offeredTools(body);
   const { system, turns } = decodeInput(body["input"], offered.nameOf);
   const instructions = optionalString(body, "instructions", "instructions");
@@ -73,10 +73,10 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
   const sampling = readTemperatureAndTopP(body);
   const tier = readServiceTier(body);
   const text = optionalObject(body, "text", "text") ?? {};
-  const { encrypted, logprobs } = decodeInclude(body, notes);
+  const { encrypted, logprobs } = decodeInclude(body, warnings);
   const reasoning = decodeReasoning(body, encrypted);
   const output = decodeFormat(text);
-  noteUnread(body, responsesMembers, notes);
+  noteUnread(body, responsesMembers, warnings);
   return {
     from: "responses",
     model: requiredString(body, "model", "model"),
@@ -93,7 +93,7 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
     ...tier,
     ...logprobs,
     extras: decodeExtras(body, text),
-    notes: notes.list(),
+    warnings: warnings.list(),
   };
 }
 
@@ -104,7 +104,7 @@ function instructionBlocks(instructions: string | undefined): TextBlock[] {
 }
 
 /** What needs a store at one provider's account, and what clients rely on and no other style can give. */
-function refuseStored(body: JsonObject, notes: Notes): void {
+function refuseStored(body: JsonObject, warnings: Warnings): void {
   for (const field of ["previous_response_id", "conversation", "prompt"]) {
     if (body[field] !== undefined && body[field] !== null) {
       refuse(field, "nothing is stored for this model; send the whole conversation as input");
@@ -113,16 +113,16 @@ function refuseStored(body: JsonObject, notes: Notes): void {
   if (optionalBoolean(body, "background", "background") === true) {
     refuse("background", "this model answers only while the call lasts");
   }
-  if (optionalBoolean(body, "store", "store") === true) notes.add("store");
+  if (optionalBoolean(body, "store", "store") === true) warnings.add("store");
 }
 
 /** `include` asks for more output. What hosted tools found and encrypted reasoning are always given. */
 function decodeInclude(
   body: JsonObject,
-  notes: Notes,
+  warnings: Warnings,
 ): { readonly encrypted: boolean; readonly logprobs: Pick<Conversation, "logprobs"> } {
   const include = optionalList(body, "include", "include") ?? [];
-  if (!include.every(isMet)) notes.add("include");
+  if (!include.every(isMet)) warnings.add("include");
   const encrypted = include.includes(encryptedReasoning);
   const top = optionalCount(body, "top_logprobs", "top_logprobs");
   const given = top === undefined ? {} : { top };
@@ -197,6 +197,6 @@ function decodeExtras(body: JsonObject, text: JsonObject): Extra[] {
   ];
   return named.flatMap(([name, path, value]): Extra[] => {
     if (value === undefined || value === null) return [];
-    return [{ name, path, value, otherwise: asksForNothing(name, value) ? "ignore" : "note" }];
+    return [{ name, path, value, otherwise: asksForNothing(name, value) ? "ignore" : "warn" }];
   });
 }

@@ -12,7 +12,7 @@ import { noteMark } from "../fields/cache_marks.ts";
 import { renderForeign } from "../fields/extras.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import { withInstructions } from "../fields/output_format.ts";
 import { requirePrefill } from "../fields/prefill.ts";
 import { hashHex } from "../tools/short_hash.ts";
@@ -35,10 +35,10 @@ export interface EncodedInput {
 export function encodeInput(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   moreInstructions: readonly string[],
 ): EncodedInput {
-  const writer = new ItemWriter(capabilities, notes);
+  const writer = new ItemWriter(capabilities, warnings);
   const system = withInstructions(conversation.system, moreInstructions);
   const asItem = conversation.output?.type === "json_object" ||
     (capabilities.cache_marks === "breakpoint" &&
@@ -48,7 +48,7 @@ export function encodeInput(
   const lastTurn = conversation.turns.at(-1);
   if (lastTurn?.role === "assistant") {
     requirePrefill(lastTurn.path, capabilities);
-    notes.add(lastTurn.path);
+    warnings.add(lastTurn.path);
   }
   if (system.length === 0 || asItem) return { input };
   writer.unmarked(system);
@@ -57,13 +57,13 @@ export function encodeInput(
 
 class ItemWriter {
   readonly #capabilities: ResolvedCapabilities;
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   readonly #parts: InputPartWriter;
 
-  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
     this.#capabilities = capabilities;
-    this.#notes = notes;
-    this.#parts = new InputPartWriter(capabilities, notes);
+    this.#warnings = warnings;
+    this.#parts = new InputPartWriter(capabilities, warnings);
   }
 
   system(blocks: readonly Block[]): JsonObject[] {
@@ -76,7 +76,7 @@ class ItemWriter {
 
   /** Names the marks of blocks that become plain text. */
   unmarked(blocks: readonly Block[]): void {
-    for (const block of blocks) noteMark(block, this.#notes);
+    for (const block of blocks) noteMark(block, this.#warnings);
   }
 
   turn(turn: Turn): JsonObject[] {
@@ -90,7 +90,7 @@ class ItemWriter {
     for (const block of turn.blocks) {
       if (block.type === "tool_result") items.push(this.#output(block));
       else if (block.type === "hosted_call") {
-        parts.push({ type: "input_text", text: renderHostedCall(block, this.#notes) });
+        parts.push({ type: "input_text", text: renderHostedCall(block, this.#warnings) });
       } else if (block.type !== "reasoning" && block.type !== "tool_call") {
         parts.push(...this.#parts.parts(block));
       }
@@ -114,7 +114,7 @@ class ItemWriter {
 
   /** The style has no field for it; without a word the model would repeat the failing call. */
   #tellError(block: ToolResultBlock, parts: InputPart[]): void {
-    this.#notes.add(`${block.path}.is_error`);
+    this.#warnings.add(`${block.path}.is_error`);
     const first = parts[0];
     const text = first?.["text"];
     if (first === undefined || typeof text !== "string") {
@@ -133,7 +133,7 @@ class ItemWriter {
       text = "";
     };
     for (const block of turn.blocks) {
-      noteMark(block, this.#notes);
+      noteMark(block, this.#warnings);
       if (block.type === "reasoning") {
         flushText();
         items.push(...this.#reasoning(block));
@@ -142,7 +142,7 @@ class ItemWriter {
         items.push(encodeCall(block));
       } else if (block.type === "hosted_call") {
         const item = replayedItem(block);
-        if (item === undefined) text += renderHostedCall(block, this.#notes);
+        if (item === undefined) text += renderHostedCall(block, this.#warnings);
         else {
           flushText();
           items.push(item);
@@ -164,8 +164,8 @@ class ItemWriter {
 
   #assistantText(block: Block): string {
     if (block.type === "text") return block.text;
-    if (block.type === "foreign") return renderForeign(block, this.#notes) ?? "";
-    this.#notes.add(block.path);
+    if (block.type === "foreign") return renderForeign(block, this.#warnings) ?? "";
+    this.#warnings.add(block.path);
     return "";
   }
 }

@@ -13,7 +13,7 @@ import {
   requireDocuments,
   searchResultText,
 } from "../fields/media_blocks.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 export interface InputPart extends JsonObject {
   type: "input_text" | "input_image" | "input_file";
@@ -22,13 +22,13 @@ export interface InputPart extends JsonObject {
 /** Writes the parts of one request. */
 export class InputPartWriter {
   readonly #capabilities: ResolvedCapabilities;
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   readonly #marks: CacheMarkCounter;
 
-  constructor(capabilities: ResolvedCapabilities, notes: Notes) {
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
     this.#capabilities = capabilities;
-    this.#notes = notes;
-    this.#marks = new CacheMarkCounter(notes);
+    this.#warnings = warnings;
+    this.#marks = new CacheMarkCounter(warnings);
   }
 
   parts(block: ToolResultContent): InputPart[] {
@@ -40,10 +40,10 @@ export class InputPartWriter {
       case "document":
         return this.#document(block);
       case "search_result":
-        if (block.citations === true) this.#notes.add(`${block.path}.citations`);
+        if (block.citations === true) this.#warnings.add(`${block.path}.citations`);
         return [this.#text(searchResultText(block), block)];
       case "foreign": {
-        const text = renderForeign(block, this.#notes);
+        const text = renderForeign(block, this.#warnings);
         return text === undefined ? [] : [{ type: "input_text", text }];
       }
     }
@@ -75,13 +75,13 @@ export class InputPartWriter {
   #image(block: ImageBlock): InputPart {
     const image_url = imageUrl(block, this.#capabilities);
     // The vendor refuses breakpoints on images.
-    noteMark(block, this.#notes);
+    noteMark(block, this.#warnings);
     return { type: "input_image", image_url, detail: block.detail ?? "auto" };
   }
 
   #document(block: DocumentBlock): InputPart[] {
     const { source, path } = block;
-    if (block.citations === true) this.#notes.add(`${path}.citations`);
+    if (block.citations === true) this.#warnings.add(`${path}.citations`);
     switch (source.kind) {
       case "text":
         return [this.#text(documentHeading(block) + source.text, block)];
@@ -95,7 +95,7 @@ export class InputPartWriter {
       case "file":
         return refuseForeignFile(path);
       case "url":
-        if (block.title !== undefined) this.#notes.add(block.titlePath ?? `${path}.title`);
+        if (block.title !== undefined) this.#warnings.add(block.titlePath ?? `${path}.title`);
         return [this.#file(block, { file_url: source.url })];
       case "base64":
         return [this.#file(block, {
@@ -108,8 +108,8 @@ export class InputPartWriter {
   /** A file has room for a name only: neither for what else is told of it nor for a mark. */
   #file(block: DocumentBlock, file: JsonObject): InputPart {
     requireDocuments(block.path, this.#capabilities);
-    noteMark(block, this.#notes);
-    if (block.context !== undefined) this.#notes.add(`${block.path}.context`);
+    noteMark(block, this.#warnings);
+    if (block.context !== undefined) this.#warnings.add(`${block.path}.context`);
     return { type: "input_file", ...file };
   }
 
@@ -117,7 +117,7 @@ export class InputPartWriter {
   markLast(block: Markable, parts: readonly InputPart[]): void {
     if (block.cache === undefined) return;
     const last = parts.at(-1);
-    if (last?.type !== "input_text") noteMark(block, this.#notes);
+    if (last?.type !== "input_text") noteMark(block, this.#warnings);
     else if (last["prompt_cache_breakpoint"] === undefined) Object.assign(last, this.mark(block));
   }
 }

@@ -17,7 +17,7 @@ import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
 import { carryExtras, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
-import { Notes } from "../notes.ts";
+import { Warnings } from "../warnings.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
 import { encodeInput } from "./encode_items.ts";
 import { encodeResponsesTools } from "./encode_tools.ts";
@@ -31,27 +31,27 @@ export function encodeResponsesRequest(
   options: ConversionOptions,
 ): EncodedRequest {
   const capabilities = resolveCapabilities("responses", options.capabilities);
-  const notes = new Notes();
-  const conversation = placeAutomaticMark(given, capabilities, notes);
-  const format = encodeOutputFormat(conversation.output, capabilities, notes, {
-    encodeSchema: (wish) => encodeSchema(wish, conversation.from, notes),
+  const warnings = new Warnings();
+  const conversation = placeAutomaticMark(given, capabilities, warnings);
+  const format = encodeOutputFormat(conversation.output, capabilities, warnings, {
+    encodeSchema: (wish) => encodeSchema(wish, conversation.from, warnings),
     modeIsEnough: () => mentionsJson(conversation),
   });
   const { instructions, input } = encodeInput(
     conversation,
     capabilities,
-    notes,
+    warnings,
     format.instructions,
   );
   const body: JsonObject = { model: options.upstreamModel };
   if (instructions !== undefined) body["instructions"] = instructions;
   body["input"] = input;
-  const hosted = encodeResponsesTools(conversation, capabilities, options, notes, body);
-  encodeCap(conversation, capabilities, options, notes, body);
-  encodeSampling(conversation, capabilities, notes, body);
-  encodeReasoning(conversation, capabilities, notes, body);
+  const hosted = encodeResponsesTools(conversation, capabilities, options, warnings, body);
+  encodeCap(conversation, capabilities, options, warnings, body);
+  encodeSampling(conversation, capabilities, warnings, body);
+  encodeReasoning(conversation, capabilities, warnings, body);
   if (format.field !== undefined) body["text"] = { format: format.field };
-  carryVerbosity(conversation, capabilities, notes, body);
+  carryVerbosity(conversation, capabilities, warnings, body);
   writeEndUserAndTier(conversation, capabilities, body);
   // Nothing is kept at the vendor: the client sends the whole conversation, reasoning included.
   body["store"] = false;
@@ -63,20 +63,24 @@ export function encodeResponsesRequest(
   include.push(...hosted);
   if (include.length > 0) body["include"] = include;
   if (conversation.stream) body["stream"] = true;
-  return { body, notes: notes.list(), memory: { reasoningSigner: capabilities.reasoning_signer } };
+  return {
+    body,
+    warnings: warnings.list(),
+    memory: { reasoningSigner: capabilities.reasoning_signer },
+  };
 }
 
 function encodeCap(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const { maxTokens } = conversation;
   if (maxTokens === undefined) return;
   const cap = Math.min(maxTokens, capabilities.max_output ?? Infinity, options.maxOutputTokens);
-  if (cap < leastOutputTokens) notes.add(capPath(conversation));
+  if (cap < leastOutputTokens) warnings.add(capPath(conversation));
   body["max_output_tokens"] = Math.max(cap, leastOutputTokens);
 }
 
@@ -87,20 +91,20 @@ function capPath(conversation: Conversation): string {
 function encodeSampling(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const { topK, stop } = conversation.sampling;
-  writeTemperatureAndTopP(conversation.sampling, capabilities, notes, body);
-  if (topK !== undefined) notes.add("top_k");
+  writeTemperatureAndTopP(conversation.sampling, capabilities, warnings, body);
+  if (topK !== undefined) warnings.add("top_k");
   // The style has no stop sequences at all.
-  if (stop !== undefined && stop.length > 0) notes.add(stopPath(conversation));
+  if (stop !== undefined && stop.length > 0) warnings.add(stopPath(conversation));
 }
 
 function encodeReasoning(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const { reasoning } = conversation;
@@ -108,7 +112,7 @@ function encodeReasoning(
   const wanted = effortOf(reasoning);
   const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
   if (wanted !== undefined && wanted !== "none" && effort === undefined) {
-    noteReasoning(reasoning, notes);
+    noteReasoning(reasoning, warnings);
     return;
   }
   // A Messages client that switches thinking on expects to see it; a Chat client has no field for the wish.
@@ -128,12 +132,12 @@ function summaryWord(display: string | undefined): string {
 function encodeSchema(
   { schema, name, description, strict, path }: SchemaFormat,
   from: Style,
-  notes: Notes,
+  warnings: Warnings,
 ): JsonObject {
   const enforced = strict !== false && allowsStrictChat(schema);
   // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
   const isSaid = strict !== undefined || from === "messages";
-  if (strict === true && !enforced) notes.add(`${path}.strict`);
+  if (strict === true && !enforced) warnings.add(`${path}.strict`);
   return {
     type: "json_schema",
     name: name ?? "output",
@@ -156,11 +160,11 @@ function mentionsJson(conversation: Conversation): boolean {
 function carryVerbosity(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   const extras: JsonObject = {};
-  carryExtras(conversation, capabilities, extras, notes);
+  carryExtras(conversation, capabilities, extras, warnings);
   const { verbosity, ...rest } = extras;
   if (verbosity !== undefined) {
     const text = body["text"];

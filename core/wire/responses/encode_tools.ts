@@ -5,7 +5,7 @@ import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 import {
   carriedChoice,
   type CarriedTool,
@@ -21,34 +21,34 @@ export function encodeResponsesTools(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): readonly string[] {
   const tools: JsonObject[] = [];
   for (const tool of conversation.tools) {
-    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, notes));
+    if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, warnings));
   }
-  const hosted = encodeHostedTools(conversation, options, notes, body);
+  const hosted = encodeHostedTools(conversation, options, warnings, body);
   tools.push(...hosted.tools);
   if (tools.length === 0) {
-    noteIdleChoice(conversation.toolChoice, notes);
+    noteIdleChoice(conversation.toolChoice, warnings);
     return [];
   }
   body["tools"] = tools;
   if (conversation.toolChoice !== undefined) {
-    const choice = carriedChoice(conversation.toolChoice, capabilities, notes);
+    const choice = carriedChoice(conversation.toolChoice, capabilities, warnings);
     body["tool_choice"] = encodeChoice(choice, conversation.tools, hosted.carried);
   }
-  writeParallelTools(conversation, capabilities, notes, body);
+  writeParallelTools(conversation, capabilities, warnings, body);
   return hosted.include;
 }
 
 function encodeTool(
   tool: Exclude<Tool, HostedTool>,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
 ): JsonObject {
-  noteMark(tool, notes);
+  noteMark(tool, warnings);
   const named = {
     type: tool.type,
     name: tool.name,
@@ -60,7 +60,7 @@ function encodeTool(
   const parameters = functionParameters(tool.schema);
   // Said always: this vendor's default is strict, which would make every optional argument required.
   const strict = tool.strict === true && capabilities.strict_tools && allowsStrictChat(parameters);
-  if (tool.strict === true && !strict) notes.add(`${tool.path}.strict`);
+  if (tool.strict === true && !strict) warnings.add(`${tool.path}.strict`);
   return { ...named, parameters, strict };
 }
 

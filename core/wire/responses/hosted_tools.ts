@@ -2,8 +2,8 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
-import type { Notes } from "../notes.ts";
-import { carriedHosted, type CarriedTool, noteWishes } from "../tools/tool_fields.ts";
+import type { Warnings } from "../warnings.ts";
+import { carriedHosted, type CarriedTool, warnOfWishes } from "../tools/tool_fields.ts";
 import { codeOutputs, searchSources } from "./includes.ts";
 
 export interface EncodedHosted {
@@ -17,19 +17,19 @@ export interface EncodedHosted {
 export function encodeHostedTools(
   conversation: Conversation,
   options: ConversionOptions,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): EncodedHosted {
   // Pages are fetched by the search itself: the style has no tool for that alone.
   const has = (wish: HostedWish) => wish.tool !== "web_fetch";
-  const carried = carriedHosted(conversation, options, notes, has);
-  const tools = carried.flatMap(({ wish }) => writeTool(wish, notes));
+  const carried = carriedHosted(conversation, options, warnings, has);
+  const tools = carried.flatMap(({ wish }) => writeTool(wish, warnings));
   const include = carried.flatMap(({ wish }) => told[wish.tool] ?? []);
   const [only] = carried;
   if (only?.wish.tool === "web_search" && only.wish.maxUses !== undefined) {
     // The style bounds all hosted calls together.
     if (carried.length === 1) body["max_tool_calls"] = only.wish.maxUses.value;
-    else noteWishes([only.wish.maxUses], notes);
+    else warnOfWishes([only.wish.maxUses], warnings);
   }
   return { carried, tools, include };
 }
@@ -40,11 +40,11 @@ const told: Partial<Record<HostedWish["tool"], string>> = {
   code_execution: codeOutputs,
 };
 
-function writeTool(wish: HostedWish, notes: Notes): JsonObject[] {
-  for (const path of wish.others) notes.add(path);
+function writeTool(wish: HostedWish, warnings: Warnings): JsonObject[] {
+  for (const path of wish.others) warnings.add(path);
   switch (wish.tool) {
     case "web_search":
-      return [writeSearch(wish, notes)];
+      return [writeSearch(wish, warnings)];
     case "web_fetch":
       return [];
     case "code_execution":
@@ -54,9 +54,9 @@ function writeTool(wish: HostedWish, notes: Notes): JsonObject[] {
   }
 }
 
-function writeSearch(wish: SearchWish, notes: Notes): JsonObject {
+function writeSearch(wish: SearchWish, warnings: Warnings): JsonObject {
   const { allowedDomains, blockedDomains, location, contextSize } = wish;
-  noteWishes([blockedDomains], notes);
+  warnOfWishes([blockedDomains], warnings);
   return {
     type: "web_search",
     ...(allowedDomains === undefined

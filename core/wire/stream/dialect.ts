@@ -50,8 +50,8 @@ export interface Dialect {
 
 export interface EncodedRequest {
   readonly body: JsonObject;
-  /** Paths that this style could not carry or had to approximate; the conversation's own notes are added by the caller. */
-  readonly notes: readonly string[];
+  /** Paths that this style could not carry or had to approximate; the conversation's own warnings are added by the caller. */
+  readonly warnings: readonly string[];
   readonly memory: ConversionMemory;
   /** Values of `anthropic-beta` that the body needs at a Messages vendor. */
   readonly betas?: readonly string[];

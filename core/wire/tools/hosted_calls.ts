@@ -1,6 +1,6 @@
 /** Calls of hosted tools in the history, for vendors that did not run them. */
 import type { HostedCall, HostedCallBlock, WebSource } from "../conversation/mod.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /**
  * In ids of calls that this gateway wrote for a client of another style than the provider that ran them. They hold no
@@ -9,9 +9,9 @@ import type { Notes } from "../notes.ts";
 export const hostedIdMark = "ugw1_";
 
 /** Tells in words what was called and what came of it, and names both places: the next model reads it as text. */
-export function renderHostedCall(block: HostedCallBlock, notes: Notes): string {
-  notes.add(block.path);
-  if (block.resultPath !== undefined) notes.add(block.resultPath);
+export function renderHostedCall(block: HostedCallBlock, warnings: Warnings): string {
+  warnings.add(block.path);
+  if (block.resultPath !== undefined) warnings.add(block.resultPath);
   return `${inWords(block.call)}\n\n`;
 }
 

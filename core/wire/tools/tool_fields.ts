@@ -11,7 +11,7 @@ import type {
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
-import type { Notes } from "../notes.ts";
+import type { Warnings } from "../warnings.ts";
 
 /**
  * Leaves a hosted tool out: its vendor runs it, or knows its schema; another vendor does neither. Beside other tools
@@ -25,11 +25,11 @@ import type { Notes } from "../notes.ts";
 export function dropHostedTool(
   tool: HostedTool,
   { tools, toolChoice }: Conversation,
-  notes: Notes,
+  warnings: Warnings,
   carried: readonly HostedTool[] = [],
 ): void {
-  noteHostedTool(tool, toolChoice, notes);
-  if (tool.otherwise === "note") return;
+  noteHostedTool(tool, toolChoice, warnings);
+  if (tool.otherwise === "warn") return;
   const isAlone = carried.length === 0 && tools.every((other) => other.type === "hosted");
   if (tool.otherwise !== "refuse" && (toolChoice?.type === "none" || !isAlone)) return;
   refuse(tool.path, `${tool.kind} runs only at its own provider, not for this model; leave it out`);
@@ -43,7 +43,7 @@ export function dropHostedTool(
 export function noteHostedTool(
   tool: HostedTool,
   choice: ToolChoice | undefined,
-  notes: Notes,
+  warnings: Warnings,
 ): void {
   if (tool.runs === "client") {
     refuse(
@@ -52,7 +52,7 @@ export function noteHostedTool(
     );
   }
   refuseForced(tool, choice);
-  notes.add(tool.path);
+  warnings.add(tool.path);
 }
 
 /** @throws {GatewayError} `conversion_refused` where a hosted tool is forced */
@@ -83,7 +83,7 @@ export function isNamed(tool: HostedTool, name: string): boolean {
 export function carriedHosted(
   conversation: Conversation,
   { allow }: ConversionOptions,
-  notes: Notes,
+  warnings: Warnings,
   has: (wish: HostedWish) => boolean,
 ): CarriedTool[] {
   const carried: CarriedTool[] = [];
@@ -98,8 +98,8 @@ export function carriedHosted(
     else left.push(tool);
   }
   for (const tool of left) {
-    if (tool.wish !== undefined && repeats(tool.wish)) notes.add(tool.path);
-    else dropHostedTool(tool, conversation, notes, carried);
+    if (tool.wish !== undefined && repeats(tool.wish)) warnings.add(tool.path);
+    else dropHostedTool(tool, conversation, warnings, carried);
   }
   return carried;
 }
@@ -110,8 +110,11 @@ export interface CarriedTool extends HostedTool {
 }
 
 /** Names the wishes that were not carried. */
-export function noteWishes(told: readonly (Told<unknown> | undefined)[], notes: Notes): void {
-  for (const one of told) if (one !== undefined) notes.add(one.path);
+export function warnOfWishes(
+  told: readonly (Told<unknown> | undefined)[],
+  warnings: Warnings,
+): void {
+  for (const one of told) if (one !== undefined) warnings.add(one.path);
 }
 
 /** Chat and Responses: a choice in one word; `any` is that of other vendors for `required`. */
@@ -124,17 +127,17 @@ export function readChoiceWord(choice: Json): "auto" | "required" | "none" | und
 export function carriedChoice(
   choice: ToolChoice,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
 ): ToolChoice {
   const isForced = choice.type === "required" || choice.type === "tool";
   if (!isForced || capabilities.tool_choice_required) return choice;
-  notes.add(choice.path);
+  warnings.add(choice.path);
   return { type: "auto", path: choice.path };
 }
 
 /** Names a forced choice when no tool is left to choose: the field goes with its partner, the wish must not. */
-export function noteIdleChoice(choice: ToolChoice | undefined, notes: Notes): void {
-  if (choice?.type === "required" || choice?.type === "tool") notes.add(choice.path);
+export function noteIdleChoice(choice: ToolChoice | undefined, warnings: Warnings): void {
+  if (choice?.type === "required" || choice?.type === "tool") warnings.add(choice.path);
 }
 
 /** Whether a name is that of a tool that takes free text. */
@@ -146,12 +149,12 @@ export function isCustomTool(tools: readonly Tool[], name: string): boolean {
 export function writeParallelTools(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
-  notes: Notes,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   if (conversation.parallelTools !== false) return;
   if (capabilities.parallel_flag) body.parallel_tool_calls = false;
-  else notes.add(parallelPath(conversation));
+  else warnings.add(parallelPath(conversation));
 }
 
 /** The client's name for the wish. */

@@ -28,7 +28,7 @@ import type {
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { hasObjectRoot } from "./json_schema.ts";
 import { schemaInObject } from "./json_schema_references.ts";
-import { Notes } from "../notes.ts";
+import { Warnings } from "../warnings.ts";
 import { noteIdleChoice } from "./tool_fields.ts";
 import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
@@ -43,22 +43,22 @@ export function prepareTools(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
 ): PreparedTools {
-  const preparation = new Preparation(capabilities, conversation.notes);
+  const preparation = new Preparation(capabilities, conversation.warnings);
   return preparation.run(conversation);
 }
 
 class Preparation {
   readonly #capabilities: ResolvedCapabilities;
-  readonly #notes: Notes;
+  readonly #warnings: Warnings;
   readonly #renamed = new Map<string, string>();
   readonly #custom = new Set<string>();
   readonly #wrapped = new Set<string>();
   /** Of the arguments of calls of wrapped tools. */
   readonly #count = new JsonCount();
 
-  constructor(capabilities: ResolvedCapabilities, notes: readonly string[]) {
+  constructor(capabilities: ResolvedCapabilities, warnings: readonly string[]) {
     this.#capabilities = capabilities;
-    this.#notes = new Notes(notes);
+    this.#warnings = new Warnings(warnings);
   }
 
   run(conversation: Conversation): PreparedTools {
@@ -67,7 +67,7 @@ class Preparation {
       .filter((tool) => allowed === undefined || allowed.has(nameOf(tool)))
       .map((tool) => this.#tool(tool));
     const { toolChoice, parallelTools, ...rest } = conversation;
-    if (tools.length === 0) noteIdleChoice(toolChoice, this.#notes);
+    if (tools.length === 0) noteIdleChoice(toolChoice, this.#warnings);
     const prepared: Conversation = {
       ...rest,
       tools,
@@ -75,7 +75,7 @@ class Preparation {
         const blocks = turn.blocks.map((block) => this.#block(block));
         return blocks.every((block, i) => block === turn.blocks[i]) ? turn : { ...turn, blocks };
       }),
-      notes: this.#notes.list(),
+      warnings: this.#warnings.list(),
       // Without tools both are refused by vendors.
       ...(tools.length > 0 && toolChoice !== undefined
         ? { toolChoice: this.#choice(toolChoice) }
@@ -111,7 +111,7 @@ class Preparation {
 
   #asFunction(tool: CustomTool, name: string): FunctionTool {
     this.#custom.add(tool.name);
-    this.#notes.add(tool.path);
+    this.#warnings.add(tool.path);
     const grammar = tool.format?.["type"] === "grammar"
       ? `The input must match this ${words(tool.format["syntax"])} grammar:\n${
         words(tool.format["definition"])
@@ -136,7 +136,7 @@ class Preparation {
       return { ...tool, name, schema: { type: "object", ...schema } };
     }
     this.#wrapped.add(tool.name);
-    this.#notes.add(tool.path);
+    this.#warnings.add(tool.path);
     return { ...tool, name, schema: schemaInObject(schema, "input") };
   }
 

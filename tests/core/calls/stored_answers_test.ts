@@ -38,7 +38,7 @@ Deno.test("a native answer is stored by no vendor, whatever was asked for", () =
   }
 });
 
-Deno.test("a Responses client that asks for a store gets its answer from every style, and a note", () => {
+Deno.test("a Responses client that asks for a store gets its answer from every style, and a warning", () => {
   for (const style of ["chat", "messages"] as const) {
     const body = { model: "m", input: "Hi", store: true };
     const options = { capabilities: {}, upstreamModel: "m", maxOutputTokens: 100 };

@@ -154,7 +154,7 @@ Deno.test("a PDF by URL is refused: nobody fetches it", () => {
 Deno.test("text documents and search results become text", () => {
   const document = {
     type: "document",
-    title: "Notes",
+    title: "Warnings",
     context: "From May",
     source: { type: "text", media_type: "text/plain", data: "body" },
     citations: { enabled: true },
@@ -169,7 +169,7 @@ Deno.test("text documents and search results become text", () => {
   assertEquals(body.messages, [{
     role: "user",
     content: [
-      { type: "text", text: "Notes\nFrom May\n\nbody" },
+      { type: "text", text: "Warnings\nFrom May\n\nbody" },
       { type: "text", text: "Found (https://example.com)\nline" },
     ],
   }]);

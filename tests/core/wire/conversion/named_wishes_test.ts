@@ -80,7 +80,7 @@ function convert(from: Style, to: Style, body: JsonObject, capabilities: RouteCa
   });
 }
 
-/** Whether a note or refusal of `name` speaks of the member at `path`. */
+/** Whether a warning or refusal of `name` speaks of the member at `path`. */
 function speaksOf(name: string, path: string): boolean {
   return name === path || path.startsWith(`${name}.`) || name.startsWith(`${path}.`);
 }
@@ -100,7 +100,7 @@ function lostMembers(
   const whole = convert(from, to, body, capabilities);
   if (!whole.ok) return [];
   const { dropped } = whole.request;
-  assert(!dropped.includes("more"), "too many notes in one request to see what is missing");
+  assert(!dropped.includes("more"), "too many warnings in one request to see what is missing");
   const sent = JSON.stringify(whole.request.body);
   return memberPaths(body).flatMap((steps) => {
     const path = steps.join(".");

@@ -123,10 +123,10 @@ Deno.test("fields without a place are kept as extras, harmless ones marked so", 
     client_metadata: { a: "b" },
   });
   assertEquals(extras.map(({ path, otherwise }) => [path, otherwise]), [
-    ["text.verbosity", "note"],
+    ["text.verbosity", "warn"],
     ["truncation", "ignore"],
-    ["prompt_cache_key", "note"],
-    ["client_metadata", "note"],
+    ["prompt_cache_key", "warn"],
+    ["client_metadata", "warn"],
   ]);
 });
 
@@ -180,13 +180,13 @@ const options = (capabilities: RouteCapabilities = {}) => ({
 function encode(
   body: JsonObject,
   capabilities: RouteCapabilities = {},
-): { body: JsonObject; notes: readonly string[] } {
-  const { body: written, notes } = responsesDialect.encodeRequest(
+): { body: JsonObject; warnings: readonly string[] } {
+  const { body: written, warnings } = responsesDialect.encodeRequest(
     normalizeTurns(decode(body)),
     options(capabilities),
   );
   assertEquals(validateRequest("responses", written), undefined);
-  return { body: written, notes };
+  return { body: written, warnings };
 }
 
 Deno.test("nothing is stored at the upstream, and its reasoning is asked for", () => {
@@ -202,9 +202,11 @@ Deno.test("nothing is stored at the upstream, and its reasoning is asked for", (
 });
 
 Deno.test("a route without reasoning is not asked for it", () => {
-  const { body, notes } = encode({ input: "Hi", reasoning: { effort: "high" } }, { efforts: [] });
+  const { body, warnings } = encode({ input: "Hi", reasoning: { effort: "high" } }, {
+    efforts: [],
+  });
   assertEquals([body["include"], body["reasoning"]], [undefined, undefined]);
-  assertEquals(notes, ["reasoning"]);
+  assertEquals(warnings, ["reasoning"]);
 });
 
 Deno.test("a tool loop goes out in the vendor's order, item ids left out", () => {
@@ -287,14 +289,14 @@ Deno.test("json_object keeps the instructions in the input, where the vendor loo
 
 Deno.test("a schema that cannot be strict is sent as it is, and named when strict was wished", () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
-  const { body, notes } = encode({
+  const { body, warnings } = encode({
     input: "Hi",
     text: { format: { type: "json_schema", name: "o", schema, strict: true } },
   });
   assertEquals<unknown>(body["text"], {
     format: { type: "json_schema", name: "o", schema, strict: false },
   });
-  assertEquals(notes, ["text.format.strict"]);
+  assertEquals(warnings, ["text.format.strict"]);
 });
 
 Deno.test("cache marks become breakpoints where the route has them, else they are named", () => {
@@ -307,12 +309,12 @@ Deno.test("cache marks become breakpoints where the route has them, else they ar
   }];
   const marked = encode({ input }, { cache_marks: "breakpoint" }).body["input"];
   assert(JSON.stringify(marked).includes('"prompt_cache_breakpoint":{"mode":"explicit"}'));
-  assertEquals(encode({ input }).notes, ["input.0.content.0.prompt_cache_breakpoint"]);
+  assertEquals(encode({ input }).warnings, ["input.0.content.0.prompt_cache_breakpoint"]);
 });
 
 Deno.test("a tiny cap is raised to the vendor's least and named", () => {
-  const { body, notes } = encode({ input: "Hi", max_output_tokens: 5 });
-  assertEquals([body["max_output_tokens"], notes], [16, ["max_completion_tokens"]]);
+  const { body, warnings } = encode({ input: "Hi", max_output_tokens: 5 });
+  assertEquals([body["max_output_tokens"], warnings], [16, ["max_completion_tokens"]]);
 });
 
 Deno.test("what the route does not take is refused by its place", () => {

@@ -2,21 +2,21 @@
  * Collects the paths of what a conversion dropped or approximated.
  *
  * Paths hold field names that strangers sent and end up in a response header, so only `[A-Za-z0-9_.-]` survives and
- * the list is bounded ({@linkcode limits.conversionNotes}); a last entry `more` says that it was cut.
+ * the list is bounded ({@linkcode limits.conversionWarnings}); a last entry `more` says that it was cut.
  *
  * @example
  * ```ts
- * import { Notes } from "./notes.ts";
- * const notes = new Notes();
- * notes.add("top_k");
- * notes.add("top_k");
- * notes.add("x\r\nset-cookie");
- * if (notes.list().join() !== "top_k,x__set-cookie") throw new Error(notes.list().join());
+ * import { Warnings } from "./warnings.ts";
+ * const warnings = new Warnings();
+ * warnings.add("top_k");
+ * warnings.add("top_k");
+ * warnings.add("x\r\nset-cookie");
+ * if (warnings.list().join() !== "top_k,x__set-cookie") throw new Error(warnings.list().join());
  * ```
  */
 import { limits } from "../limits.ts";
 
-export class Notes {
+export class Warnings {
   readonly #paths = new Set<string>();
   #cut = false;
 
@@ -25,7 +25,7 @@ export class Notes {
   }
 
   add(path: string): void {
-    if (this.#paths.size >= limits.conversionNotes) {
+    if (this.#paths.size >= limits.conversionWarnings) {
       this.#cut ||= !this.#paths.has(clean(path));
       return;
     }
