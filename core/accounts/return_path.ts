@@ -1,5 +1,7 @@
 /** Where to go after signing in. */
 
+import { parseUrl } from "../lib/runtime/mod.ts";
+
 /**
  * A path of this site out of a `next` parameter, or `fallback` for anything that could lead elsewhere.
  *
@@ -16,8 +18,8 @@
  */
 export function returnPath(next: string | undefined, fallback: string): string {
   if (next === undefined || !/^\/[\x21-\x5b\x5d-\x7e]*$/.test(next)) return fallback;
-  const here = "https://here.invalid";
-  const url = URL.parse(next, here);
-  if (url === null || url.origin !== here || url.pathname.startsWith("//")) return fallback;
+  const here = new URL("https://here.invalid");
+  const url = parseUrl(next, here);
+  if (url === null || url.origin !== here.origin || url.pathname.startsWith("//")) return fallback;
   return url.pathname + url.search;
 }

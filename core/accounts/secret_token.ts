@@ -1,4 +1,5 @@
 /** Opaque secrets that only their holder knows: session cookies, tokens in mails. */
+import { encodeBase64Url } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
 
 /** 256 bits: cannot be guessed, so one fast hash is enough to store them. */
@@ -6,8 +7,7 @@ const tokenBytes = 32;
 
 /** A new secret in base64url. Always the machine's own randomness: a test has no reason to choose a secret. */
 export function newSecretToken(): string {
-  return crypto.getRandomValues(new Uint8Array(tokenBytes))
-    .toBase64({ alphabet: "base64url", omitPadding: true });
+  return encodeBase64Url(crypto.getRandomValues(new Uint8Array(tokenBytes)));
 }
 
 /**
@@ -23,6 +23,5 @@ export function newSecretToken(): string {
  * ```
  */
 export async function hashSecret(purpose: string, secret: string): Promise<string> {
-  const digest = await sha256(`${purpose}\0${secret}`);
-  return digest.toBase64({ alphabet: "base64url", omitPadding: true });
+  return encodeBase64Url(await sha256(`${purpose}\0${secret}`));
 }

@@ -4,6 +4,7 @@
  * Text form: `v1.<masterKeyId>.<iv>.<ciphertext>`, base64url. The additional data names the owner, so a ciphertext
  * moved to another record does not open.
  */
+import { decodeBase64Url, encodeBase64Url } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
 
 /** The master keys, newest first: the first seals, all open. */
@@ -19,25 +20,14 @@ interface MasterKey {
 
 const ivBytes = 12; // NIST SP 800-38D: 96 bits, random; far below 2^32 seals per key
 
-function toBase64Url(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
-  try {
-    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    return Uint8Array.from(binary, (char) => char.charCodeAt(0));
-  } catch {
-    return undefined;
-  }
+/** Reads base64url without white space and padding. */
+function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
+  return /^[A-Za-z0-9_-]*$/.test(text) ? decodeBase64Url(text) : undefined;
 }
 
 /** Makes the text of a new master key: 32 random bytes in base64url. */
 export function newMasterKey(): string {
-  return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
+  return encodeBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
 type MasterKeyBytes =
@@ -48,7 +38,7 @@ function masterKeyBytes(text: string): MasterKeyBytes {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   const keys: Uint8Array<ArrayBuffer>[] = [];
   for (const [i, part] of parts.entries()) {
-    const raw = fromBase64Url(part);
+    const raw = bytesOf(part);
     if (raw?.length !== 32) {
       return { ok: false, problem: `key ${i + 1} must be 32 bytes in base64url` };
     }
@@ -83,7 +73,7 @@ export async function readMasterKeys(text: string): Promise<MasterKeys> {
   const keys = await Promise.all(read.keys.map(async (raw): Promise<MasterKey> => {
     const digest = await sha256(raw);
     const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
-    return { id: toBase64Url(digest.subarray(0, 6)), key };
+    return { id: encodeBase64Url(digest.subarray(0, 6)), key };
   }));
   return { sealing: keys[0]!, byId: new Map(keys.map((entry) => [entry.id, entry])) };
 }
@@ -107,7 +97,9 @@ export async function seal(keys: MasterKeys, secret: string, owner: string): Pro
     keys.sealing.key,
     new TextEncoder().encode(secret),
   );
-  return `v1.${keys.sealing.id}.${toBase64Url(iv)}.${toBase64Url(new Uint8Array(ciphertext))}`;
+  return `v1.${keys.sealing.id}.${encodeBase64Url(iv)}.${
+    encodeBase64Url(new Uint8Array(ciphertext))
+  }`;
 }
 
 /** Decrypts. Returns `undefined` if the master key is gone, the text was changed, or it belongs to another owner. */
@@ -119,8 +111,8 @@ export async function open(
   const [version, keyId, ivText, ciphertextText, ...rest] = sealed.split(".");
   if (version !== "v1" || rest.length > 0) return undefined;
   const masterKey = keys.byId.get(keyId ?? "");
-  const iv = fromBase64Url(ivText ?? "");
-  const ciphertext = fromBase64Url(ciphertextText ?? "");
+  const iv = bytesOf(ivText ?? "");
+  const ciphertext = bytesOf(ciphertextText ?? "");
   if (masterKey === undefined || iv?.length !== ivBytes || ciphertext === undefined) {
     return undefined;
   }

@@ -9,6 +9,7 @@
  * - Never: moves money (settlement is a function handed in), or changes to another route after the
  *   first output reached the client.
  */
+import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { Deadline } from "../lib/time/deadlines.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
@@ -207,7 +208,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     for (;;) {
       const ended = this.#ended.shift();
       if (ended !== undefined) return ended;
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = withResolvers<void>();
       this.#wake = resolve;
       await promise;
     }

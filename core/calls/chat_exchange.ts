@@ -14,6 +14,7 @@ import { createNativePipe } from "../wire/stream/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { takesHostedTools } from "../wire/tools/tool_fields.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { stringifyExactly } from "../lib/runtime/mod.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./request/chat_request.ts";
@@ -231,7 +232,7 @@ function startConverted(
   refuseDropping(call, dropped);
   for (const field of leftOut) delete body[field];
   const context = pipeContext(call, route);
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const bytes = new TextEncoder().encode(stringifyExactly(body));
   return {
     exchange: open(call, style, access, { body: bytes, betas }),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
@@ -245,7 +246,7 @@ function startConverted(
     mayRepeat: access.mayRepeat,
     toClient: (answer) =>
       new TextEncoder().encode(
-        JSON.stringify(convertAnswer(style, clientStyle, answer.value, context, memory)),
+        stringifyExactly(convertAnswer(style, clientStyle, answer.value, context, memory)),
       ),
     dropped,
   };

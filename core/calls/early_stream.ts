@@ -2,6 +2,7 @@
  * An answer stream that begins before any route has produced output: after some silence the client gets its status and
  * keep-alives, while routes are still tried behind it. What comes in the end is the stream, or an error event.
  */
+import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
@@ -10,7 +11,7 @@ import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
 
 /** Tells whether `finding` is still under way after the silence that a client is left in at most. */
 export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): Promise<boolean> {
-  const moment = Promise.withResolvers<boolean>();
+  const moment = withResolvers<boolean>();
   const deadline = deadlines.create(() => moment.resolve(true));
   deadline.arm(limits.keepAliveMs);
   const inTime = () => false;

@@ -2,6 +2,8 @@
  * Proxies that the environment names. The runtime reads them by itself (for `fetch`: provider driver, mail service,
  * OpenID, bank movements) and passes over one it cannot read without a word: calls would leave by another way.
  */
+import { parseUrl } from "../lib/runtime/mod.ts";
+
 const names = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"].flatMap((name) => [
   name,
   name.toLowerCase(),
@@ -12,7 +14,7 @@ function proxyProblem(text: string): string | undefined {
   if (!/^(?:https?|socks5h?):\/\//i.test(address)) {
     return "must start with http://, https://, socks5:// or socks5h://";
   }
-  const url = /\s/.test(address) ? null : URL.parse(address);
+  const url = /\s/.test(address) ? null : parseUrl(address);
   if (url === null || url.hostname === "" || url.hash !== "" || url.search !== "") {
     return "is not an address of a proxy; %, #, /, ? and @ in user and password must be percent-encoded";
   }

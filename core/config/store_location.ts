@@ -1,4 +1,5 @@
 /** Reads `GATEWAY_KV`. */
+import { parseUrl } from "../lib/runtime/mod.ts";
 import { holdsControls } from "./address.ts";
 
 /** Where the gateway keeps its records. */
@@ -30,7 +31,7 @@ export function readStoreLocation(text: string): StoreLocationResult {
   if (text === ":memory:") return { ok: true, store: { kind: "memory" } };
   if (holdsControls(text)) return refused("must not hold line breaks or control characters");
   if (!text.includes("://")) return { ok: true, store: { kind: "file", path: text } };
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   if (url === null || !/^https?:\/\//.test(text)) {
     return refused("must be a file, :memory:, or a valid address with https:// or http://");
   }

@@ -1,4 +1,5 @@
 /** Whom customers turn to: what the pages and mails name, and nothing where the operator has set nothing. */
+import { parseUrl } from "../lib/runtime/mod.ts";
 import { normaliseEmail } from "../accounts/email_address.ts";
 
 export interface SupportContact {
@@ -28,7 +29,7 @@ type ReadSupport =
 export function readSupport(text: string): ReadSupport {
   const email = normaliseEmail(text);
   if (email !== undefined) return { ok: true, support: { text: email, href: mailtoOf(email) } };
-  const url = URL.parse(text.trim());
+  const url = parseUrl(text.trim());
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
     return { ok: false, problem: "must be an e-mail address or an https address" };
   }

@@ -7,7 +7,7 @@
  *   subject.
  * - In: values of the language and of Web standards.
  * - Out: ids, hashes, CSV, error lines, invariants.
- * - Never: knows calls, money or wire styles; the files at this level import nothing.
+ * - Never: knows calls, money or wire styles; the files at this level import `runtime/` at most.
  */
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };

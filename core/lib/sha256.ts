@@ -1,4 +1,5 @@
 /** SHA-256: for indexes by content, and for secrets that have enough bits of their own. */
+import { encodeHex } from "./runtime/mod.ts";
 
 /** The hash of bytes, or of a text in UTF-8. */
 export async function sha256(content: Uint8Array | string): Promise<Uint8Array> {
@@ -9,7 +10,7 @@ export async function sha256(content: Uint8Array | string): Promise<Uint8Array> 
 
 /** The hash as 64 hexadecimal digits. */
 export async function sha256Hex(content: Uint8Array | string): Promise<string> {
-  return (await sha256(content)).toHex();
+  return encodeHex(await sha256(content));
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Reads `MAIL_URL` once, at start: what is wrong with it shows there and not when the first customer waits for a mail. */
+import { parseUrl } from "../lib/runtime/mod.ts";
 import { holdsControls, percentEncodeHint, userInformation } from "../config/address.ts";
 import { secretProblem, withoutLineEnd } from "../config/secret_text.ts";
 
@@ -63,7 +64,7 @@ export function readMailUrl(text: string): MailSettingsResult {
     return refused("must start with smtp://, smtps://, https:// or log:");
   }
   if (holdsControls(address)) return refused("must not hold line breaks or control characters");
-  const url = URL.parse(address);
+  const url = parseUrl(address);
   if (url === null) return refused(`must be a valid address; ${percentEncodeHint}`);
   if (url.hash !== "") return refused(`must not hold a bare #; ${percentEncodeHint}`);
   const from = url.searchParams.get("from") ?? undefined;

@@ -8,13 +8,14 @@ import type { SseFrame } from "../lib/sse/frame.ts";
 import { FrameEdits } from "../lib/sse/frame_edits.ts";
 import { JsonCursor, jsonKey } from "../lib/json/json_cursor.ts";
 import { encodeSseEvent } from "../lib/sse/writer.ts";
+import { stringifyExactly } from "../lib/runtime/mod.ts";
 
 const typeKey = jsonKey("type");
 const errorKey = jsonKey("error");
 
 /** How a stream of media tells an error. */
 export function mediaErrorEvent(error: GatewayError, requestId: string): Uint8Array {
-  return encodeSseEvent(JSON.stringify(errorBody(error, "chat", requestId)), "error");
+  return encodeSseEvent(stringifyExactly(errorBody(error, "chat", requestId)), "error");
 }
 
 /**

@@ -1,4 +1,5 @@
 /** A picture that a client hands over: as an address, as base64 in JSON, or as a file of a form. */
+import { decodeBase64, encodeBase64 } from "../lib/runtime/mod.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type Json } from "../lib/json/json.ts";
 import { parseRemoteUrl } from "./remote_url.ts";
@@ -85,12 +86,8 @@ function readDataUrl(text: string, field: string): MediaReference {
 function readBase64(text: string, field: string): MediaReference {
   // Providers know the plain alphabet only.
   const base64 = /[-_]/.test(text) ? text.replaceAll("-", "+").replaceAll("_", "/") : text;
-  let head: Uint8Array;
-  try {
-    head = fromBase64(base64.slice(0, sniffChars));
-  } catch {
-    refuse(field, "must be an http(s) URL, a data URL or base64");
-  }
+  const head = bytesOf(base64.slice(0, sniffChars));
+  if (head === undefined) refuse(field, "must be an http(s) URL, a data URL or base64");
   return { kind: "base64", field, mediaType: imageTypeOf(head, field), base64 };
 }
 
@@ -112,9 +109,9 @@ function imageTypeOf(bytes: Uint8Array, field: string): MediaType {
   return mediaType;
 }
 
-/** With or without padding. */
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.fromBase64(text.replace(/=+$/, ""));
+/** Reads base64 that may have any padding, also a wrong one. */
+function bytesOf(base64: string): Uint8Array | undefined {
+  return decodeBase64(base64.replace(/=+$/, ""));
 }
 
 /**
@@ -124,11 +121,7 @@ function fromBase64(text: string): Uint8Array {
  */
 export function referenceBytes(reference: Exclude<MediaReference, { kind: "url" }>): Uint8Array {
   if (reference.kind === "file") return reference.bytes;
-  try {
-    return fromBase64(reference.base64);
-  } catch {
-    refuse(reference.field, "is not valid base64");
-  }
+  return bytesOf(reference.base64) ?? refuse(reference.field, "is not valid base64");
 }
 
 /** The reference as text for a JSON body: its URL, or a data URL. */
@@ -139,7 +132,7 @@ export function referenceText(reference: MediaReference): string {
     case "base64":
       return `data:${reference.mediaType};base64,${reference.base64}`;
     case "file":
-      return `data:${reference.mediaType};base64,${reference.bytes.toBase64()}`;
+      return `data:${reference.mediaType};base64,${encodeBase64(reference.bytes)}`;
   }
 }
 

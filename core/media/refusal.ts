@@ -1,21 +1,13 @@
 /** A provider's answer that is no success, in our terms. */
 import { readProviderError } from "../wire/errors/provider_error.ts";
 import { GatewayError } from "../errors.ts";
-import { parseExactly } from "../lib/json/exact_json.ts";
+import { tryParseExactly } from "../lib/json/exact_json.ts";
 import type { Json } from "../lib/json/json.ts";
 
 /** The JSON of a body; `undefined` if it is none. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
   try {
-    return parseJsonText(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
-function parseJsonText(text: string): Json | undefined {
-  try {
-    return parseExactly(text);
+    return tryParseExactly(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     return undefined;
   }
@@ -27,7 +19,7 @@ export function decodeMediaRefusal(
   text: string,
   waitSeconds: number | undefined,
 ): GatewayError {
-  const error = readProviderError(parseJsonText(text), status);
+  const error = readProviderError(tryParseExactly(text), status);
   if (waitSeconds === undefined || error.retryAfterSeconds !== undefined) return error;
   return new GatewayError(error.code, error.message, { retryAfterSeconds: waitSeconds });
 }

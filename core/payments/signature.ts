@@ -1,4 +1,5 @@
 /** Checks of signatures, in constant time, over the bytes as they arrived. */
+import { decodeHex } from "../lib/runtime/mod.ts";
 
 /**
  * Checks an HMAC given in hexadecimal. Web Crypto compares in constant time.
@@ -24,7 +25,7 @@ export async function verifyHmacHex(
 }
 
 function bytesOfHex(text: string): Uint8Array<ArrayBuffer> | undefined {
-  return /^(?:[0-9a-fA-F]{2}){16,64}$/.test(text) ? Uint8Array.fromHex(text) : undefined;
+  return /^(?:[0-9a-fA-F]{2}){16,64}$/.test(text) ? decodeHex(text) : undefined;
 }
 
 /** Puts text in front of bytes, for signatures over `timestamp.body`. */

@@ -1,6 +1,7 @@
 /** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
 import { limits } from "../limits.ts";
 import { parseVnd } from "../billing/micro_vnd.ts";
+import { encodeHex } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
 import { vietnamDateTime } from "../lib/time/vietnam_time.ts";
 import type { BankEvent } from "./bank_event.ts";
@@ -52,7 +53,7 @@ function rowAmount(cells: Cells, hasCredit: boolean): bigint | undefined {
 }
 
 async function hashOf(parts: readonly string[]): Promise<string> {
-  return (await sha256(JSON.stringify(parts))).subarray(0, 16).toHex();
+  return encodeHex((await sha256(JSON.stringify(parts))).subarray(0, 16));
 }
 
 /** Numbers equal things, in the order in which they come: 0 for the first of its kind. */

@@ -6,9 +6,11 @@
  * none. The proof is sealed into a signature with our own prefix, so that a later request can be told apart from one
  * signed by a Messages vendor, and the proof goes back to who made it and to nobody else.
  */
+import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { JsonCount } from "../lib/json/json_bounds.ts";
+import { decodeBase64Url, encodeBase64Url, stringifyExactly } from "../lib/runtime/mod.ts";
 import { limits } from "../limits.ts";
 import type { ReasoningProof } from "./conversation/mod.ts";
 
@@ -34,21 +36,26 @@ export const unsealedMark = `${sealPrefix}0`;
  * ```
  */
 export function sealProof(proof: ReasoningProof | undefined): string {
-  return proof === undefined ? unsealedMark : sealPrefix + toBase64Url(JSON.stringify(proof));
+  return proof === undefined
+    ? unsealedMark
+    : sealPrefix + encodeBase64Url(new TextEncoder().encode(stringifyExactly(proof)));
 }
 
 /** The proof inside a signature: `undefined` when it had none, `foreign` when the signature is not ours. */
 export function unsealProof(signature: string): ReasoningProof | undefined | "foreign" {
   if (!signature.startsWith(sealPrefix)) return "foreign";
   if (signature === unsealedMark) return undefined;
+  const bytes = decodeBase64Url(signature.slice(sealPrefix.length));
+  // Cut or changed by a client, or made up: worth no more than reasoning without a proof.
+  if (bytes === undefined) return undefined;
+  const text = new TextDecoder().decode(bytes);
   try {
-    const text = fromBase64Url(signature.slice(sealPrefix.length));
     new JsonCount(limits.sealedValues + text.length / limits.sealedCharsPerValue).addText(text);
     const value = parseExactly(text);
     return isJsonObject(value) ? readProof(value) : undefined;
-  } catch {
-    // Cut or changed by a client, or made up: worth no more than reasoning without a proof.
-    return undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof GatewayError) return undefined;
+    throw error;
   }
 }
 
@@ -68,17 +75,4 @@ function readProof(value: JsonObject): ReasoningProof | undefined {
       ? { summary }
       : {}),
   };
-}
-
-function toBase64Url(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  let binary = "";
-  for (let i = 0; i < bytes.length; i += 8192) {
-    binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  }
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-function fromBase64Url(text: string): string {
-  return new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
 }

@@ -1,7 +1,6 @@
 /** Comments cite only documents, and sections of them, that are in the repository. */
 import { assertEquals } from "./assert.ts";
-
-const root = new URL("../../", import.meta.url);
+import { root, sourcesIn, sourceText } from "./source_files.ts";
 
 /** Names of documents that were never part of the repository. */
 const foreignDocument =
@@ -53,22 +52,12 @@ function citationProblems(file: string, source: string): readonly string[] {
   return problems;
 }
 
-function* sourcesIn(folder: string): Generator<string> {
-  for (const entry of Deno.readDirSync(new URL(`${folder}/`, root))) {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory) yield* sourcesIn(path);
-    else if (/\.tsx?$/u.test(entry.name)) yield path;
-  }
-}
-
 Deno.test("every document that the code cites is in the repository", () => {
   const files = [
     "main.ts",
     ...["core", "kv", "routes", "sandbox"].flatMap((f) => [...sourcesIn(f)]),
   ];
-  const problems = files.flatMap((file) =>
-    citationProblems(file, Deno.readTextFileSync(new URL(file, root)))
-  );
+  const problems = files.flatMap((file) => citationProblems(file, sourceText(file)));
   assertEquals(problems, []);
 });
 

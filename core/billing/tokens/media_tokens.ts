@@ -3,6 +3,7 @@
  * its long edge is at most 1568 pixels and it takes no more than about 1600 tokens; then width × height / 750. A page
  * of a PDF is 1,500 to 3,000 tokens of text, and it is also shown as a picture.
  */
+import { decodeBase64 } from "../../lib/runtime/mod.ts";
 import { limits } from "../../limits.ts";
 
 const longEdgePixels = 1568;
@@ -56,12 +57,7 @@ const mostPdfPages = 1000;
 const usualPdfPageBytes = 64 * 1024;
 
 function decodePrefix(base64: string, maxBytes: number): Uint8Array {
-  const chars = base64.slice(0, Math.ceil(maxBytes / 3) * 4);
-  try {
-    return Uint8Array.fromBase64(chars);
-  } catch {
-    return new Uint8Array(0);
-  }
+  return decodeBase64(base64.slice(0, Math.ceil(maxBytes / 3) * 4)) ?? new Uint8Array(0);
 }
 
 interface Size {

@@ -1,5 +1,6 @@
 /** Takes a Messages request apart into what is counted as text and what has a price of its own. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import {
   base64ImageTokens,
   base64PdfTokens,
@@ -58,7 +59,7 @@ function addText(value: Json | undefined, parts: PromptParts): void {
 }
 
 function addJson(value: Json | undefined, parts: PromptParts): void {
-  if (value !== undefined) parts.texts.push(JSON.stringify(value));
+  if (value !== undefined) parts.texts.push(stringifyExactly(value));
 }
 
 function addContent(content: Json | undefined, parts: PromptParts, withThinking: boolean): void {

@@ -9,7 +9,7 @@
  * - Out: counts of tokens, exact or estimated.
  * - Never: knows prices, or asks a provider.
  */
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isExactNumber, isJsonObject, type Json } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 
@@ -72,7 +72,7 @@ function addValue(value: Json | undefined, tally: Tally, depth: number): void {
     addText(value, tally);
   } else if (typeof value === "number") {
     tally.bytes += 2;
-  } else if (JSON.isRawJSON(value)) {
+  } else if (isExactNumber(value)) {
     tally.bytes += value.rawJSON.length;
   } else if (depth > limits.jsonDepth || value === null) {
     return;

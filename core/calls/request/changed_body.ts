@@ -4,6 +4,7 @@
  */
 import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { limits } from "../../limits.ts";
 import type { JsonBody } from "./json_body.ts";
 
@@ -23,10 +24,10 @@ function editsOf(body: JsonBody, changes: JsonObject): Edit[] {
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined) continue;
     const span = body.fields.get(name);
-    const text = JSON.stringify(value);
+    const text = stringifyExactly(value);
     if (span !== undefined) edits.push({ ...span, text: encoder.encode(text) });
     else {
-      added += `${isEmpty ? "" : ","}${JSON.stringify(name)}:${text}`;
+      added += `${isEmpty ? "" : ","}${stringifyExactly(name)}:${text}`;
       isEmpty = false;
     }
   }

@@ -9,7 +9,7 @@
  */
 import type { Style } from "../../wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
 
@@ -36,7 +36,7 @@ function optionalInteger(
 ): number | undefined {
   const value = body[field];
   if (value === undefined || value === null) return undefined;
-  const isTooLarge = JSON.isRawJSON(value);
+  const isTooLarge = isExactNumber(value);
   if (!isTooLarge && (typeof value !== "number" || !Number.isInteger(value))) {
     throw invalid(field, "must be a whole number");
   }

@@ -3,6 +3,7 @@ import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import type { MediaBody } from "../../media/body.ts";
 import { sha256Hex } from "../../lib/sha256.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
 export interface OrderKey {
   /** Stands for the client's key. */
@@ -47,7 +48,7 @@ export async function readOrderKey(
     );
   }
   const where = path === undefined ? [] : [path];
-  const request = JSON.stringify([key, ...where, ...await contentsOf(body)]);
+  const request = stringifyExactly([key, ...where, ...await contentsOf(body)]);
   return {
     id: await sha256Hex(key),
     fingerprint: await sha256Hex(request),

@@ -4,7 +4,7 @@
  * all that is kept of a prompt.
  */
 import type { Style } from "../../wire/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /** The end of a part that other prompts may begin with. */
 export interface PrefixMark {
@@ -93,7 +93,7 @@ function add(hash: PrefixHash, value: Json | undefined, depth: number): boolean 
     if (depth > hashedDepth) return true;
     return addMembers(hash, value, depth);
   } else if (value !== undefined) {
-    hash.text(JSON.isRawJSON(value) ? value.rawJSON : String(value));
+    hash.text(isExactNumber(value) ? value.rawJSON : String(value));
   }
   return true;
 }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../lib/time/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { limits } from "../../limits.ts";
 import { type JsonBody, parseJsonBody } from "./json_body.ts";
 
@@ -68,7 +69,7 @@ export class RecentItems {
   keep(account: string, item: JsonObject): void {
     const { id } = item;
     if (typeof id !== "string") return;
-    const text = JSON.stringify(item);
+    const text = stringifyExactly(item);
     if (text.length > this.#bounds.accountChars) return;
     const own = this.#accounts.get(account) ?? { items: new Map(), chars: 0 };
     this.#accounts.delete(account);
@@ -140,7 +141,7 @@ export class RecentItems {
 export function withRecentItems(items: RecentItems, account: string, body: JsonBody): JsonBody {
   const value = items.resolved(account, body.value);
   if (value === body.value) return body;
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const bytes = new TextEncoder().encode(stringifyExactly(value));
   return bytes.length > limits.requestBodyBytes ? body : parseJsonBody(bytes);
 }
 

@@ -1,4 +1,5 @@
 /** What is wrong with a request itself, found without a word to any provider. */
+import { withResolvers } from "../../lib/runtime/mod.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import { GatewayError } from "../../errors.ts";
@@ -45,7 +46,7 @@ export async function refusalUnasked<Choice>(
 
 /** Nothing goes out. */
 const nowhere: Transport = {
-  open: () => ({ response: Promise.withResolvers<never>().promise, cancel() {} }),
+  open: () => ({ response: withResolvers<never>().promise, cancel() {} }),
 };
 
 /** The same for a chat call. */

@@ -1,4 +1,5 @@
 /** Fetches the documents and pictures that a chat request names by URL, for routes that take only their data. */
+import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import type { ByteRoom } from "../../lib/bytes/byte_budget.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type { FetchedDocument, FetchedDocuments } from "../../wire/fetched_documents.ts";
@@ -96,7 +97,7 @@ export class RemoteDocuments {
   ): Promise<readonly [string, FetchedDocument]> {
     const room = this.#room;
     const { mediaType, bytes } = await this.#fetch(url, { kind, field: path, maxBytes, room });
-    const base64 = bytes.toBase64();
+    const base64 = encodeBase64(bytes);
     room.take(base64.length);
     return [url, { mediaType, base64 }];
   }

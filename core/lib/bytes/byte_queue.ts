@@ -1,4 +1,5 @@
 /** Bytes that are waited for where they do not fit, instead of refused at once. */
+import { withResolvers } from "../runtime/mod.ts";
 import { type ByteBounds, ByteBudget, type HeldBytes } from "./byte_budget.ts";
 import type { Deadline, Deadlines } from "../time/deadlines.ts";
 import type { GatewayError } from "../../errors.ts";
@@ -63,7 +64,7 @@ export class ByteQueue {
     if (this.#fits(held, bytes)) return undefined;
     const { deadlines, waitMs, maxWaiting, refusal } = this.#options;
     if (this.#waiting.size >= maxWaiting) return Promise.reject(refusal());
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = withResolvers<void>();
     const deadline = deadlines.create(() => {
       this.#waiting.delete(waiting);
       reject(refusal());

@@ -1,4 +1,5 @@
 /** One request and its answer over a link. */
+import { startPromise, withResolvers } from "../runtime/mod.ts";
 import { invariant } from "../assert.ts";
 import type { Connection } from "../../upstream/connection.ts";
 import {
@@ -217,14 +218,14 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     if (this.#failure) throw this.#failure;
     const { connect, deadlines, bounds, counts } = this.#setting;
     const aborter = new AbortController();
-    const interrupted = Promise.withResolvers<never>();
+    const interrupted = withResolvers<never>();
     this.#interruptConnect = interrupted.reject;
     const deadline = deadlines.create(() =>
       interrupted.reject(new UpstreamFailure("connect", "No connection in time"))
     );
     deadline.arm(bounds.connectMs);
     let connection: Connection | undefined;
-    const connecting = Promise.try(connect, destination.target, aborter.signal);
+    const connecting = startPromise(connect, destination.target, aborter.signal);
     try {
       connection = await Promise.race([connecting, interrupted.promise]);
     } catch (error) {

@@ -1,4 +1,5 @@
 /** The request side of the wire (RFC 9112 sections 3 and 5): where to connect, and the bytes to send. */
+import { parseUrl } from "../runtime/mod.ts";
 import { lengthOf, piecesOf } from "../bytes/byte_parts.ts";
 import type { ConnectTarget } from "../../upstream/connection.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../../upstream/transport.ts";
@@ -30,7 +31,7 @@ const refused = (why: string) => new UpstreamFailure("refused", `Cannot send the
  * ```
  */
 export function parseDestination(text: string): Destination {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   if (url === null) throw refused("the URL does not parse");
   const tls = url.protocol === "https:";
   if (!tls && url.protocol !== "http:") throw refused("the URL is neither http nor https");

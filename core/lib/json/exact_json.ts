@@ -6,6 +6,7 @@
  * Decimals that lose only their last digits do not: every client's parser reads them so.
  */
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { encodeHex, exactNumber } from "../runtime/mod.ts";
 import { limits } from "../../limits.ts";
 
 /** Shorter texts are below 2^53. */
@@ -45,6 +46,16 @@ export function parseExactly(text: string): Json {
   return places.length === 0 ? value : reparsed(text, places);
 }
 
+/** Parses like {@linkcode parseExactly}; `undefined` for a text that it refuses. */
+export function tryParseExactly(text: string): Json | undefined {
+  try {
+    return parseExactly(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
 /**
  * The same for the text of an object that is parsed already.
  *
@@ -61,7 +72,7 @@ export function withExactNumbers(value: JsonObject, text: string): JsonObject {
 }
 
 function reparsed(text: string, places: readonly Place[]): Json {
-  const mark = crypto.randomUUID();
+  const mark = encodeHex(crypto.getRandomValues(new Uint8Array(16)));
   const value: Json = JSON.parse(withMarks(text, places, mark));
   return unmarked(value, mark, 0) ?? value;
 }
@@ -140,7 +151,7 @@ function withMarks(text: string, places: readonly Place[], mark: string): string
 /** The number that a string stands for, if it does. Lists and objects change in place: they are nobody else's yet. */
 function unmarked(value: Json | undefined, mark: string, depth: number): ExactNumber | undefined {
   if (typeof value === "string") {
-    return value.startsWith(mark) ? JSON.rawJSON(value.slice(mark.length)) : undefined;
+    return value.startsWith(mark) ? exactNumber(value.slice(mark.length)) : undefined;
   }
   if (typeof value !== "object" || value === null) return undefined;
   if (depth > limits.jsonDepth) throw new SyntaxError("The JSON is nested too deeply");

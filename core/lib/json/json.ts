@@ -7,25 +7,14 @@
  * - Out: typed values, positions of literals, counts.
  * - Never: names a field of a wire style.
  */
+import { type ExactNumber, isExactNumber } from "../runtime/mod.ts";
+
+export { type ExactNumber, isExactNumber };
+
+/** A value of JSON; {@linkcode ExactNumber}s are numbers outside double precision. */
 export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject;
 export interface JsonObject {
   [key: string]: Json | undefined;
-}
-
-/**
- * A number that no `number` holds, kept as its text: `JSON.stringify` writes it as it was. Whoever needs to count with
- * a value asks for `typeof value === "number"`, and so refuses it. See `exact_json.ts`.
- */
-export interface ExactNumber {
-  readonly rawJSON: string;
-}
-
-// Of the language since 2025; the compiler's own types do not have them yet.
-declare global {
-  interface JSON {
-    rawJSON(text: string): ExactNumber;
-    isRawJSON(value: unknown): value is ExactNumber;
-  }
 }
 
 /**
@@ -41,7 +30,7 @@ declare global {
 export function idText(value: Json | undefined): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
-  return JSON.isRawJSON(value) ? value.rawJSON : undefined;
+  return isExactNumber(value) ? value.rawJSON : undefined;
 }
 
 /**
@@ -55,5 +44,5 @@ export function idText(value: Json | undefined): string | undefined {
  */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
-    !JSON.isRawJSON(value);
+    !isExactNumber(value);
 }

@@ -1,4 +1,6 @@
 /** Hosts that mean every address of the machine: nobody can type them into a browser. */
+import { parseUrl } from "../runtime/mod.ts";
+
 const everyAddress: readonly string[] = ["0.0.0.0", "[::]"];
 
 /**
@@ -24,7 +26,7 @@ const everyAddress: readonly string[] = ["0.0.0.0", "[::]"];
  */
 export function localAddress(host: string, port: number): string | undefined {
   const isIpv6 = host.includes(":") && !host.startsWith("[");
-  const url = URL.parse(`http://${isIpv6 ? `[${host}]` : host}:${port}`);
+  const url = parseUrl(`http://${isIpv6 ? `[${host}]` : host}:${port}`);
   // A host with a slash or an @ in it would be something else to the URL.
   if (url === null || url.href !== `http://${url.host}/`) return undefined;
   if (everyAddress.includes(url.hostname)) url.hostname = "localhost";

@@ -3,11 +3,13 @@
  *
  * @throws what the task throws in time
  */
+import { withResolvers } from "../runtime/mod.ts";
+
 export async function atMost(
   durationMs: number,
   task: Promise<unknown> | undefined,
 ): Promise<void> {
-  const late = Promise.withResolvers<void>();
+  const late = withResolvers<void>();
   const timer = setTimeout(late.resolve, durationMs);
   try {
     await Promise.race([task, late.promise]);
@@ -28,7 +30,7 @@ export function sleep(durationMs: number): Promise<void> {
  */
 export async function sleepUnless(durationMs: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const { promise, resolve } = Promise.withResolvers<void>();
+  const { promise, resolve } = withResolvers<void>();
   const timer = setTimeout(resolve, durationMs);
   signal.addEventListener("abort", () => resolve(), { once: true });
   await promise;

@@ -10,6 +10,7 @@ import type { GatewayError } from "../../errors.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { mediaErrorEvent } from "../events.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { findPictures, type PicturePlace } from "./answer.ts";
 import type { ImageRequest } from "./request.ts";
 import type { ImagePipe } from "./stream.ts";
@@ -68,7 +69,7 @@ function readAbout(bytes: Uint8Array, nowSeconds: number): AboutPictures {
 function eventOf(bytes: Uint8Array, { start, end }: PicturePlace, own: JsonObject): Uint8Array {
   const type = String(own["type"]);
   const head = encoder.encode(`event: ${type}\ndata: {`);
-  const tail = encoder.encode(`,${JSON.stringify(own).slice(1)}\n\n`);
+  const tail = encoder.encode(`,${stringifyExactly(own).slice(1)}\n\n`);
   const members = bytes.subarray(start + 1, end - 1);
   const event = new Uint8Array(head.length + members.length + tail.length);
   event.set(head);

@@ -7,6 +7,7 @@
 import { withFields } from "../../calls/request/changed_body.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { type NewFormPart, partText, replaceField, writeForm } from "../multipart.ts";
 import {
   type MediaReference,
@@ -91,7 +92,7 @@ function jsonBody(request: ImageRequest, upstreamModel: string): UpstreamBody {
   if (request.mask !== undefined) value["mask"] = { image_url: referenceText(request.mask) };
   return {
     contentType: "application/json",
-    bytes: new TextEncoder().encode(JSON.stringify(value)),
+    bytes: new TextEncoder().encode(stringifyExactly(value)),
   };
 }
 
@@ -127,7 +128,7 @@ async function formBody(
   const parts: NewFormPart[] = [{ name: "model", body: upstreamModel }];
   for (const [name, value] of Object.entries(otherFields(request))) {
     if (value === undefined || value === null) continue;
-    parts.push({ name, body: typeof value === "string" ? value : JSON.stringify(value) });
+    parts.push({ name, body: typeof value === "string" ? value : stringifyExactly(value) });
   }
   const name = request.references.length === 1 ? "image" : "image[]";
   for (const [index, reference] of request.references.entries()) {

@@ -1,4 +1,5 @@
 /** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the wish. */
+import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract.ts";
 import { type FrameFate, newStreamReading } from "../../wire/stream/reading.ts";
@@ -40,7 +41,7 @@ export class AudioAsEvents implements StreamPipe {
   push(bytes: Uint8Array): Uint8Array {
     if (bytes.length === 0) return nothing;
     this.reading.sawOutput = true;
-    return encodeSseEvent(`{"type":"speech.audio.delta","audio":"${bytes.toBase64()}"}`);
+    return encodeSseEvent(`{"type":"speech.audio.delta","audio":"${encodeBase64(bytes)}"}`);
   }
 
   end(): Uint8Array {

@@ -1,6 +1,7 @@
 /** The body of a submit: our fields laid out as the provider's adapter says. */
 import { GatewayError } from "../../errors.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { type NewFormPart, writeForm } from "../multipart.ts";
 import {
   type MediaReference,
@@ -115,7 +116,7 @@ function jsonBody(
   }
   return {
     contentType: "application/json",
-    bytes: new TextEncoder().encode(JSON.stringify(body)),
+    bytes: new TextEncoder().encode(stringifyExactly(body)),
   };
 }
 
@@ -158,7 +159,7 @@ async function formBody(
   const { fields } = adapter.submit;
   const parts: NewFormPart[] = values.map(([name, value]) => ({
     name,
-    body: typeof value === "string" ? value : JSON.stringify(value),
+    body: typeof value === "string" ? value : stringifyExactly(value),
   }));
   if (fields.inputReferences !== undefined) {
     for (const [index, picture] of request.inputReferences.entries()) {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
@@ -92,7 +93,7 @@ export function chatTextBytes(content: Json | undefined): number {
 
 /** Arguments are a string; some vendors send the object itself. */
 function argumentBytes(value: Json | undefined): number {
-  return isJsonObject(value) ? textBytes(JSON.stringify(value)) : textBytes(value);
+  return isJsonObject(value) ? textBytes(stringifyExactly(value)) : textBytes(value);
 }
 
 /** Aggregators tell in the choice that its provider broke off: it holds the error, when no other choice is good. */

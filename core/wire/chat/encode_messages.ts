@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#chat-messages.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
   Block,
   Conversation,
@@ -184,6 +185,6 @@ function encodeCall(call: ToolCallBlock, extra: Json | undefined): JsonObject {
 
 /** The arguments as a string; no arguments at all are an empty object. */
 export function argumentsText(call: ToolCallBlock): string {
-  if (call.input.kind === "object") return JSON.stringify(call.input.value);
+  if (call.input.kind === "object") return stringifyExactly(call.input.value);
   return call.input.text.trim() === "" ? "{}" : call.input.text;
 }

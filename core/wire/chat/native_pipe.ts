@@ -2,6 +2,7 @@ import { errorBody } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encodeSseEvent, sseEventText } from "../../lib/sse/writer.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { answerId } from "../answer_ids.ts";
 import { BytePipe } from "../stream/byte_pipe.ts";
 import { ClientModel, inClientTerms } from "../stream/client_model.ts";
@@ -24,11 +25,11 @@ function lengthStop(meter: ChatMeter, context: PipeContext, usage: TokenUsage): 
   let text = "";
   for (const index of meter.openChoices) {
     const choice = { index, delta: {}, logprobs: null, finish_reason: "length" };
-    text += sseEventText(JSON.stringify({ ...head, choices: [choice], ...noUsage }));
+    text += sseEventText(stringifyExactly({ ...head, choices: [choice], ...noUsage }));
   }
   if (context.clientWantsUsage) {
     const chunk = { ...head, choices: [], usage: writeChatUsage(usage) };
-    text += sseEventText(JSON.stringify(chunk));
+    text += sseEventText(stringifyExactly(chunk));
   }
   return encoder.encode(text + sseEventText("[DONE]"));
 }
@@ -51,7 +52,7 @@ export function createChatNativePipe(
   return new BytePipe(meter, {
     errorEvent: (error) => {
       const body = { error: errorBody(error, "chat", context.requestId)["error"] };
-      return encodeSseEvent(JSON.stringify(body));
+      return encodeSseEvent(stringifyExactly(body));
     },
     clientError: (error) => inClientTerms(error, context),
     missingEnd: () => meter.reading.stopReason === undefined ? undefined : nothing,

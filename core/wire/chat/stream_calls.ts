@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { limits } from "../../limits.ts";
 import type { EventSink } from "../stream/dialect.ts";
 import { JsonProgress } from "../../lib/json/json_progress.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { isZeroCall } from "./answer_reading.ts";
 import { readCallId } from "./decode_answer.ts";
 import { readThoughtSignature } from "./reasoning_details.ts";
@@ -146,7 +147,7 @@ export class StreamCalls {
     this.#lastPiece = isPiece ? text : undefined;
     this.#current = call;
     if (typeof text === "string") this.#arguments(call, text);
-    else if (isJsonObject(text)) this.#arguments(call, JSON.stringify(text));
+    else if (isJsonObject(text)) this.#arguments(call, stringifyExactly(text));
   }
 
   /** The call that a delta goes on with. */
@@ -246,7 +247,7 @@ export class StreamCalls {
   }
 
   #emitText(call: Call, text: string): void {
-    this.#emit({ type: "arguments", block: call.block, json: JSON.stringify(text) });
+    this.#emit({ type: "arguments", block: call.block, json: stringifyExactly(text) });
   }
 
   #tell(call: Call): void {

@@ -9,6 +9,7 @@ import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
 import { FrameTemplate } from "../../lib/json/json_literal.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { Moderation } from "../conversation/mod.ts";
 import { readModeration } from "../fields/moderation.ts";
 import { readProviderError } from "../errors/provider_error.ts";
@@ -123,7 +124,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       const delta = choice.delta ?? choice.message;
       if (isJsonObject(delta)) {
         const logprobs = holds(choice.logprobs) ? textLogprobs(choice.logprobs) : [];
-        this.#logprobs = logprobs.length === 0 ? undefined : JSON.stringify(logprobs);
+        this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);
         this.#delta(delta);
         if (choices.length === 1 && isQuiet(chunk, choice)) this.#learn(delta, data);
       }
@@ -209,7 +210,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #string(kind: TextKind, text: string): void {
-    if (text !== "") this.#text(kind, JSON.stringify(text));
+    if (text !== "") this.#text(kind, stringifyExactly(text));
   }
 
   #text(kind: TextKind, json: string): void {

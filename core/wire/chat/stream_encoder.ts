@@ -5,6 +5,7 @@
  */
 import { errorBody } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
@@ -87,7 +88,7 @@ export class ChatStreamEncoder implements StreamEncoder {
         return this.#end();
       case "error": {
         const body = errorBody(event.error, "chat", this.#context.requestId);
-        return `data: ${JSON.stringify({ error: body.error })}\n\n`;
+        return `data: ${stringifyExactly({ error: body.error })}\n\n`;
       }
       // The style has no place for calls of hosted tools: what they led to stands in the text and its annotations.
       case "hosted_call":
@@ -105,7 +106,7 @@ export class ChatStreamEncoder implements StreamEncoder {
       created: this.#context.nowSeconds,
       model: this.#context.clientModel,
     };
-    return JSON.stringify(members).slice(0, -1);
+    return stringifyExactly(members).slice(0, -1);
   }
 
   /** With usage asked for, every chunk but the last says that it has none. */
@@ -143,7 +144,7 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   #proof(event: StreamEvent & { readonly type: "reasoning_proof" }): string {
     const detail = detailFor("", event.proof, this.#detailIndex(event.block));
-    return this.#chunk(JSON.stringify({ reasoning_details: [detail] }));
+    return this.#chunk(stringifyExactly({ reasoning_details: [detail] }));
   }
 
   #call(event: StreamEvent & { readonly type: "call" }): string {
@@ -154,13 +155,13 @@ export class ChatStreamEncoder implements StreamEncoder {
     if (this.#legacy) {
       // The old form has room for one call.
       if (index > 0) return "";
-      return this.#chunk(JSON.stringify({ function_call: { name, arguments: "" } }));
+      return this.#chunk(stringifyExactly({ function_call: { name, arguments: "" } }));
     }
     const id = this.#ids.next(event.id);
     const call = custom
       ? { index, id, type: "custom", custom: { name, input: "" } }
       : { index, id, type: "function", function: { name, arguments: "" } };
-    return this.#chunk(JSON.stringify({ tool_calls: [call] }));
+    return this.#chunk(stringifyExactly({ tool_calls: [call] }));
   }
 
   #arguments(block: number, json: string): string {
@@ -190,26 +191,26 @@ export class ChatStreamEncoder implements StreamEncoder {
     let out = "";
     for (const block of [...this.#calls.keys()]) out += this.#blockEnd(block);
     const annotations = this.#annotations.list();
-    if (annotations.length > 0) out += this.#chunk(JSON.stringify({ annotations }));
+    if (annotations.length > 0) out += this.#chunk(stringifyExactly({ annotations }));
     const { explanation } = this.#stop;
     if (this.#stop.reason === "refusal" && !this.#sawRefusal && explanation !== undefined) {
-      out += this.#chunk(JSON.stringify({ refusal: explanation }));
+      out += this.#chunk(stringifyExactly({ refusal: explanation }));
     }
     const reason = writeFinishReason(this.#stop, {
       legacyFunctions: this.#legacy,
       refusalText: this.#sawRefusal,
     });
     const word = writeTier(this.#tier).service_tier;
-    const tier = word === undefined ? "" : `,"service_tier":${JSON.stringify(word)}`;
+    const tier = word === undefined ? "" : `,"service_tier":${stringifyExactly(word)}`;
     const tail = `]${this.#noUsage()}${tier}}\n\n`;
     out += `${this.#head}{},"logprobs":null,"finish_reason":"${reason}"}${tail}`;
     if (this.#moderation !== undefined) {
-      const moderation = JSON.stringify(chatModeration(this.#moderation));
+      const moderation = stringifyExactly(chatModeration(this.#moderation));
       out +=
         `data: ${this.#common()},"choices":[],"moderation":${moderation}${this.#noUsage()}}\n\n`;
     }
     if (this.#context.clientWantsUsage && this.#usage !== undefined) {
-      const usage = JSON.stringify(writeChatUsage(this.#usage));
+      const usage = stringifyExactly(writeChatUsage(this.#usage));
       out += `data: ${this.#common()},"choices":[],"usage":${usage}${tier}}\n\n`;
     }
     return `${out}data: [DONE]\n\n`;

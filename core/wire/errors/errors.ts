@@ -11,6 +11,7 @@
  */
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { readAnswer } from "../answer_reading.ts";
 import type { Style } from "../contract.ts";
 import {
@@ -184,7 +185,7 @@ function kindOf(body: Json | undefined): string {
 
 /** Not found without a word of what is a wrong path or a model that the provider does not have. */
 function isAboutModel(body: Json | undefined): boolean {
-  return body === undefined || /model/i.test(JSON.stringify(body));
+  return body === undefined || /model/i.test(stringifyExactly(body));
 }
 
 function isTooLong(status: number, said: GatewayError): boolean {

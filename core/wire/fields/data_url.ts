@@ -1,4 +1,7 @@
 /** Data URLs (RFC 2397) in base64 form, which is the only one that vendors take. */
+import { decodeBase64 } from "../../lib/runtime/mod.ts";
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * The media type (lower case, without parameters) and the base64 text; `undefined` when it is no such URL.
@@ -34,10 +37,12 @@ export function writeDataUrl(mediaType: string, data: string): string {
 
 /** Base64 of UTF-8 text, decoded; `undefined` when it is not that. */
 export function decodeBase64Text(data: string): string | undefined {
+  const bytes = decodeBase64(data);
+  if (bytes === undefined) return undefined;
   try {
-    const bytes = Uint8Array.fromBase64(data);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
+    return strictUtf8.decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined; // the Encoding Standard's error for other bytes
+    throw error;
   }
 }

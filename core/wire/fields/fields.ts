@@ -8,7 +8,7 @@
  * - Never: imports the folder of a style.
  */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /** Refuses a field that is not what the style prescribes. */
 export function invalid(path: string, why: string): never {
@@ -41,7 +41,7 @@ export function optionalNumber(from: JsonObject, key: string, path: string): num
   const value = from[key];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number") return value;
-  return invalid(path, JSON.isRawJSON(value) ? "is too large a number" : "must be a number");
+  return invalid(path, isExactNumber(value) ? "is too large a number" : "must be a number");
 }
 
 /** A whole number of at least `least`. */

@@ -1,5 +1,6 @@
 /** How the wish for an answer in JSON reaches a model: in a field of its style, or in words. */
 import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { OutputFormat, TextBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
@@ -50,7 +51,7 @@ export function encodeOutputFormat(
 export function formatInWords(output: OutputFormat): string {
   if (output.type === "json_object") return "Answer with one JSON object and with nothing else.";
   return "Answer with one JSON value that matches this JSON Schema, and with nothing else:\n" +
-    JSON.stringify(output.schema);
+    stringifyExactly(output.schema);
 }
 
 /** The instructions of a conversation, and after them the gateway's own. */

@@ -2,6 +2,7 @@
  * Splits what a model thinks from what it says, where its server leaves both in one text: `<think>…</think>` before the
  * answer. Only the beginning of the answer is looked at: a model may write about these tags anywhere else.
  */
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ThinkTags } from "../contract.ts";
 import type { Answer, AnswerBlock, AnswerText, StreamEvent } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
@@ -168,10 +169,10 @@ class ThinkingStream {
   #tell(block: number, { thinking, text }: Split): void {
     if (thinking !== "") {
       this.#thinks = true;
-      this.#emit({ type: "reasoning", block: thought(block), json: JSON.stringify(thinking) });
+      this.#emit({ type: "reasoning", block: thought(block), json: stringifyExactly(thinking) });
     }
     if (!this.#splitter.isThinking) this.#endThinking(block);
-    if (text !== "") this.#emit({ type: "text", block: said(block), json: JSON.stringify(text) });
+    if (text !== "") this.#emit({ type: "text", block: said(block), json: stringifyExactly(text) });
   }
 
   #endThinking(block: number): void {

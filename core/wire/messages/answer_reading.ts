@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
@@ -37,5 +38,5 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
 function blockBytes(block: JsonObject): number {
   const input = block["input"];
   return textBytes(block["text"]) + textBytes(block["thinking"]) + textBytes(block["data"]) +
-    (isJsonObject(input) && Object.keys(input).length > 0 ? textBytes(JSON.stringify(input)) : 0);
+    (isJsonObject(input) && Object.keys(input).length > 0 ? textBytes(stringifyExactly(input)) : 0);
 }

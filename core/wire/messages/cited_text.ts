@@ -7,6 +7,7 @@
  */
 import type { AnswerText, Citation } from "../conversation/mod.ts";
 import { literalLength } from "../../lib/json/json_literal.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
 /**
  * The blocks of a whole text.
@@ -37,7 +38,7 @@ export function divideAtSources(block: AnswerText): AnswerText[] {
     divide: close,
   });
   for (const citation of citations) divider.cite(citation);
-  divider.text(JSON.stringify(block.text));
+  divider.text(stringifyExactly(block.text));
   divider.end();
   close();
   return blocks;
@@ -78,7 +79,7 @@ export class CitedText {
     let text: string = JSON.parse(json);
     while (text !== "") {
       const at = this.#ending ? behindSpace(text) : Math.min(text.length, this.#nextEnd(text));
-      if (at > 0) this.#pass(JSON.stringify(text.slice(0, at)));
+      if (at > 0) this.#pass(stringifyExactly(text.slice(0, at)));
       text = text.slice(at);
       const isEnding = this.#ending;
       this.#citeReached();

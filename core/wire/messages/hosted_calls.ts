@@ -2,6 +2,7 @@
  * Calls of hosted tools in the Messages style, where the call and its result are two blocks that the call's id joins.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../conversation/mod.ts";
 import { hostedIdMark } from "../tools/hosted_calls.ts";
 import { unsealedMark } from "../reasoning_seal.ts";
@@ -25,7 +26,7 @@ export function readHostedUse(block: JsonObject, input: JsonObject): HostedCall 
       tool: "mcp",
       server: text(block.server_name),
       name: text(name),
-      arguments: JSON.stringify(input),
+      arguments: stringifyExactly(input),
       failed: false,
     };
   }

@@ -2,6 +2,7 @@ import { errorBody } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encodeSseEvent, sseEventText } from "../../lib/sse/writer.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { BytePipe } from "../stream/byte_pipe.ts";
 import { ClientModel, inClientTerms } from "../stream/client_model.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";
@@ -27,7 +28,7 @@ function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
   }
   events.push({ type: "message_stop" });
   return encoder.encode(
-    events.map((event) => sseEventText(JSON.stringify(event), String(event["type"]))).join(""),
+    events.map((event) => sseEventText(stringifyExactly(event), String(event["type"]))).join(""),
   );
 }
 
@@ -36,7 +37,7 @@ export function createMessagesNativePipe(context: PipeContext): StreamPipe {
   const meter = new MessagesMeter(new ClientModel(context.clientModel));
   return new BytePipe(meter, {
     errorEvent: (error) =>
-      encodeSseEvent(JSON.stringify(errorBody(error, "messages", context.requestId)), "error"),
+      encodeSseEvent(stringifyExactly(errorBody(error, "messages", context.requestId)), "error"),
     clientError: (error) => inClientTerms(error, context),
     missingEnd: () => undefined,
     lengthStop: (usage) => lengthStop(meter, usage),

@@ -10,6 +10,7 @@ import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
 import { FrameTemplate } from "../../lib/json/json_literal.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { readCitation, readCitations } from "./citations.ts";
 import { neutralTier } from "./decode_answer.ts";
@@ -272,7 +273,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   }
 
   #string(kind: DeltaKind, open: OpenBlock, text: Json | undefined): void {
-    if (typeof text === "string" && text !== "") this.#piece(kind, open, JSON.stringify(text));
+    if (typeof text === "string" && text !== "") this.#piece(kind, open, stringifyExactly(text));
   }
 
   #piece(kind: DeltaKind, open: OpenBlock, json: string): void {
@@ -289,7 +290,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     // It ends with its result.
     if (open.foreign && this.#hosted.end(block)) return;
     if (wholeInput !== undefined && !open.sawInput && !open.foreign) {
-      const json = JSON.stringify(JSON.stringify(wholeInput));
+      const json = stringifyExactly(stringifyExactly(wholeInput));
       this.#emit({ type: "arguments", block, json });
     }
     if (signature !== "") {

@@ -6,6 +6,7 @@
 import { errorBody } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
@@ -84,7 +85,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case "error":
         this.#event(
           "error",
-          JSON.stringify(errorBody(event.error, "messages", this.#context.requestId)),
+          stringifyExactly(errorBody(event.error, "messages", this.#context.requestId)),
         );
         break;
       case "usage_rejected":
@@ -113,7 +114,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       stop_sequence: null,
       usage: writeMessagesUsage(usage),
     };
-    this.#event("message_start", JSON.stringify({ type: "message_start", message }));
+    this.#event("message_start", stringifyExactly({ type: "message_start", message }));
   }
 
   /** Events of the live block, strictly one block after another. */
@@ -154,7 +155,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     const use = { ...written.use, input: {} };
     this.#begin("whole", use, '{"type":"input_json_delta","partial_json":');
     this.#delta('""');
-    this.#delta(JSON.stringify(JSON.stringify(written.input)));
+    this.#delta(stringifyExactly(stringifyExactly(written.input)));
     this.#blockEnd();
     this.#begin("whole", written.result, "");
   }
@@ -166,7 +167,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     this.#deltaHead =
       `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${delta}`;
     const data = { type: "content_block_start", index: this.#index, content_block: block };
-    this.#event("content_block_start", JSON.stringify(data));
+    this.#event("content_block_start", stringifyExactly(data));
   }
 
   /** One delta of the open block: the text stands last in it. */
@@ -184,7 +185,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   #cite(citation: Citation): void {
     const delta = { type: "citations_delta", citation: writeCitation(citation) };
     const data = { type: "content_block_delta", index: this.#index, delta };
-    this.#event("content_block_delta", JSON.stringify(data));
+    this.#event("content_block_delta", stringifyExactly(data));
   }
 
   #thinking(json: string): void {
@@ -213,7 +214,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     this.#signed = true;
     const delta = { type: "signature_delta", signature: thinkingSignature(proof) };
     const data = { type: "content_block_delta", index: this.#index, delta };
-    this.#event("content_block_delta", JSON.stringify(data));
+    this.#event("content_block_delta", stringifyExactly(data));
   }
 
   #call(event: StreamEvent & { readonly type: "call" }): void {
@@ -227,13 +228,13 @@ export class MessagesStreamEncoder implements StreamEncoder {
     this.#begin(event.custom ? "custom" : "tool_use", block, delta);
     this.#input = new ToolInputStream();
     // The vendor's own first piece is empty; of a call without arguments it is the only one.
-    this.#delta(event.custom ? JSON.stringify('{"input":"') : '""');
+    this.#delta(event.custom ? stringifyExactly('{"input":"') : '""');
   }
 
   #arguments(json: string): void {
     if (this.#open === "tool_use") this.#inputPiece(this.#input.take(json));
     // Free text becomes a JSON string inside JSON text: its literal is escaped once more.
-    else if (this.#open === "custom") this.#delta(JSON.stringify(json.slice(1, -1)));
+    else if (this.#open === "custom") this.#delta(stringifyExactly(json.slice(1, -1)));
   }
 
   #inputPiece(json: string | undefined): void {
@@ -249,7 +250,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     if (this.#open === undefined) return;
     if (this.#open === "thinking" && !this.#signed) this.#sign(undefined);
     if (this.#open === "tool_use") this.#inputPiece(this.#input.end());
-    if (this.#open === "custom") this.#delta(JSON.stringify('"}'));
+    if (this.#open === "custom") this.#delta(stringifyExactly('"}'));
     this.#open = undefined;
     this.#event("content_block_stop", `{"type":"content_block_stop","index":${this.#index}}`);
   }
@@ -271,7 +272,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
         ...hostedUse(this.#hosted),
       },
     };
-    this.#event("message_delta", JSON.stringify(data));
+    this.#event("message_delta", stringifyExactly(data));
     this.#event("message_stop", '{"type":"message_stop"}');
   }
 }

@@ -1,4 +1,5 @@
 /** The streamed input of one tool call, which is an object for a Messages client whatever the model wrote. */
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
@@ -42,14 +43,14 @@ export class ToolInputStream {
       const at = text.search(notBlank);
       if (at >= 0) this.#kind = text.charCodeAt(at) === openBrace ? "object" : "other";
     }
-    return this.#kind === "object" ? JSON.stringify(this.#release()) : undefined;
+    return this.#kind === "object" ? stringifyExactly(this.#release()) : undefined;
   }
 
   /** Nothing follows. Returns what goes out instead of what was kept; blank text is no input, as none at all is. */
   end(): string | undefined {
     if (this.#kind !== "other") return undefined;
     const input = answerArguments({ kind: "json_text", text: this.#release() });
-    return JSON.stringify(JSON.stringify(input));
+    return stringifyExactly(stringifyExactly(input));
   }
 
   #hold(text: string): void {

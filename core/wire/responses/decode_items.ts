@@ -1,5 +1,6 @@
 /** Reads the input items of a Responses request as turns. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { instructionTexts } from "../fields/content_parts.ts";
 import type {
   Block,
@@ -145,7 +146,7 @@ function decodeSearch(item: JsonObject, path: string): ToolCallBlock {
     name: searchToolName,
     input: isJsonObject(given)
       ? { kind: "object", value: given }
-      : { kind: "json_text", text: typeof given === "string" ? given : JSON.stringify(given) },
+      : { kind: "json_text", text: typeof given === "string" ? given : stringifyExactly(given) },
   };
 }
 

@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Answer, AnswerText, ToolCallBlock } from "../conversation/mod.ts";
@@ -109,7 +110,7 @@ class OutputWriter {
     const { input } = block;
     const named = nameMembers(block.name, this.#memory.groupedTools);
     const kind = callKind(block.name, input.kind === "text", this.#memory.searchTool);
-    const text = input.kind === "object" ? JSON.stringify(input.value) : input.text;
+    const text = input.kind === "object" ? stringifyExactly(input.value) : input.text;
     this.add((id) => {
       const head = { kind, id: id(kind), callId, ...named };
       return callItem(head, "completed", text === "" && kind !== "custom_tool_call" ? "{}" : text);

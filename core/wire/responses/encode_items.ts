@@ -1,5 +1,6 @@
 /** Writes the turns of a conversation as Responses input items. */
 import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
   Block,
   Conversation,
@@ -176,7 +177,7 @@ function encodeCall(call: ToolCallBlock): JsonObject {
   if (call.input.kind === "text") {
     return { type: "custom_tool_call", ...shared, input: call.input.text };
   }
-  const text = call.input.kind === "object" ? JSON.stringify(call.input.value) : call.input.text;
+  const text = call.input.kind === "object" ? stringifyExactly(call.input.value) : call.input.text;
   return { type: "function_call", ...shared, arguments: text.trim() === "" ? "{}" : text };
 }
 

@@ -1,5 +1,6 @@
 /** Calls of hosted tools as Responses items: each item holds the call and what came of it. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../conversation/mod.ts";
 import { hostedIdMark } from "../tools/hosted_calls.ts";
 
@@ -40,7 +41,7 @@ function readCall(item: JsonObject): HostedCall | undefined {
         ...(typeof output === "string"
           ? { output }
           : isError
-          ? { output: typeof error === "string" ? error : JSON.stringify(error ?? "failed") }
+          ? { output: typeof error === "string" ? error : stringifyExactly(error ?? "failed") }
           : {}),
         failed: isError,
       };

@@ -4,6 +4,7 @@
  * kept, and its stream closes without output.
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { refusalPart, textPart } from "./output_items.ts";
 import { summaryParts } from "./reasoning_item.ts";
 
@@ -84,7 +85,7 @@ export class KeptOutput {
   }
 
   add(outputIndex: number, item: JsonObject): void {
-    if (!this.#counts(JSON.stringify(item).length)) return;
+    if (!this.#counts(stringifyExactly(item).length)) return;
     const parts: KeptPart[] = [];
     const text = textOfCall[String(item["type"])];
     // A call has its text from the beginning on, however little.
@@ -107,7 +108,7 @@ export class KeptOutput {
     const kept = this.#items.get(outputIndex);
     if (kept === undefined) return;
     for (const { inner } of kept.parts) this.#chars -= inner.length;
-    if (!this.#counts(JSON.stringify(item).length)) return;
+    if (!this.#counts(stringifyExactly(item).length)) return;
     kept.item = item;
     kept.isDone = true;
     kept.parts.length = 0;

@@ -3,6 +3,7 @@ import { errorBody, type GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { BytePipe } from "../stream/byte_pipe.ts";
 import { ClientModel, inClientTerms } from "../stream/client_model.ts";
 import type { PipeContext, StreamPipe } from "../contract.ts";
@@ -34,7 +35,7 @@ function lengthStop(meter: ResponsesMeter, context: PipeContext, usage: TokenUsa
   const closing: readonly ClosingEvent[] = [...events, ["response.incomplete", { response }]];
   return joined(closing.map(([type, members]) => {
     const event = { type, sequence_number: sequence++, ...members };
-    return encodeSseEvent(JSON.stringify(event), type);
+    return encodeSseEvent(stringifyExactly(event), type);
   }));
 }
 
@@ -47,7 +48,7 @@ function failure(meter: ResponsesMeter, context: PipeContext, error: GatewayErro
   const events: Uint8Array[] = [];
   const add = (type: string, members: JsonObject) => {
     const event = { type, sequence_number: sequence++, ...members };
-    events.push(encodeSseEvent(JSON.stringify(event), type));
+    events.push(encodeSseEvent(stringifyExactly(event), type));
   };
   const hasBegun = sequence > 0 || meter.identity.id !== undefined;
   if (!hasBegun) {

@@ -5,6 +5,7 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Citation, ReasoningProof } from "../conversation/mod.ts";
 import { literalLength } from "../../lib/json/json_literal.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import {
   annotation,
   type CallHead,
@@ -27,11 +28,11 @@ export interface OpenItem {
 }
 
 function place(id: string, index: number): string {
-  return `"item_id":${JSON.stringify(id)},"output_index":${index}`;
+  return `"item_id":${stringifyExactly(id)},"output_index":${index}`;
 }
 
 function opening(index: number, item: JsonObject): string {
-  return `"output_index":${index},"item":${JSON.stringify(item)}`;
+  return `"output_index":${index},"item":${stringifyExactly(item)}`;
 }
 
 function decoded(inner: string): string {
@@ -133,7 +134,7 @@ export class OpenMessage implements OpenItem {
     this.#write(
       "response.output_text.annotation.added",
       `${this.#place()},"annotation_index":${part.annotations.length},"annotation":${
-        JSON.stringify(source)
+        stringifyExactly(source)
       }`,
     );
     part.annotations.push(source);
@@ -153,7 +154,7 @@ export class OpenMessage implements OpenItem {
     const empty = refusal ? refusalPart("") : textPart("", []);
     this.#write(
       "response.content_part.added",
-      `${this.#place()},"part":${JSON.stringify(empty)}`,
+      `${this.#place()},"part":${stringifyExactly(empty)}`,
     );
     return part;
   }
@@ -173,7 +174,7 @@ export class OpenMessage implements OpenItem {
       const done = `${this.#place()},"text":${literal},"logprobs":${logprobs}`;
       this.#write("response.output_text.done", done);
     }
-    this.#write("response.content_part.done", `${this.#place()},"part":${JSON.stringify(whole)}`);
+    this.#write("response.content_part.done", `${this.#place()},"part":${stringifyExactly(whole)}`);
     this.#done.push(whole);
     this.#part = undefined;
   }
@@ -227,7 +228,7 @@ export class OpenReasoning implements OpenItem {
 }
 
 function part(text: string): string {
-  return JSON.stringify(summaryParts([text])[0]);
+  return stringifyExactly(summaryParts([text])[0]);
 }
 
 /** The events in which a call's text streams, and the member that holds it at the end. A search has none: it comes whole. */

@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
@@ -93,7 +94,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         return this.#partDone(index, body, emit);
       case "response.reasoning_summary_part.added":
         if (body["summary_index"] === 0) return;
-        return this.#reasoning("summary", index, JSON.stringify(summaryBreak), emit);
+        return this.#reasoning("summary", index, stringifyExactly(summaryBreak), emit);
       case "response.reasoning_summary_text.delta":
         return this.#reasoning("summary", index, literal(body["delta"]), emit);
       case "response.reasoning_text.delta":
@@ -174,7 +175,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     const block = this.#partBlock(item, body, emit);
     const logprobs = type === "text" ? objects(body["logprobs"]) : [];
     if (type === "refusal" || logprobs.length === 0) return emit({ type, block, json });
-    emit({ type, block, json, logprobs: JSON.stringify(logprobs) });
+    emit({ type, block, json, logprobs: stringifyExactly(logprobs) });
   }
 
   /** The block of a message's part. A part that follows closes the one before. */
@@ -261,21 +262,21 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         const type = block.refusal === true ? "refusal" : "text";
         const at = this.#partBlock(item, { content_index: i }, emit);
         const { logprobs } = block;
-        const json = JSON.stringify(block.text);
+        const json = stringifyExactly(block.text);
         if (type === "refusal" || logprobs === undefined) emit({ type, block: at, json });
-        else emit({ type, block: at, json, logprobs: JSON.stringify(logprobs) });
+        else emit({ type, block: at, json, logprobs: stringifyExactly(logprobs) });
         for (const citation of block.citations ?? []) {
           item.cited++;
           emit({ type: "citation", block: at, citation });
         }
       } else if (block.type === "reasoning" && block.text !== "") {
-        emit({ type: "reasoning", block: item.block, json: JSON.stringify(block.text) });
+        emit({ type: "reasoning", block: item.block, json: stringifyExactly(block.text) });
       } else if (block.type === "hosted_call") {
         const { style, id, call } = block;
         emit({ type: "hosted_call", block: item.block, style, id, call });
       } else if (block.type === "tool_call" && block.input.kind !== "object") {
         if (block.input.text === "") return;
-        emit({ type: "arguments", block: item.block, json: JSON.stringify(block.input.text) });
+        emit({ type: "arguments", block: item.block, json: stringifyExactly(block.input.text) });
       }
     });
   }
@@ -324,7 +325,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
 const emptyText = '""';
 
 function literal(delta: Json | undefined): string {
-  return typeof delta === "string" ? JSON.stringify(delta) : emptyText;
+  return typeof delta === "string" ? stringifyExactly(delta) : emptyText;
 }
 
 function responseOf(body: JsonObject): JsonObject {

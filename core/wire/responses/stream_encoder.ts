@@ -8,6 +8,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Citation, HostedCall, Moderation, Stop, StreamEvent } from "../conversation/mod.ts";
@@ -89,7 +90,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   #start(): void {
     if (this.#started) return;
     this.#started = true;
-    const begun = JSON.stringify(
+    const begun = stringifyExactly(
       responseObject(this.#context, {
         status: "in_progress",
         output: [],
@@ -189,12 +190,12 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const index = this.#output.length;
     const id = itemId(hostedItemKind(call), this.#context, index);
     const item = hostedItem(id, call);
-    const done = `"output_index":${index},"item":${JSON.stringify(item)}`;
+    const done = `"output_index":${index},"item":${stringifyExactly(item)}`;
     this.#keep(done.length);
-    const begun = JSON.stringify({ ...item, status: "in_progress" });
+    const begun = stringifyExactly({ ...item, status: "in_progress" });
     this.#event("response.output_item.added", `"output_index":${index},"item":${begun}`);
     for (const type of hostedEvents(call)) {
-      this.#event(type, `"item_id":${JSON.stringify(id)},"output_index":${index}`);
+      this.#event(type, `"item_id":${stringifyExactly(id)},"output_index":${index}`);
     }
     this.#event("response.output_item.done", done);
     this.#output.push(item);
@@ -211,7 +212,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.#sequencer.finish();
     const { reason, explanation } = this.#stop;
     const unsaid = reason === "refusal" && !this.#wroteRefusal ? explanation : undefined;
-    if (unsaid) this.#message().add(JSON.stringify(unsaid), true);
+    if (unsaid) this.#message().add(stringifyExactly(unsaid), true);
     this.#close(reason === "length" ? "incomplete" : "completed");
     const stop = writeResponsesStop(this.#stop, this.#wroteRefusal);
     const response = responseObject(this.#context, {
@@ -222,7 +223,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       moderation: this.#moderation,
       echo: this.#memory.echo,
     });
-    this.#event(`response.${stop.status}`, `"response":${JSON.stringify(response)}`);
+    this.#event(`response.${stop.status}`, `"response":${stringifyExactly(response)}`);
   }
 
   /**
@@ -232,7 +233,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   #fail(error: GatewayError): void {
     this.#start();
     const body = errorBody(error, "chat", this.#context.requestId)["error"];
-    this.#event("error", `"error":${JSON.stringify(body)}`);
+    this.#event("error", `"error":${stringifyExactly(body)}`);
     const response = responseObject(this.#context, {
       status: "failed",
       output: this.#output,
@@ -240,6 +241,6 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       usage: this.#usage,
       echo: this.#memory.echo,
     });
-    this.#event("response.failed", `"response":${JSON.stringify(response)}`);
+    this.#event("response.failed", `"response":${stringifyExactly(response)}`);
   }
 }

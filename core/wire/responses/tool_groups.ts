@@ -2,6 +2,7 @@
  * Groups of functions (`namespace` tools): agents send their own and those of MCP servers this way. Only this style
  * has them, so for the others each function stands by itself under one name made of both.
  */
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { GroupedName } from "../contract.ts";
 import { hashHex } from "../tools/short_hash.ts";
 
@@ -62,7 +63,7 @@ function joinedName({ group, name }: ToolKey): string {
 
 /** Different for different tools. */
 export function keyText({ group, name }: ToolKey): string {
-  return JSON.stringify([group || null, name]);
+  return stringifyExactly([group || null, name]);
 }
 
 /** A call's name as members of an item, with its group where it has one. */

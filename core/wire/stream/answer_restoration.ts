@@ -3,8 +3,9 @@
  * back as the client wrote them, free-text tools get their text, wrapped schemas lose the wrapper, and the tool that
  * stood for a structured answer becomes the answer.
  */
-import { parseExactly } from "../../lib/json/exact_json.ts";
+import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { limits } from "../../limits.ts";
 import { GatewayError } from "../../errors.ts";
 import { takeToolAnswer, toolAnswerSink } from "../tools/answer_tool.ts";
@@ -45,27 +46,23 @@ function restoreCall(call: ToolCallBlock, memory: ConversionMemory): AnswerBlock
 }
 
 function inputText(input: ToolInput): string {
-  return input.kind === "object" ? JSON.stringify(input.value) : input.text;
+  return input.kind === "object" ? stringifyExactly(input.value) : input.text;
 }
 
 /** The one property `input` of `text`, or the text itself when the model did not keep to the wrapper. */
 function inputOf(text: string): Json {
-  try {
-    const value = parseExactly(text);
-    return isJsonObject(value) && value["input"] !== undefined ? value["input"] : text;
-  } catch {
-    return text;
-  }
+  const value = tryParseExactly(text);
+  return isJsonObject(value) && value["input"] !== undefined ? value["input"] : text;
 }
 
 function unwrapText(text: string): string {
   const value = inputOf(text);
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : stringifyExactly(value);
 }
 
 function unwrapJson(text: string): string {
   const value = inputOf(text);
-  return value === text ? text : JSON.stringify(value);
+  return value === text ? text : stringifyExactly(value);
 }
 
 /** Whether a stream's events need restoring at all: most need not, and then cost nothing. */
@@ -141,6 +138,6 @@ class StreamRestoration {
     this.#heldChars -= held.json.length;
     const text: string = JSON.parse(`"${held.json}"`);
     const restored = held.custom ? unwrapText(text) : unwrapJson(text);
-    this.#emit({ type: "arguments", block, json: JSON.stringify(restored) });
+    this.#emit({ type: "arguments", block, json: stringifyExactly(restored) });
   }
 }

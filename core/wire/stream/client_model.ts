@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
 const encoder = new TextEncoder();
 
@@ -22,7 +23,7 @@ export class ClientModel {
   readonly #literal: Uint8Array;
 
   constructor(name: string) {
-    this.#literal = encoder.encode(JSON.stringify(name));
+    this.#literal = encoder.encode(stringifyExactly(name));
   }
 
   /**

@@ -5,6 +5,7 @@
  * Text counts as spoken beside the answer when it comes right before the call or anywhere after it; a second answer
  * does not count at all. Text that leads up to a call of the client's own tools, or to no call, stays.
  */
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import { citationChars } from "../fields/citations.ts";
@@ -29,7 +30,7 @@ export function takeToolAnswer(answer: Answer, tool: string): Answer {
 
 /** A call without any arguments is an answer of nothing. */
 function answerText(input: ToolInput): string {
-  if (input.kind === "object") return JSON.stringify(input.value);
+  if (input.kind === "object") return stringifyExactly(input.value);
   return input.text === "" ? noArguments : input.text;
 }
 
@@ -143,7 +144,7 @@ class ToolAnswerStream {
     }
     if (this.#answer?.block === block) {
       if (!this.#answer.hasText) {
-        this.#emit({ type: "text", block, json: JSON.stringify(noArguments) });
+        this.#emit({ type: "text", block, json: stringifyExactly(noArguments) });
       }
       this.#answer = undefined;
     }

@@ -1,5 +1,6 @@
 /** Reads what a client wishes of a tool that the provider runs, in the words of any style. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { HostedWish, McpWish, SearchWish, Told } from "../conversation/mod.ts";
 
 /**
@@ -50,7 +51,7 @@ const defaults: ReadonlyMap<string, string> = new Map([
 
 function asks(key: string, value: Json | undefined): boolean {
   if (value === undefined || value === null) return false;
-  return defaults.get(key) !== JSON.stringify(value);
+  return defaults.get(key) !== stringifyExactly(value);
 }
 
 const searchMembers = new Set([

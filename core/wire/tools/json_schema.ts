@@ -3,6 +3,7 @@
  * untouched: every key the client wrote is there on the other side.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { limits } from "../../limits.ts";
 import {
   isDocumentKeyword,
@@ -105,7 +106,7 @@ function closed(schema: JsonObject, root: JsonObject, depth: number): JsonObject
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined) continue;
     if (refusedKeywords.some((refused) => refused === key)) {
-      told.push(`${key}: ${JSON.stringify(value)}`);
+      told.push(`${key}: ${stringifyExactly(value)}`);
     } else if (isReference(key, value)) {
       out[key] = referenceAfterSplit(from, value);
     } else {

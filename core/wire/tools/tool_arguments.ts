@@ -1,6 +1,6 @@
 /** Tool arguments between text (Chat, Responses) and object (Messages). */
-import { parseExactly } from "../../lib/json/exact_json.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { tryParseExactly } from "../../lib/json/exact_json.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { JsonCount } from "../../lib/json/json_bounds.ts";
 import type { ToolInput } from "../conversation/mod.ts";
 
@@ -28,21 +28,13 @@ export function argumentsObject(
   if (input.kind === "text") return { input: { input: input.text }, exact: true };
   if (input.text.trim() === "") return { input: {}, exact: true };
   count?.addText(input.text);
-  const value = parse(input.text);
+  const value = tryParseExactly(input.text);
   if (isJsonObject(value)) return { input: value, exact: true };
   if (typeof value === "string") count?.addText(value);
   // Some servers encode the arguments twice.
-  const twice = typeof value === "string" ? parse(value) : undefined;
+  const twice = typeof value === "string" ? tryParseExactly(value) : undefined;
   if (isJsonObject(twice)) return { input: twice, exact: true };
   return { input: { _raw: input.text }, exact: false };
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return parseExactly(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -59,7 +51,7 @@ function parse(text: string): Json | undefined {
 export function answerArguments(input: ToolInput): JsonObject {
   const read = argumentsObject(input);
   if (read.exact || input.kind !== "json_text") return read.input;
-  const value = parse(input.text);
+  const value = tryParseExactly(input.text);
   if (value !== undefined) return read.input;
   return wholeMembers(input.text) ?? {};
 }
@@ -80,6 +72,6 @@ function wholeMembers(text: string): JsonObject | undefined {
     else if (char === "," && depth === 1) lastComma = i;
   }
   if (lastComma < 0) return undefined;
-  const value = parse(`${text.slice(0, lastComma)}}`);
+  const value = tryParseExactly(`${text.slice(0, lastComma)}}`);
   return isJsonObject(value) ? value : undefined;
 }

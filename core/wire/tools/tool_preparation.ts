@@ -11,9 +11,10 @@
  * - Out: tools that the route takes, and what restores the client's form in the answer.
  * - Never: runs a tool, or imports the folder of a style.
  */
-import { parseExactly } from "../../lib/json/exact_json.ts";
+import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type {
   Block,
@@ -172,22 +173,15 @@ class Preparation {
     }
     if (!this.#wrapped.has(call.name)) return call.input;
     if (call.input.kind === "json_text") this.#count.addText(call.input.text);
-    const value = call.input.kind === "object" ? call.input.value : parsed(call.input.text);
+    const { input } = call;
+    const value = input.kind === "object" ? input.value : tryParseExactly(input.text) ?? input.text;
     return { kind: "object", value: { input: value } };
   }
 }
 
 /** Whatever stands there: a grammar is told to the model as it is. */
 function words(value: Json | undefined): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? null);
-}
-
-function parsed(text: string): Json {
-  try {
-    return parseExactly(text);
-  } catch {
-    return text;
-  }
+  return typeof value === "string" ? value : stringifyExactly(value ?? null);
 }
 
 function nameOf(tool: Tool): string {

@@ -5,7 +5,12 @@ import { withFields } from "../../../core/calls/request/changed_body.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
+import {
+  isExactNumber,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from "../../../core/lib/json/json.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -176,7 +181,7 @@ Deno.test("parseJsonBody() takes what is large and honest", () => {
 
 /** What the engine makes of the numbers that are kept as they were written. */
 function rounded(value: Json | undefined): unknown {
-  if (JSON.isRawJSON(value)) return Number(value.rawJSON);
+  if (isExactNumber(value)) return Number(value.rawJSON);
   if (Array.isArray(value)) return value.map(rounded);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, rounded(member)]));

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { exactNumber } from "../../../../core/lib/runtime/mod.ts";
 import { videoModelProblems } from "../../../../core/media/video/model_rules.ts";
 import { defaultCatalog } from "../../../support/gateway_in_process.ts";
 import {
@@ -157,7 +158,7 @@ Deno.test("a provider with task_id, processing and succeeded, described in gatew
     }
     return Response.json(
       method === "POST"
-        ? { code: 0, data: { task_id: JSON.rawJSON("7777777777777777777") } }
+        ? { code: 0, data: { task_id: exactNumber("7777777777777777777") } }
         : { data },
     );
   });

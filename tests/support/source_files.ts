@@ -1,0 +1,18 @@
+/** The source files of the repository, for tests that read code. */
+
+/** The root of the repository. */
+export const root = new URL("../../", import.meta.url);
+
+/** Paths from the root of the TypeScript files in a folder and below it. */
+export function* sourcesIn(folder: string): Generator<string> {
+  for (const entry of Deno.readDirSync(new URL(`${folder}/`, root))) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) yield* sourcesIn(path);
+    else if (/\.tsx?$/u.test(entry.name)) yield path;
+  }
+}
+
+/** The text of a file, by its path from the root. */
+export function sourceText(path: string): string {
+  return Deno.readTextFileSync(new URL(path, root));
+}
