@@ -14,6 +14,7 @@ import { unforeseen } from "../../core/lib/error_line.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
+import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { pathOf } from "../http/path_of.ts";
 import { serveChat } from "./chat/chat.ts";
@@ -50,9 +51,7 @@ async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Res
   const { models, listRate } = gateway.config.catalog;
   const allowed = models.filter(({ id }) => allowedModels?.has(id) !== false);
   const { searchParams } = new URL(url);
-  return Response.json(modelList({ models: allowed, listRate }, listStyle(headers), searchParams), {
-    headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
-  });
+  return Response.json(modelList({ models: allowed, listRate }, listStyle(headers), searchParams));
 }
 
 async function serveModel(
@@ -67,9 +66,7 @@ async function serveModel(
   if (model === undefined || allowedModels?.has(model.id) === false) {
     throw new GatewayError("model_not_found", "There is no such model");
   }
-  return Response.json(modelObject(model, catalog.listRate, listStyle(incoming.request.headers)), {
-    headers: { "x-request-id": incoming.requestId, "request-id": incoming.requestId },
-  });
+  return Response.json(modelObject(model, catalog.listRate, listStyle(incoming.request.headers)));
 }
 
 const endpoints: readonly Endpoint[] = [
@@ -96,7 +93,8 @@ async function respond(
   const requestId = newId("request", gateway.clock.nowMs());
   const incoming: Incoming = { request, requestId, ...connection };
   try {
-    const response = withCostHeaders(await serve(incoming), incoming.chosen);
+    const served = withCommonHeaders(await serve(incoming), requestId);
+    const response = withCostHeaders(served, incoming.chosen);
     return incoming.order === undefined ? response : await incoming.order.answered(response);
   } catch (error) {
     await incoming.order?.failed();

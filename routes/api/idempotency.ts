@@ -12,12 +12,13 @@ import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import { beginOrder, type OrderStart } from "../../kv/calls/orders.ts";
 import { readReceipt } from "../../kv/receipts/receipts.ts";
+import { answerHeaders, requestHeaders } from "../http/own_headers.ts";
 import { pathOf } from "../http/path_of.ts";
 import { CallOrder } from "./call_order.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";
 
-const header = "idempotency-key";
+const header = requestHeaders.idempotencyKey;
 
 /** Looks at one key by one request: each but the first follows a call that came to nothing. */
 const looks = 4;
@@ -98,7 +99,7 @@ function replay({ status, headers, body }: KeptAnswer): Response {
   const [whole] = body;
   const response = new Response(body.length === 1 ? whole : ReadableStream.from(body), { status });
   for (const [name, value] of headers) response.headers.append(name, value);
-  response.headers.set("idempotent-replayed", "true");
+  response.headers.set(answerHeaders.replayed, "true");
   return response;
 }
 

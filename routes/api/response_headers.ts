@@ -1,15 +1,14 @@
-/** The seven `x-gateway-*` headers, and those that every answer of a call carries. */
+/** The headers of a call: its model, price, cost and tokens, and what conversion dropped. */
 import type { Model } from "../../core/catalog/catalog.ts";
-import type { RequestId } from "../../core/lib/ids.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { ChosenModel } from "./admission.ts";
 import { applyPrice } from "../../core/billing/price.ts";
 import type { AppliedPrice, Receipt } from "../../core/billing/receipt.ts";
+import { answerHeaders } from "../http/own_headers.ts";
 
 /** What is known as soon as a route is committed; all that streams can carry. */
 export interface CallHeadersInput {
-  readonly requestId: RequestId;
   readonly model: Model;
   readonly mappedFrom: string | undefined;
   readonly price: AppliedPrice;
@@ -37,25 +36,23 @@ const conversionChars = 2_000;
 function priceHeader(price: AppliedPrice): [string, string] {
   // µVND per token is VND per million tokens: the same number.
   return price.unit === "token"
-    ? ["x-gateway-price-vnd-per-mtok", String(price.inputMicroVnd)]
-    : ["x-gateway-price-vnd-per-request", formatVnd(price.perUnitMicroVnd)];
+    ? [answerHeaders.priceVndPerMtok, String(price.inputMicroVnd)]
+    : [answerHeaders.priceVndPerRequest, formatVnd(price.perUnitMicroVnd)];
 }
 
 /** Headers of any answer of a call. */
 export function callHeaders(input: CallHeadersInput): [string, string][] {
   const headers: [string, string][] = [
-    ["x-request-id", input.requestId],
-    ["request-id", input.requestId],
-    ["x-gateway-model", input.model.id],
+    [answerHeaders.model, input.model.id],
   ];
   if (input.mappedFrom !== undefined) {
-    headers.push(["x-gateway-model-mapped-from", headerSafe(input.mappedFrom)]);
+    headers.push([answerHeaders.mappedFrom, headerSafe(input.mappedFrom)]);
   }
   headers.push(priceHeader(input.price));
   if (input.dropped.length > 0) {
     const value = `dropped=${input.dropped.join(",")}`;
     headers.push([
-      "x-gateway-conversion",
+      answerHeaders.conversion,
       headerSafe(value.length > conversionChars ? `${value.slice(0, conversionChars)}…` : value),
     ]);
   }
@@ -64,18 +61,18 @@ export function callHeaders(input: CallHeadersInput): [string, string][] {
 
 /** Headers of an answer whose cost is known: not streamed. */
 export function costHeaders(receipt: Receipt): [string, string][] {
-  const headers: [string, string][] = [["x-gateway-cost-vnd", formatVnd(receipt.costMicroVnd)]];
+  const headers: [string, string][] = [[answerHeaders.costVnd, formatVnd(receipt.costMicroVnd)]];
   if (receipt.usage !== undefined) {
     headers.push(
-      ["x-gateway-input-tokens", String(billedInputTokens(receipt.usage))],
-      ["x-gateway-output-tokens", String(receipt.usage.output)],
+      [answerHeaders.inputTokens, String(billedInputTokens(receipt.usage))],
+      [answerHeaders.outputTokens, String(receipt.usage.output)],
     );
   }
   return headers;
 }
 
 /** What an answer has that is not streamed, at least: zero where nothing was charged. */
-const costNames = ["x-gateway-input-tokens", "x-gateway-output-tokens", "x-gateway-cost-vnd"];
+const costNames = [answerHeaders.inputTokens, answerHeaders.outputTokens, answerHeaders.costVnd];
 
 /**
  * Completes an answer that is not streamed, whatever it is: a refusal, a free endpoint, a call that is not billed by the
@@ -87,10 +84,10 @@ export function withCostHeaders(response: Response, chosen: ChosenModel | undefi
   const { headers } = response;
   if (headers.get("content-type")?.startsWith("text/event-stream") === true) return response;
   for (const name of costNames) if (!headers.has(name)) headers.set(name, "0");
-  if (chosen === undefined || headers.has("x-gateway-model")) return response;
-  headers.set("x-gateway-model", chosen.model.id);
+  if (chosen === undefined || headers.has(answerHeaders.model)) return response;
+  headers.set(answerHeaders.model, chosen.model.id);
   if (chosen.mappedFrom !== undefined) {
-    headers.set("x-gateway-model-mapped-from", headerSafe(chosen.mappedFrom));
+    headers.set(answerHeaders.mappedFrom, headerSafe(chosen.mappedFrom));
   }
   const { price } = chosen.model;
   // Which step of a video's price applies is not known of every refused request.

@@ -18,6 +18,7 @@ import { newId, type RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { BankHook } from "../../core/payments/bank_hook.ts";
 import type { BankIntake } from "../../kv/payments/bank_intake.ts";
+import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";
 
@@ -78,7 +79,7 @@ async function takeNotice(
       cause: error,
     });
   }
-  return Response.json({ success: true }, { headers: { "x-request-id": requestId } });
+  return withCommonHeaders(Response.json({ success: true }), requestId);
 }
 
 async function writeDown(

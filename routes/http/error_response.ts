@@ -1,6 +1,8 @@
 /** The one place that turns errors into HTTP answers. */
 import { errorBody, type ErrorStyle, GatewayError, wireStatus } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
+import { withCommonHeaders } from "./common_headers.ts";
+import { answerHeaders } from "./own_headers.ts";
 
 /**
  * Makes the answer for an error. Anything that is no {@linkcode GatewayError} is a bug: the client learns nothing of it.
@@ -15,15 +17,14 @@ export function errorResponse(
     : new GatewayError("internal_error", "Something went wrong inside the gateway");
   const headers: [string, string][] = [
     ["content-type", "application/json"],
-    ["x-request-id", requestId],
-    ["request-id", requestId],
-    ["x-should-retry", String(known.retry)],
+    [answerHeaders.shouldRetry, String(known.retry)],
   ];
   if (known.retryAfterSeconds !== undefined) {
     headers.push(["retry-after", String(known.retryAfterSeconds)]);
   }
-  return new Response(JSON.stringify(errorBody(known, style, requestId)), {
+  const response = new Response(JSON.stringify(errorBody(known, style, requestId)), {
     status: wireStatus(known, style),
     headers,
   });
+  return withCommonHeaders(response, requestId);
 }

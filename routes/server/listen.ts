@@ -1,6 +1,9 @@
 /** The socket of the server, and the way of a request from it into the application. */
 import { errorLine, unforeseen } from "../../core/lib/error_line.ts";
+import { newId } from "../../core/lib/ids.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
 import type { createApp } from "../app.ts";
+import { withCommonHeaders } from "../http/common_headers.ts";
 import { headAsGet } from "../http/head_answers.ts";
 import { serveHotPath } from "../api/app.ts";
 import type { Gateway } from "../api/gateway.ts";
@@ -24,7 +27,8 @@ export type ListenResult =
   | { readonly ok: false; readonly problem: string };
 
 /** Starts to listen where the configuration says. */
-export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
+export function listen({ config, log, clock }: Gateway, answer: Answer): ListenResult {
+  const complete = completerOf(clock);
   const { host, port } = config;
   const listenAt = (port: number) =>
     Deno.serve({
@@ -34,7 +38,7 @@ export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
       onError(error) {
         // Handlers answer every error themselves; here only broken bodies and bugs arrive.
         log.event("error", "response failed", { ...unforeseen(error) });
-        return new Response(null, { status: 500 });
+        return complete(new Response(null, { status: 500 }));
       },
     }, answer);
   try {
@@ -57,19 +61,26 @@ export function listen({ config, log }: Gateway, answer: Answer): ListenResult {
   }
 }
 
+/** Adds the common headers to an answer whose endpoint has not done it. */
+function completerOf(clock: Clock): (response: Response) => Response {
+  return (response) => withCommonHeaders(response, newId("request", clock.nowMs()));
+}
+
 /** The path of every request: the hot one first, then all of the application. */
 export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>): Answer {
   const { clientAddressHeader } = gateway.config;
+  const complete = completerOf(gateway.clock);
   const connections = new SeenConnections();
   return (request, { remoteAddr }) => {
     const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
     // Of those that bring a body: a list of models before it changes nothing.
     const isFirstOfConnection = request.method === "POST" && connections.isFirst(remoteAddr);
     const connection = { clientAddress, isFirstOfConnection };
-    return serveHotPath(gateway, request, connection) ??
-      // A `host` header that makes no URL would fail wherever the path is looked at.
-      (URL.canParse(request.url)
-        ? app.fetch(headAsGet(request), connection)
-        : new Response(null, { status: 400 }));
+    const hot = serveHotPath(gateway, request, connection);
+    if (hot !== undefined) return hot;
+    // A `host` header that makes no URL would fail wherever the path is looked at.
+    if (!URL.canParse(request.url)) return complete(new Response(null, { status: 400 }));
+    const answered = app.fetch(headAsGet(request), connection);
+    return answered instanceof Promise ? answered.then(complete) : complete(answered);
   };
 }

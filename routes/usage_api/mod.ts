@@ -23,6 +23,7 @@ import type { WalletEngine } from "../../kv/wallet/mod.ts";
 import { readUsage, type Usage, type UsageRow } from "../../kv/receipts/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import { authenticate } from "../http/authenticate.ts";
+import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, rangeMs, requireRange } from "./range.ts";
@@ -176,11 +177,8 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
     try {
       const address = c.env?.clientAddress ?? "127.0.0.1";
       const principal = await authenticate(c.req.raw.headers, deps.directory, address);
-      return c.json(await answer(c, principal), 200, {
-        "x-request-id": requestId,
-        "request-id": requestId,
-        "cache-control": "no-store",
-      });
+      const json = c.json(await answer(c, principal), 200, { "cache-control": "no-store" });
+      return withCommonHeaders(json, requestId);
     } catch (error) {
       return errorResponse(error, "chat", requestId);
     }

@@ -43,6 +43,7 @@ import { noRouteError } from "../../../core/routing/no_route.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
 import { hasOrderKey, knownAnswer } from "../idempotency.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway.ts";
@@ -95,7 +96,7 @@ export async function serveChat(
     requestId: incoming.requestId,
     nowSeconds: Math.floor(startedAtMs / 1000),
     clientHeader: (name) => headers.get(name) ?? undefined,
-    strict: headers.get("x-gateway-strict") === "true",
+    strict: headers.get(requestHeaders.strict) === "true",
     // A client that does without a store sends its items itself.
     ...(style === "responses" && body.value["store"] !== false && {
       onItem: recentItems.keeper(principal.accountId),

@@ -60,7 +60,6 @@ type Found = Extract<
 function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
   const { call, settlement } = delivery;
   return callHeaders({
-    requestId: settlement.requestId,
     model: call.model,
     mappedFrom: settlement.mappedFrom,
     price: settlement.price,

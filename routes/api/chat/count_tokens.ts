@@ -1,4 +1,5 @@
 /** POST /v1/messages/count_tokens: free. The provider's own counter where it has one, else an estimate that says so. */
+import { answerHeaders } from "../../http/own_headers.ts";
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import { readCountTokensRequest } from "../../../core/calls/request/chat_request.ts";
 import { withFields } from "../../../core/calls/request/changed_body.ts";
@@ -81,12 +82,8 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   const counted = route === undefined
     ? undefined
     : await countUpstream(gateway, route, body, { headers, clientModel: request.model });
-  const responseHeaders = new Headers({
-    "content-type": "application/json",
-    "x-request-id": incoming.requestId,
-    "request-id": incoming.requestId,
-  });
-  if (counted === undefined) responseHeaders.set("x-gateway-estimate", "true");
+  const responseHeaders = new Headers({ "content-type": "application/json" });
+  if (counted === undefined) responseHeaders.set(answerHeaders.estimate, "true");
   const inputTokens = counted ?? await estimateInputTokens(body.value);
   return new Response(JSON.stringify({ input_tokens: inputTokens }), { headers: responseHeaders });
 }

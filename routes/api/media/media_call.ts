@@ -102,7 +102,6 @@ export async function beginMediaCall<Value>(
     order: incoming.order,
   });
   const headers = callHeaders({
-    requestId: incoming.requestId,
     model: chosen.model,
     mappedFrom: chosen.mappedFrom,
     price,

@@ -1,4 +1,5 @@
 /** From what the attempts found to what the client of a speech call gets; settled before its last byte. */
+import { answerHeaders } from "../../http/own_headers.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
@@ -62,7 +63,7 @@ function deliverAudio(call: MediaCall, found: FoundSpeech, audio: Audio): Respon
     headers: [
       ["content-type", audio.contentType],
       ...call.headers,
-      ["x-gateway-cost-vnd", cost],
+      [answerHeaders.costVnd, cost],
     ],
   });
 }

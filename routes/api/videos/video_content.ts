@@ -20,7 +20,7 @@ import {
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming } from "../incoming.ts";
 import { relayedBody } from "../media/relayed_body.ts";
-import { findVideo, plainHeaders } from "./video_tasks.ts";
+import { findVideo } from "./video_tasks.ts";
 import { smallExchange, type TaskUpstream, upstreamOf } from "./video_upstream.ts";
 
 function gone(): GatewayError {
@@ -184,8 +184,7 @@ export async function serveVideoContent(
   const file = await openFile(gateway, upstream, task, { variant, range });
   const type = fileType(file, variant);
   checkAnswer(file, type);
-  const headers = plainHeaders(incoming);
-  headers.push(["content-type", type]);
+  const headers: [string, string][] = [["content-type", type]];
   for (const name of passedHeaders) {
     const value = file.response.header(name);
     if (value !== undefined) headers.push([name, value]);

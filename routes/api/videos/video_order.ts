@@ -6,10 +6,10 @@ import { videoObject } from "../../../core/media/video/object.ts";
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
 import { beginOrder, type BegunOrder, dropOrder } from "../../../kv/calls/orders.ts";
 import { readVideo } from "../../../kv/videos/mod.ts";
+import { answerHeaders, requestHeaders } from "../../http/own_headers.ts";
 import { reused, underWay } from "../idempotency.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Incoming } from "../incoming.ts";
-import { plainHeaders } from "./video_tasks.ts";
 
 /** What a request under a key is: an order to carry out, or one that was carried out, with its answer. */
 export type VideoOrder =
@@ -28,7 +28,7 @@ export async function orderOf(
   principal: Principal,
   body: MediaBody,
 ): Promise<VideoOrder | undefined> {
-  const text = incoming.request.headers.get("idempotency-key");
+  const text = incoming.request.headers.get(requestHeaders.idempotencyKey);
   if (text === null) return undefined;
   const { accountId } = principal;
   const { requestId } = incoming;
@@ -43,8 +43,8 @@ export async function orderOf(
       if (row === undefined) {
         throw new GatewayError("not_found", "The video of this Idempotency-Key was deleted");
       }
-      const headers = [...plainHeaders(incoming), ["idempotent-replayed", "true"]];
-      const response = Response.json(videoObject(row.task), { headers: new Headers(headers) });
+      const headers = { [answerHeaders.replayed]: "true" };
+      const response = Response.json(videoObject(row.task), { headers });
       return { kind: "ordered", response };
     }
     case "under_way":

@@ -32,10 +32,6 @@ export async function findVideo(
   return row;
 }
 
-export function plainHeaders(incoming: Incoming): [string, string][] {
-  return [["x-request-id", incoming.requestId], ["request-id", incoming.requestId]];
-}
-
 /** Serves the state of one task. */
 export async function retrieveVideo(
   gateway: Gateway,
@@ -46,7 +42,7 @@ export async function retrieveVideo(
   const { task } = await findVideo(gateway, principal, idText);
   // Where no worker runs all the time, somebody who asks is a good reason to look.
   if (!isFinal(task.state)) gateway.media.wakeUp.nudge(videoPolls.name);
-  return Response.json(videoObject(task), { headers: plainHeaders(incoming) });
+  return Response.json(videoObject(task));
 }
 
 function listQuery(url: URL): VideoListQuery {
@@ -70,7 +66,7 @@ export async function listOwnVideos(gateway: Gateway, incoming: Incoming): Promi
   const { principal } = await admitRequest(gateway, incoming);
   const query = listQuery(new URL(incoming.request.url));
   const { tasks, hasMore } = await listVideos(gateway.kv, principal.accountId, query);
-  return Response.json(videoList(tasks, hasMore), { headers: plainHeaders(incoming) });
+  return Response.json(videoList(tasks, hasMore));
 }
 
 const unreachable = "The provider of this video cannot be reached; nothing was changed";
@@ -138,11 +134,11 @@ export async function deleteVideo(
     if (isFinal(row.task.state)) {
       if (row.task.state === "completed") await cancelUpstream(gateway, row).catch(() => {});
       if (!await forgetVideo(gateway.kv, row)) continue;
-      return Response.json(videoDeleted(row.task), { headers: plainHeaders(incoming) });
+      return Response.json(videoDeleted(row.task));
     }
     const cancelled = await cancelPending(gateway, row);
     if (cancelled === undefined) continue;
-    return Response.json(videoDeleted(cancelled), { headers: plainHeaders(incoming) });
+    return Response.json(videoDeleted(cancelled));
   }
   throw new GatewayError("overloaded", "The video changed at the same moment; try again");
 }

@@ -33,6 +33,7 @@ import {
 } from "../media/media_call.ts";
 import { startCall } from "../media/media_settlement.ts";
 import { costHeaders } from "../response_headers.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
 import { giveUpOrder, orderOf } from "./video_order.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
 
@@ -44,10 +45,12 @@ function droppedFields({ unknownFields, approximatedFields }: VideoRequest): rea
 function refuseDropped(request: VideoRequest, headers: Headers): void {
   const dropped = droppedFields(request);
   const [field] = dropped;
-  if (field === undefined || headers.get("x-gateway-strict") !== "true") return;
+  if (field === undefined || headers.get(requestHeaders.strict) !== "true") return;
   throw new GatewayError(
     "conversion_refused",
-    `This model cannot follow: ${dropped.join(", ")}. Leave x-gateway-strict out to drop them`,
+    `This model cannot follow: ${
+      dropped.join(", ")
+    }. Leave ${requestHeaders.strict} out to drop them`,
     { param: field },
   );
 }

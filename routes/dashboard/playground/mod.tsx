@@ -7,6 +7,7 @@
  * - Out: HTML and the stream of the answer.
  * - Never: sends an API key to the browser.
  */
+import { answerHeaders } from "../../http/own_headers.ts";
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import { parseId } from "../../../core/lib/ids.ts";
@@ -206,8 +207,8 @@ async function run(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Respo
     "cache-control": "no-store, no-transform",
     "x-accel-buffering": "no",
   });
-  const requestId = answer.headers.get("x-request-id");
-  if (requestId !== null) headers.set("x-request-id", requestId);
+  const requestId = answer.headers.get(answerHeaders.requestId);
+  if (requestId !== null) headers.set(answerHeaders.requestId, requestId);
   return new Response(answer.body, { status: answer.status, headers });
 }
 

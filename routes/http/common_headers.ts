@@ -1,0 +1,26 @@
+/** The headers that every answer has: of the API, of pages, redirects, webhooks and health checks, and every error. */
+import type { RequestId } from "../../core/lib/ids.ts";
+import { answerHeaders } from "./own_headers.ts";
+
+/** Writes the common headers; each is added to every kind of answer. */
+function commonHeaders(requestId: RequestId): readonly [string, string][] {
+  return [
+    [answerHeaders.requestId, requestId],
+    [answerHeaders.messagesRequestId, requestId],
+  ];
+}
+
+/**
+ * Adds the common headers to an answer. A header that the answer already has keeps its value: a replayed answer has the
+ * id of the first call.
+ *
+ * The server calls this for every answer that leaves it. Endpoints whose bodies, receipts or log lines name the request
+ * call it before, with the id that they use.
+ */
+export function withCommonHeaders(response: Response, requestId: RequestId): Response {
+  const { headers } = response;
+  for (const [name, value] of commonHeaders(requestId)) {
+    if (!headers.has(name)) headers.append(name, value);
+  }
+  return response;
+}

@@ -1,0 +1,41 @@
+/** The gateway's own headers: named in one file, described in the documents. */
+import { assertEquals } from "../../support/assert.ts";
+import { answerHeaders, requestHeaders } from "../../../routes/http/own_headers.ts";
+
+const root = new URL("../../../", import.meta.url);
+const names = Object.values({ ...answerHeaders, ...requestHeaders });
+
+function sourceFiles(folder: string): string[] {
+  return Deno.readDirSync(new URL(folder, root)).toArray().flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return sourceFiles(`${folder}${name}/`);
+    return /\.tsx?$/.test(name) ? [`${folder}${name}`] : [];
+  });
+}
+
+/** A string literal that is one of the names, whatever the quotes; comments put names in backquotes, too. */
+function writesOut(line: string): boolean {
+  if (/^\s*(\/\/|\/?\*)/.test(line)) return false;
+  return names.some((name) =>
+    [`"${name}"`, `'${name}'`, `\`${name}\``].some((text) => line.includes(text))
+  ) ||
+    /["'`]x-gateway-/.test(line);
+}
+
+Deno.test("no source of routes writes out the name of an own header", () => {
+  // A mail provider has a header of the same name.
+  const exceptions = ["routes/http/own_headers.ts", "routes/mail/http_json.ts"];
+  const found = sourceFiles("routes/").filter((file) => !exceptions.includes(file))
+    .filter((file) => Deno.readTextFileSync(new URL(file, root)).split("\n").some(writesOut));
+  assertEquals(found, []);
+  assertEquals(writesOut('headers.set("x-request-id", id)'), true);
+  assertEquals(writesOut(" * The id is in `x-request-id`."), false);
+});
+
+Deno.test("the documents describe every own header", () => {
+  const text = ["README.md", "docs/api.md"]
+    .map((file) => Deno.readTextFileSync(new URL(file, root)).toLowerCase()).join("\n");
+  // README names it as `…-per-request` beside the other price.
+  const described = (name: string) =>
+    text.includes(`\`${name}`) || name === answerHeaders.priceVndPerRequest;
+  assertEquals(names.filter((name) => !described(name)), []);
+});
