@@ -18,24 +18,64 @@ interface ErrorRow {
   readonly type: string;
   /** Value of `x-should-retry`: the SDKs obey it before they look at the status. */
   readonly retry: boolean;
+  /** `error.details` of the Messages style, which its SDKs read and act upon. */
+  readonly messagesDetails?: JsonObject;
+  /** `error.code` of a failed Responses answer. Absent: `server_error`, at which agents send the request again. */
+  readonly responsesCode?: string;
 }
 
-const errorTable = {
-  invalid_request: { status: 400, type: "invalid_request_error", retry: false },
+/** The table of docs/api.md#errors has the same rows; a test compares them. */
+export const errorTable = {
+  invalid_request: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
   invalid_json: { status: 400, type: "invalid_request_error", retry: false },
   /** `x-gateway-strict: true` and a field that the target style cannot carry. */
-  conversion_refused: { status: 400, type: "invalid_request_error", retry: false },
+  conversion_refused: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
   /** State that a provider would keep. The Messages SDKs know the refusal and send the whole conversation then. */
-  thread_unsupported: { status: 400, type: "invalid_request_error", retry: false },
-  context_length_exceeded: { status: 400, type: "invalid_request_error", retry: false },
-  content_policy_violation: { status: 400, type: "invalid_request_error", retry: false },
+  thread_unsupported: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    messagesDetails: { error_code: "thread_unsupported_request" },
+  },
+  context_length_exceeded: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "context_length_exceeded",
+  },
+  content_policy_violation: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
   unsupported_media_type: { status: 415, type: "invalid_request_error", retry: false },
   invalid_api_key: { status: 401, type: "authentication_error", retry: false },
-  insufficient_balance: { status: 402, type: "insufficient_balance", retry: false },
+  insufficient_balance: {
+    status: 402,
+    type: "insufficient_balance",
+    retry: false,
+    responsesCode: "insufficient_quota",
+  },
   /** The money is there, but calls in flight hold it: the same call works when they end. */
   balance_on_hold: { status: 429, type: "rate_limit_error", retry: true },
   /** A limit that the owner set on this key. */
-  spending_limit_reached: { status: 402, type: "insufficient_balance", retry: false },
+  spending_limit_reached: {
+    status: 402,
+    type: "insufficient_balance",
+    retry: false,
+    responsesCode: "insufficient_quota",
+  },
   permission_denied: { status: 403, type: "permission_error", retry: false },
   not_found: { status: 404, type: "not_found_error", retry: false },
   model_not_found: { status: 404, type: "not_found_error", retry: false },
@@ -47,10 +87,20 @@ const errorTable = {
   order_under_way: { status: 409, type: "invalid_request_error", retry: true },
   /** The same `Idempotency-Key`: its request was answered and charged, and the answer is not there any more. */
   already_answered: { status: 409, type: "invalid_request_error", retry: false },
-  request_too_large: { status: 413, type: "request_too_large", retry: false },
+  request_too_large: {
+    status: 413,
+    type: "request_too_large",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
   /** The same `Idempotency-Key` for two different requests. */
   idempotency_key_reused: { status: 422, type: "invalid_request_error", retry: false },
-  rate_limit_exceeded: { status: 429, type: "rate_limit_error", retry: true },
+  rate_limit_exceeded: {
+    status: 429,
+    type: "rate_limit_error",
+    retry: true,
+    responsesCode: "rate_limit_exceeded",
+  },
   internal_error: { status: 500, type: "api_error", retry: true },
   upstream_unreachable: { status: 502, type: "api_error", retry: true },
   maintenance: { status: 503, type: "service_unavailable", retry: true },
@@ -131,6 +181,12 @@ export class GatewayError extends Error {
   get type(): string {
     return errorTable[this.code].type;
   }
+
+  /** The `error.code` of a failed Responses answer. */
+  get responsesCode(): string {
+    const row: ErrorRow = errorTable[this.code];
+    return row.responsesCode ?? "server_error";
+  }
 }
 
 /** How the caller expects errors: the shape follows the endpoint, never the upstream. */
@@ -151,11 +207,6 @@ export type ErrorStyle = "messages" | "chat";
 export function wireStatus(error: GatewayError, style: ErrorStyle): number {
   return error.status === 529 && style === "chat" ? 503 : error.status;
 }
-
-/** What the Messages SDKs read besides the words, and act upon. */
-const messagesDetails: Partial<Record<ErrorCode, JsonObject>> = {
-  thread_unsupported: { error_code: "thread_unsupported_request" },
-};
 
 /** Members of the provider's that say something, over ours. */
 function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): JsonObject {
@@ -179,7 +230,7 @@ function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): Jso
  */
 export function errorBody(error: GatewayError, style: ErrorStyle, requestId: string): JsonObject {
   if (style === "messages") {
-    const details = messagesDetails[error.code];
+    const { messagesDetails: details }: ErrorRow = errorTable[error.code];
     return {
       type: "error",
       error: vendorOver({

@@ -1,21 +1,5 @@
-import type { ErrorCode, GatewayError } from "../../errors.ts";
+import type { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-
-/**
- * The vendor's words in `response.error.code`; agents compact, wait or give up by them. Codex ends its run at
- * `context_length_exceeded`, `invalid_prompt`, `insufficient_quota`, `server_is_overloaded` and `slow_down`; it repeats
- * the request at any other code. So a failure that may pass is a `server_error`, an overload included.
- */
-const codes: Partial<Record<ErrorCode, string>> = {
-  context_length_exceeded: "context_length_exceeded",
-  rate_limit_exceeded: "rate_limit_exceeded",
-  invalid_request: "invalid_prompt",
-  conversion_refused: "invalid_prompt",
-  request_too_large: "invalid_prompt",
-  content_policy_violation: "invalid_prompt",
-  insufficient_balance: "insufficient_quota",
-  spending_limit_reached: "insufficient_quota",
-};
 
 /** The vendor's further words, which a provider of the same style or of Chat may have said itself. */
 const vendorCodes: ReadonlySet<string> = new Set([
@@ -40,7 +24,9 @@ const vendorCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The code of a failed response.
+ * The code of a failed response; agents compact, wait or give up by it. Codex ends its run at
+ * `context_length_exceeded`, `invalid_prompt`, `insufficient_quota`, `server_is_overloaded` and `slow_down`, and repeats
+ * the request at any other code. So a failure that may pass is a `server_error`, an overload included.
  *
  * @example
  * ```ts
@@ -52,7 +38,7 @@ const vendorCodes: ReadonlySet<string> = new Set([
 export function failureCode(error: GatewayError): string {
   const { providerCode } = error;
   if (providerCode !== undefined && vendorCodes.has(providerCode)) return providerCode;
-  return codes[error.code] ?? "server_error";
+  return error.responsesCode;
 }
 
 /**
