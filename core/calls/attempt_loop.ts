@@ -1,5 +1,5 @@
 /**
- * Tries routes until one produces output. The client notices nothing but the delay; the hold on the wallet is kept
+ * Tries routes until one produces output. The client notices nothing but the delay; the reservation on the wallet is kept
  * once; every try is on the one receipt.
  *
  * - Folder `core/calls/`: the way of a call from its routes to its answer: attempts, hedging, the

@@ -53,7 +53,7 @@ export interface KeyedWalletEngine extends WalletEngine {
 /** What one key spent in a day or a month, as far as this instance knows. */
 interface PeriodSum {
   settledMicroVnd: bigint;
-  heldMicroVnd: bigint;
+  reservedMicroVnd: bigint;
   /** What calls cost that ended while the store is read: the reading may have come too early to see them. */
   endedMeanwhileMicroVnd: bigint;
 }
@@ -73,13 +73,13 @@ interface Periods {
 }
 
 /** What one call holds of the limits of its key. */
-interface KeyHold extends Periods {
+interface KeyReservation extends Periods {
   readonly key: ApiKeyRecord;
   amountMicroVnd: bigint;
 }
 
 function noSum(): PeriodSum {
-  return { settledMicroVnd: 0n, heldMicroVnd: 0n, endedMeanwhileMicroVnd: 0n };
+  return { settledMicroVnd: 0n, reservedMicroVnd: 0n, endedMeanwhileMicroVnd: 0n };
 }
 
 function sumOfDay(spending: Spending, day: string): PeriodSum {
@@ -99,7 +99,7 @@ class KeyLimits {
   readonly #clock: Clock;
   /** By key and month: a call that began before the turn of a month is held to the limits of that one. */
   readonly #spendings = new Map<string, Spending>();
-  readonly #holds = new WeakMap<Reservation, KeyHold>();
+  readonly #reservations = new WeakMap<Reservation, KeyReservation>();
 
   constructor(kv: Deno.Kv, clock: Clock) {
     this.#kv = kv;
@@ -120,7 +120,7 @@ class KeyLimits {
   /** Forgets only what would be read again: somebody may be about to hold against what has just been read. */
   #forgetIdle(): void {
     for (const [id, spending] of this.#spendings) {
-      const isIdle = spending.month.heldMicroVnd === 0n && spending.reading === undefined;
+      const isIdle = spending.month.reservedMicroVnd === 0n && spending.reading === undefined;
       if (isIdle && !this.#isFresh(spending)) this.#spendings.delete(id);
     }
   }
@@ -157,7 +157,7 @@ class KeyLimits {
   }
 
   /** Promises an amount, or says which limit forbids it. */
-  hold(
+  reserve(
     key: ApiKeyRecord,
     { day, month }: Periods,
     amountMicroVnd: bigint,
@@ -166,43 +166,43 @@ class KeyLimits {
       ["day", key.dailyLimitMicroVnd, day],
       ["month", key.monthlyLimitMicroVnd, month],
     ] as const;
-    for (const [period, limitMicroVnd, { settledMicroVnd, heldMicroVnd }] of checks) {
-      const spentMicroVnd = settledMicroVnd + heldMicroVnd;
+    for (const [period, limitMicroVnd, { settledMicroVnd, reservedMicroVnd }] of checks) {
+      const spentMicroVnd = settledMicroVnd + reservedMicroVnd;
       if (limitMicroVnd !== undefined && spentMicroVnd + amountMicroVnd > limitMicroVnd) {
         return { ok: false, reason: "key_limit", period, limitMicroVnd, spentMicroVnd };
       }
     }
-    for (const sum of [day, month]) sum.heldMicroVnd += amountMicroVnd;
+    for (const sum of [day, month]) sum.reservedMicroVnd += amountMicroVnd;
     return undefined;
   }
 
-  unhold({ day, month }: Periods, amountMicroVnd: bigint): void {
+  release({ day, month }: Periods, amountMicroVnd: bigint): void {
     for (const sum of [day, month]) {
-      sum.heldMicroVnd -= amountMicroVnd;
-      invariant(sum.heldMicroVnd >= 0n, "a key never holds less than nothing");
+      sum.reservedMicroVnd -= amountMicroVnd;
+      invariant(sum.reservedMicroVnd >= 0n, "a key never reserves less than nothing");
     }
   }
 
-  bind(reservation: Reservation, hold: KeyHold): void {
-    this.#holds.set(reservation, hold);
+  bind(reservation: Reservation, keyReservation: KeyReservation): void {
+    this.#reservations.set(reservation, keyReservation);
   }
 
   /** What a reservation holds, while it counts against limits. */
-  holdOf(reservation: Reservation): KeyHold | undefined {
-    return this.#holds.get(reservation);
+  reservationOf(reservation: Reservation): KeyReservation | undefined {
+    return this.#reservations.get(reservation);
   }
 
   /** What a key may still spend, at most `amountMicroVnd`. */
-  roomMicroVnd({ key, day, month }: KeyHold, amountMicroVnd: bigint): bigint {
+  roomMicroVnd({ key, day, month }: KeyReservation, amountMicroVnd: bigint): bigint {
     let room = amountMicroVnd;
     for (
-      const [limit, { settledMicroVnd, heldMicroVnd }] of [
+      const [limit, { settledMicroVnd, reservedMicroVnd }] of [
         [key.dailyLimitMicroVnd, day],
         [key.monthlyLimitMicroVnd, month],
       ] as const
     ) {
       if (limit === undefined) continue;
-      const left = limit - settledMicroVnd - heldMicroVnd;
+      const left = limit - settledMicroVnd - reservedMicroVnd;
       if (left < room) room = left;
     }
     return room;
@@ -210,16 +210,16 @@ class KeyLimits {
 
   /** Whether a reservation counts against limits. */
   isBound(reservation: Reservation): boolean {
-    return this.#holds.has(reservation);
+    return this.#reservations.has(reservation);
   }
 
   /** A call ended: what it held becomes what it cost. */
   end(reservation: Reservation, costMicroVnd: bigint): void {
-    const hold = this.#holds.get(reservation);
-    if (hold === undefined) return;
-    this.#holds.delete(reservation);
-    this.unhold(hold, hold.amountMicroVnd);
-    for (const sum of [hold.day, hold.month]) {
+    const keyReservation = this.#reservations.get(reservation);
+    if (keyReservation === undefined) return;
+    this.#reservations.delete(reservation);
+    this.release(keyReservation, keyReservation.amountMicroVnd);
+    for (const sum of [keyReservation.day, keyReservation.month]) {
       sum.settledMicroVnd += costMicroVnd;
       sum.endedMeanwhileMicroVnd += costMicroVnd;
     }
@@ -243,25 +243,25 @@ export function withKeyLimits(wallet: WalletEngine, kv: Deno.Kv, clock: Clock): 
     const spending = await keyLimits.fresh(key, monthOf(today));
     const day = sumOfDay(spending, today);
     const { month } = spending;
-    const refusal = keyLimits.hold(key, { day, month }, amountMicroVnd);
+    const refusal = keyLimits.reserve(key, { day, month }, amountMicroVnd);
     if (refusal !== undefined) return refusal;
     let result: ReserveResult | undefined;
     try {
       result = await wallet.reserve(key.accountId, amountMicroVnd);
     } finally {
-      if (result?.ok !== true) keyLimits.unhold({ day, month }, amountMicroVnd);
+      if (result?.ok !== true) keyLimits.release({ day, month }, amountMicroVnd);
     }
     if (result.ok) keyLimits.bind(result.reservation, { key, day, month, amountMicroVnd });
     return result;
   }
 
   async function extendLimited(
-    hold: KeyHold,
+    keyReservation: KeyReservation,
     [reservation, wishedMicroVnd, waitMs]: Parameters<WalletEngine["extend"]>,
   ): Promise<KeyedExtension> {
-    const room = keyLimits.roomMicroVnd(hold, wishedMicroVnd);
+    const room = keyLimits.roomMicroVnd(keyReservation, wishedMicroVnd);
     const amountMicroVnd = room > 0n ? room : wishedMicroVnd;
-    const refusal = keyLimits.hold(hold.key, hold, amountMicroVnd);
+    const refusal = keyLimits.reserve(keyReservation.key, keyReservation, amountMicroVnd);
     if (refusal !== undefined) return { ...refusal, outcome: "key_limit" };
     let grantedMicroVnd = 0n;
     try {
@@ -269,10 +269,10 @@ export function withKeyLimits(wallet: WalletEngine, kv: Deno.Kv, clock: Clock): 
       if (extension.outcome === "granted") grantedMicroVnd = extension.amountMicroVnd;
       return extension;
     } finally {
-      // Ended meanwhile, its hold has gone back, and this part must follow.
+      // Ended meanwhile, its reservation has gone back, and this part must follow.
       const isOpen = keyLimits.isBound(reservation);
-      if (isOpen) hold.amountMicroVnd += grantedMicroVnd;
-      keyLimits.unhold(hold, isOpen ? amountMicroVnd - grantedMicroVnd : amountMicroVnd);
+      if (isOpen) keyReservation.amountMicroVnd += grantedMicroVnd;
+      keyLimits.release(keyReservation, isOpen ? amountMicroVnd - grantedMicroVnd : amountMicroVnd);
     }
   }
 
@@ -304,8 +304,10 @@ export function withKeyLimits(wallet: WalletEngine, kv: Deno.Kv, clock: Clock): 
         : wallet.reserve(key.accountId, amountMicroVnd),
     extend: (...wish) => wallet.extend(...wish),
     extendFor(...wish) {
-      const hold = keyLimits.holdOf(wish[0]);
-      return hold === undefined ? wallet.extend(...wish) : extendLimited(hold, wish);
+      const keyReservation = keyLimits.reservationOf(wish[0]);
+      return keyReservation === undefined
+        ? wallet.extend(...wish)
+        : extendLimited(keyReservation, wish);
     },
     settle: (reservation, draft, attach) =>
       keyLimits.isBound(reservation)

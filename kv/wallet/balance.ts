@@ -33,7 +33,7 @@ export async function readBalance(view: BalanceView, accountId: AccountId): Prom
     const leasedMicroVnd = rows
       .filter((row) => row.instanceId !== ownId)
       .reduce((sum, row) => sum + row.remainingMicroVnd, own?.remainingMicroVnd ?? 0n);
-    const reservedMicroVnd = own?.heldMicroVnd ?? 0n;
+    const reservedMicroVnd = own?.reservedMicroVnd ?? 0n;
     const { availableMicroVnd, versionstamp } = await bounded(readWallet(kv, accountId));
     // Every transfer changes the wallet row, so an unchanged row means that wallet and leases fit together.
     const isOneMoment = versionstamp === before.versionstamp && isToldOfOwn;

@@ -1,16 +1,16 @@
 /** From a finished call to its place among the settlements: the money is found first, beyond the reservation if need be. */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { HoldQueue } from "./hold_queue.ts";
+import type { ReservationQueue } from "./reservation_queue.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { Finished } from "./settlements.ts";
 import type { Granted } from "./transfers.ts";
 
 export class Charging {
   readonly #pipeline: Pipeline;
-  readonly #queue: HoldQueue;
+  readonly #queue: ReservationQueue;
   readonly #clock: Clock;
 
-  constructor(pipeline: Pipeline, queue: HoldQueue, clock: Clock) {
+  constructor(pipeline: Pipeline, queue: ReservationQueue, clock: Clock) {
     this.#pipeline = pipeline;
     this.#queue = queue;
     this.#clock = clock;
@@ -22,37 +22,37 @@ export class Charging {
     this.admit(finished, 0n);
   }
 
-  /** Finds the money for a finished call of which `heldMicroVnd` is reserved, then queues it. */
-  admit(finished: Finished, heldMicroVnd: bigint): void {
+  /** Finds the money for a finished call of which `reservedMicroVnd` is reserved, then queues it. */
+  admit(finished: Finished, reservedMicroVnd: bigint): void {
     const { book, transfers, settlements } = this.#pipeline;
     const { lease, draft: { priceMicroVnd } } = finished;
     book.touch(lease, this.#clock.nowMs());
-    const missing = priceMicroVnd - heldMicroVnd;
+    const missing = priceMicroVnd - reservedMicroVnd;
     if (missing <= 0n) {
-      book.unhold(lease, -missing);
+      book.release(lease, -missing);
       this.#charge(finished, priceMicroVnd);
       this.#queue.freed(book, lease, this.#clock.nowMs());
-    } else if (!transfers.hasWaiters(lease.accountId) && book.hold(lease, missing)) {
+    } else if (!transfers.hasWaiters(lease.accountId) && book.reserve(lease, missing)) {
       this.#charge(finished, priceMicroVnd);
     } else {
       transfers.wait(lease, {
         amountMicroVnd: missing,
         partial: true,
         cancelled: false,
-        done: (granted) => this.#extended(finished, heldMicroVnd, granted),
+        done: (granted) => this.#extended(finished, reservedMicroVnd, granted),
       });
     }
     if (settlements.waiting > 0 || transfers.waiting) this.#pipeline.kick();
   }
 
   /** What a finished call got beyond its reservation. */
-  #extended(finished: Finished, heldMicroVnd: bigint, granted: Granted): void {
+  #extended(finished: Finished, reservedMicroVnd: bigint, granted: Granted): void {
     switch (granted.outcome) {
       case "granted":
-        return this.#charge(finished, heldMicroVnd + granted.amountMicroVnd);
+        return this.#charge(finished, reservedMicroVnd + granted.amountMicroVnd);
       case "refused":
         // Only when the store is silent. A settlement does not give up: it queues again.
-        return this.admit(finished, heldMicroVnd);
+        return this.admit(finished, reservedMicroVnd);
       case "lost":
         return this.begin(finished);
       case "stopped":

@@ -12,7 +12,7 @@ export interface Lease {
   /** What the store says is ours: row minus the charges of committed batches. */
   readonly remainingMicroVnd: bigint;
   /** Promised to calls in flight. */
-  readonly heldMicroVnd: bigint;
+  readonly reservedMicroVnd: bigint;
   /** Owed by finished calls whose settlement is not committed yet. */
   readonly chargingMicroVnd: bigint;
   /** Reservations, settlements and waiting transfers that still need this lease. */
@@ -38,11 +38,11 @@ type OwnLease = Writable<Lease>;
 
 /** What is neither promised nor owed. */
 export function freeMicroVnd(lease: Lease): bigint {
-  return lease.remainingMicroVnd - lease.heldMicroVnd - lease.chargingMicroVnd;
+  return lease.remainingMicroVnd - lease.reservedMicroVnd - lease.chargingMicroVnd;
 }
 
 function assertSound(lease: Lease): void {
-  invariant(lease.heldMicroVnd >= 0n, "a lease never holds less than nothing");
+  invariant(lease.reservedMicroVnd >= 0n, "a lease never reserves less than nothing");
   invariant(lease.chargingMicroVnd >= 0n, "a lease never owes less than nothing");
   invariant(freeMicroVnd(lease) >= 0n, "a lease never promises more than it has");
 }
@@ -61,7 +61,7 @@ export class LeaseBook {
     const lease: OwnLease = {
       accountId,
       remainingMicroVnd: 0n,
-      heldMicroVnd: 0n,
+      reservedMicroVnd: 0n,
       chargingMicroVnd: 0n,
       users: 0,
       rowMicroVnd: undefined,
@@ -119,22 +119,22 @@ export class LeaseBook {
   }
 
   /** Promises an amount if there is room. */
-  hold(lease: OwnLease, amountMicroVnd: bigint): boolean {
+  reserve(lease: OwnLease, amountMicroVnd: bigint): boolean {
     if (freeMicroVnd(lease) < amountMicroVnd) return false;
-    lease.heldMicroVnd += amountMicroVnd;
+    lease.reservedMicroVnd += amountMicroVnd;
     assertSound(lease);
     return true;
   }
 
   /** Takes a promise back, whole or in part. */
-  unhold(lease: OwnLease, amountMicroVnd: bigint): void {
-    lease.heldMicroVnd -= amountMicroVnd;
+  release(lease: OwnLease, amountMicroVnd: bigint): void {
+    lease.reservedMicroVnd -= amountMicroVnd;
     assertSound(lease);
   }
 
   /** Turns promised money into owed money. */
   charge(lease: OwnLease, amountMicroVnd: bigint): void {
-    lease.heldMicroVnd -= amountMicroVnd;
+    lease.reservedMicroVnd -= amountMicroVnd;
     lease.chargingMicroVnd += amountMicroVnd;
     assertSound(lease);
   }
@@ -196,7 +196,7 @@ export class LeaseBook {
     for (const lease of this.#leases.values()) {
       lease.alive = false;
       lease.remainingMicroVnd = 0n;
-      lease.heldMicroVnd = 0n;
+      lease.reservedMicroVnd = 0n;
       lease.chargingMicroVnd = 0n;
     }
     this.#leases.clear();

@@ -39,7 +39,7 @@ export interface OpenWalletEngineOptions {
   readonly ttlMs?: number;
   /** Receipts that may wait for the index before calls are refused. */
   readonly mostUnindexed?: number;
-  readonly holdWaitMs?: number;
+  readonly reservationWaitMs?: number;
   /** What accounts may owe; nothing by default. */
   readonly debt?: DebtRules;
 }
@@ -48,7 +48,7 @@ export interface OpenWalletEngineOptions {
  * Milliseconds that a call waits while others hold the money it needs: long enough for short answers to end, and far
  * below the time-outs of clients.
  */
-const defaultHoldWaitMs = 15_000;
+const defaultReservationWaitMs = 15_000;
 
 /**
  * Registers this process as an instance and opens its wallet. Close it at the end; a process that dies without is
@@ -76,7 +76,7 @@ export async function openWalletEngine(
     random: options.random ?? Math.random,
     ttlMs: options.ttlMs ?? limits.instanceTtlMs,
     mostUnindexed: options.mostUnindexed ?? limits.unindexedReceipts,
-    holdWaitMs: options.holdWaitMs ?? defaultHoldWaitMs,
+    reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
     debt: options.debt ?? noDebt,
   });
 }

@@ -16,16 +16,16 @@ export function refusal(
   lease: Lease,
   { elsewhereMicroVnd, debtLimitMicroVnd }: KnownWallet,
 ): Refusal {
-  const unheldMicroVnd = freeMicroVnd(lease) + lease.walletMicroVnd;
-  const onHoldMicroVnd = lease.heldMicroVnd + elsewhereMicroVnd;
-  const worthMicroVnd = unheldMicroVnd + onHoldMicroVnd;
+  const unreservedMicroVnd = freeMicroVnd(lease) + lease.walletMicroVnd;
+  const reservedMicroVnd = lease.reservedMicroVnd + elsewhereMicroVnd;
+  const worthMicroVnd = unreservedMicroVnd + reservedMicroVnd;
   const enough = worthMicroVnd + debtLimitMicroVnd >= neededMicroVnd;
   return {
     ok: false,
     reason: enough ? "on_hold" : "insufficient",
     neededMicroVnd,
-    availableMicroVnd: unheldMicroVnd > 0n ? unheldMicroVnd : 0n,
-    onHoldMicroVnd,
+    availableMicroVnd: unreservedMicroVnd > 0n ? unreservedMicroVnd : 0n,
+    reservedMicroVnd,
     owedMicroVnd: worthMicroVnd < 0n ? -worthMicroVnd : 0n,
   };
 }
@@ -37,7 +37,7 @@ export function unavailable(neededMicroVnd: bigint): Refusal {
     reason: "unavailable",
     neededMicroVnd,
     availableMicroVnd: 0n,
-    onHoldMicroVnd: 0n,
+    reservedMicroVnd: 0n,
     owedMicroVnd: 0n,
   };
 }

@@ -6,7 +6,7 @@ import type { Lease } from "./lease_book.ts";
 import type { Reservation } from "./types.ts";
 
 /** A reservation: open, then settled or released, once. */
-export class Held implements Reservation {
+export class LeaseReservation implements Reservation {
   readonly accountId: AccountId;
   #lease: Lease;
   #amountMicroVnd: bigint;

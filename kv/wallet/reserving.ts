@@ -3,11 +3,11 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
-import { type HoldQueue, recheckMs } from "./hold_queue.ts";
+import { recheckMs, type ReservationQueue } from "./reservation_queue.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
-import { Held } from "./reservation.ts";
+import { LeaseReservation } from "./reservation.ts";
 import type { Granted, Waiter } from "./transfers.ts";
 import type { Extension, Refusal, ReserveResult } from "./types.ts";
 
@@ -19,7 +19,7 @@ export interface ReservingOptions {
 }
 
 /** An amount that is held on a lease, which counts one user more. */
-interface HeldAmount {
+interface ReservedAmount {
   readonly ok: true;
   readonly lease: Lease;
   readonly amountMicroVnd: bigint;
@@ -27,16 +27,16 @@ interface HeldAmount {
 
 export class Reserving {
   readonly #pipeline: Pipeline;
-  readonly #queue: HoldQueue;
+  readonly #queue: ReservationQueue;
   readonly #options: ReservingOptions;
 
-  constructor(pipeline: Pipeline, queue: HoldQueue, options: ReservingOptions) {
+  constructor(pipeline: Pipeline, queue: ReservationQueue, options: ReservingOptions) {
     this.#pipeline = pipeline;
     this.#queue = queue;
     this.#options = options;
   }
 
-  /** Synchronous while the lease has room; waits for others' holds for at most `waitMs`. */
+  /** Synchronous while the lease has room; waits for others' reservations for at most `waitMs`. */
   reserve(
     accountId: AccountId,
     amountMicroVnd: bigint,
@@ -44,7 +44,7 @@ export class Reserving {
   ): ReserveResult | Promise<ReserveResult> {
     const { book, transfers } = this.#pipeline;
     const lease = book.lease(accountId);
-    if (!this.#mayHoldAtOnce(accountId) || !book.hold(lease, amountMicroVnd)) {
+    if (!this.#mayReserveAtOnce(accountId) || !book.reserve(lease, amountMicroVnd)) {
       return this.#reserveLater(accountId, amountMicroVnd, waitMs);
     }
     book.enter(lease, amountMicroVnd, this.#options.clock.nowMs());
@@ -52,24 +52,28 @@ export class Reserving {
       transfers.drawAhead(lease);
       this.#pipeline.kick();
     }
-    return { ok: true, reservation: new Held(lease, amountMicroVnd) };
+    return { ok: true, reservation: new LeaseReservation(lease, amountMicroVnd) };
   }
 
-  /** Holds up to `amountMicroVnd` more for a call that runs; waits for others' holds for at most `waitMs`. */
-  extend(held: Held, amountMicroVnd: bigint, waitMs: number): Extension | Promise<Extension> {
+  /** Holds up to `amountMicroVnd` more for a call that runs; waits for others' reservations for at most `waitMs`. */
+  extend(
+    reservation: LeaseReservation,
+    amountMicroVnd: bigint,
+    waitMs: number,
+  ): Extension | Promise<Extension> {
     const { book } = this.#pipeline;
     if (
-      held.lease.alive && this.#mayHoldAtOnce(held.accountId) &&
-      book.hold(held.lease, amountMicroVnd)
+      reservation.lease.alive && this.#mayReserveAtOnce(reservation.accountId) &&
+      book.reserve(reservation.lease, amountMicroVnd)
     ) {
-      held.grow(amountMicroVnd);
+      reservation.grow(amountMicroVnd);
       return { outcome: "granted", amountMicroVnd };
     }
-    return this.#extendLater(held, amountMicroVnd, waitMs);
+    return this.#extendLater(reservation, amountMicroVnd, waitMs);
   }
 
   /** The instance is sure of its leases, and nobody waits for this wallet: later calls must not overtake. */
-  #mayHoldAtOnce(accountId: AccountId): boolean {
+  #mayReserveAtOnce(accountId: AccountId): boolean {
     const { transfers, instanceLease } = this.#pipeline;
     return this.#options.clock.nowMs() < instanceLease.expiresAtMs &&
       !transfers.hasWaiters(accountId);
@@ -85,19 +89,21 @@ export class Reserving {
       const asked = await this.#ask(accountId, amountMicroVnd, false);
       const got = asked.ok || asked.reason !== "on_hold"
         ? asked
-        : await this.#waitForHolds(accountId, amountMicroVnd, leftMs, asked);
+        : await this.#waitForReservations(accountId, amountMicroVnd, leftMs, asked);
       if (got === "ask") continue;
-      return got.ok ? { ok: true, reservation: new Held(got.lease, amountMicroVnd) } : got;
+      return got.ok
+        ? { ok: true, reservation: new LeaseReservation(got.lease, amountMicroVnd) }
+        : got;
     }
   }
 
   /** After a refusal that only stands while others hold money. */
-  async #waitForHolds(
+  async #waitForReservations(
     accountId: AccountId,
     amountMicroVnd: bigint,
     leftMs: number,
     refused: Refusal,
-  ): Promise<HeldAmount | Refusal | "ask"> {
+  ): Promise<ReservedAmount | Refusal | "ask"> {
     const { admits } = this.#options;
     if (leftMs <= 0) return refused;
     const waited = await this.#queue.wait(accountId, amountMicroVnd, leftMs);
@@ -107,68 +113,81 @@ export class Reserving {
     return waited.alive ? { ok: true, lease: waited, amountMicroVnd } : "ask";
   }
 
-  async #extendLater(held: Held, amountMicroVnd: bigint, waitMs: number): Promise<Extension> {
+  async #extendLater(
+    reservation: LeaseReservation,
+    amountMicroVnd: bigint,
+    waitMs: number,
+  ): Promise<Extension> {
     for (let leftMs = waitMs;; leftMs -= recheckMs) {
       // A lease that was lost took what the call held with it: all of it is asked for again.
-      const lostMicroVnd = held.lease.alive ? 0n : held.amountMicroVnd;
+      const lostMicroVnd = reservation.lease.alive ? 0n : reservation.amountMicroVnd;
       const isWhole = lostMicroVnd > 0n;
-      const asked = await this.#ask(held.accountId, amountMicroVnd + lostMicroVnd, !isWhole);
+      const asked = await this.#ask(reservation.accountId, amountMicroVnd + lostMicroVnd, !isWhole);
       if (!asked.ok && asked.reason === "unavailable") return { outcome: "unavailable" };
       if (asked.ok && asked.amountMicroVnd === 0n) this.#pipeline.book.leave(asked.lease);
       const got = asked.ok && asked.amountMicroVnd > 0n
         ? asked
-        : await this.#waitToExtend(held, amountMicroVnd + lostMicroVnd, leftMs);
+        : await this.#waitToExtend(reservation, amountMicroVnd + lostMicroVnd, leftMs);
       if (got === "over") return { outcome: "exhausted" };
-      const extension = got === "ask" ? undefined : this.#extended(held, got, lostMicroVnd);
+      const extension = got === "ask" ? undefined : this.#extended(reservation, got, lostMicroVnd);
       if (extension !== undefined) return extension;
     }
   }
 
   async #waitToExtend(
-    held: Held,
+    reservation: LeaseReservation,
     amountMicroVnd: bigint,
     leftMs: number,
-  ): Promise<HeldAmount | "ask" | "over"> {
+  ): Promise<ReservedAmount | "ask" | "over"> {
     const { book } = this.#pipeline;
-    const lease = book.find(held.accountId);
-    const ownMicroVnd = held.lease === lease ? held.amountMicroVnd : 0n;
-    const othersHold = lease !== undefined && lease.heldMicroVnd > ownMicroVnd;
-    if (!othersHold || !held.isOpen) return "over";
+    const lease = book.find(reservation.accountId);
+    const ownMicroVnd = reservation.lease === lease ? reservation.amountMicroVnd : 0n;
+    const othersReserved = lease !== undefined && lease.reservedMicroVnd > ownMicroVnd;
+    if (!othersReserved || !reservation.isOpen) return "over";
     const refused = unavailable(amountMicroVnd);
-    const got = await this.#waitForHolds(held.accountId, amountMicroVnd, leftMs, refused);
+    const got = await this.#waitForReservations(
+      reservation.accountId,
+      amountMicroVnd,
+      leftMs,
+      refused,
+    );
     return got === "ask" || got.ok ? got : "over";
   }
 
   /** The call may have ended, or its lease been lost, while it waited: what it got goes back then. */
-  #extended(held: Held, got: HeldAmount, lostMicroVnd: bigint): Extension | undefined {
+  #extended(
+    reservation: LeaseReservation,
+    got: ReservedAmount,
+    lostMicroVnd: bigint,
+  ): Extension | undefined {
     const { book } = this.#pipeline;
     const { lease, amountMicroVnd } = got;
     if (!lease.alive) return undefined;
-    if (held.isOpen && held.lease === lease) {
+    if (reservation.isOpen && reservation.lease === lease) {
       book.leave(lease);
-      held.grow(amountMicroVnd);
+      reservation.grow(amountMicroVnd);
       return { outcome: "granted", amountMicroVnd };
     }
-    if (held.isOpen && lostMicroVnd > 0n) {
-      held.moveTo(lease, amountMicroVnd);
+    if (reservation.isOpen && lostMicroVnd > 0n) {
+      reservation.moveTo(lease, amountMicroVnd);
       return { outcome: "granted", amountMicroVnd: amountMicroVnd - lostMicroVnd };
     }
-    book.unhold(lease, amountMicroVnd);
+    book.release(lease, amountMicroVnd);
     book.leave(lease);
     this.#queue.freed(book, lease, this.#options.clock.nowMs());
-    return held.isOpen ? undefined : { outcome: "exhausted" };
+    return reservation.isOpen ? undefined : { outcome: "exhausted" };
   }
 
-  /** Asks the wallet, at most as long as a store call may take. What is granted is held, on a lease with a user more. */
+  /** Asks the wallet, at most as long as a store call may take. What is granted is reserved, on a lease with a user more. */
   #ask(
     accountId: AccountId,
     amountMicroVnd: bigint,
     partial: boolean,
-  ): Promise<HeldAmount | Refusal> {
+  ): Promise<ReservedAmount | Refusal> {
     return new Promise((resolve) => {
       let waiter: Waiter | undefined;
       let lease: Lease | undefined;
-      const end = (result: HeldAmount | Refusal) => {
+      const end = (result: ReservedAmount | Refusal) => {
         stopTimer();
         if (!result.ok && lease) this.#pipeline.book.leave(lease);
         resolve(result);

@@ -167,7 +167,7 @@ export class Transfers {
     // Money that goes back must not be promised to a call while the commit is under way.
     const returning = moving.filter(({ plan }) => plan.drawMicroVnd < 0n);
     for (const { request: { lease }, plan } of returning) {
-      invariant(book.hold(lease, -plan.drawMicroVnd), "an idle lease is free");
+      invariant(book.reserve(lease, -plan.drawMicroVnd), "an idle lease is free");
     }
     const outcome = await instanceLease.commit((op, commit) => {
       for (const { request: { lease }, wallet, plan } of moving) {
@@ -182,7 +182,7 @@ export class Transfers {
       }
     });
     if (outcome === "lost") return "lost";
-    for (const { request: { lease }, plan } of returning) book.unhold(lease, -plan.drawMicroVnd);
+    for (const { request: { lease }, plan } of returning) book.release(lease, -plan.drawMicroVnd);
     if (outcome === "refused") return "refused";
     const nowMs = this.#deps.nowMs();
     for (const { request: { lease }, wallet, plan } of moving) {
@@ -205,10 +205,10 @@ export class Transfers {
       const grant = plan.grants[at];
       if (waiter.cancelled) return;
       if (grant !== undefined) {
-        if (!book.hold(lease, grant)) return;
+        if (!book.reserve(lease, grant)) return;
         answered.add(waiter);
         waiter.done({ outcome: "granted", amountMicroVnd: grant });
-      } else if (book.hold(lease, waiter.amountMicroVnd)) {
+      } else if (book.reserve(lease, waiter.amountMicroVnd)) {
         answered.add(waiter);
         waiter.done({ outcome: "granted", amountMicroVnd: waiter.amountMicroVnd });
       } else {

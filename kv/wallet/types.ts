@@ -31,7 +31,7 @@ export interface Refusal {
   /** What this call could have had. */
   readonly availableMicroVnd: bigint;
   /** Promised to other calls, here and in other instances. */
-  readonly onHoldMicroVnd: bigint;
+  readonly reservedMicroVnd: bigint;
   /** What the account owes for calls that ended. */
   readonly owedMicroVnd: bigint;
 }
@@ -90,7 +90,7 @@ export interface WalletEngine {
 
   /**
    * Promises money to a call before it is sent upstream. Synchronous while the lease has room, which is nearly always;
-   * otherwise it draws from the wallet and never refuses without having read the wallet just then. Where only the holds
+   * otherwise it draws from the wallet and never refuses without having read the wallet just then. Where only the reservations
    * of other calls stand in the way it waits a while for them, at most `waitMs` if that is given.
    */
   reserve(

@@ -10,12 +10,12 @@ import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
 import type { DebtRules } from "./debt.ts";
 import { InstanceLease, StoppedError } from "./instance_lease.ts";
-import { HoldQueue } from "./hold_queue.ts";
+import { ReservationQueue } from "./reservation_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Backoff } from "./backoff.ts";
 import { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
-import { Held, RecentIds } from "./reservation.ts";
+import { LeaseReservation, RecentIds } from "./reservation.ts";
 import { Reserving } from "./reserving.ts";
 import { attachedRows, type Finished } from "./settlements.ts";
 import type {
@@ -38,7 +38,7 @@ export interface WalletEngineOptions {
   readonly ttlMs: number;
   readonly mostUnindexed: number;
   /** How long a call waits while others hold the money it needs. */
-  readonly holdWaitMs: number;
+  readonly reservationWaitMs: number;
   readonly debt: DebtRules;
 }
 
@@ -47,7 +47,7 @@ export class LiveWalletEngine implements WalletEngine {
   readonly #options: WalletEngineOptions;
   readonly #backoff: Backoff;
   readonly #pipeline: Pipeline;
-  readonly #holdQueue: HoldQueue;
+  readonly #reservationQueue: ReservationQueue;
   readonly #charging: Charging;
   readonly #reserving: Reserving;
   readonly #housekeeping: Housekeeping;
@@ -64,14 +64,14 @@ export class LiveWalletEngine implements WalletEngine {
     this.#kv = kv;
     this.#options = options;
     this.#backoff = backoff;
-    this.#holdQueue = new HoldQueue(options.timer);
+    this.#reservationQueue = new ReservationQueue(options.timer);
     const deps = instanceLeaseDeps(kv, options, backoff);
     this.#pipeline = new Pipeline(deps, backoff, instanceLease, {
       readmit: (finished) => this.#charging.begin(finished),
       settled: () => this.#housekeeping.soon(),
     });
-    this.#charging = new Charging(this.#pipeline, this.#holdQueue, options.clock);
-    this.#reserving = new Reserving(this.#pipeline, this.#holdQueue, {
+    this.#charging = new Charging(this.#pipeline, this.#reservationQueue, options.clock);
+    this.#reserving = new Reserving(this.#pipeline, this.#reservationQueue, {
       ...options,
       admits: () => this.#admits(),
     });
@@ -98,7 +98,7 @@ export class LiveWalletEngine implements WalletEngine {
   reserve(
     accountId: AccountId,
     amountMicroVnd: bigint,
-    waitMs = this.#options.holdWaitMs,
+    waitMs = this.#options.reservationWaitMs,
   ): ReserveResult | Promise<ReserveResult> {
     invariant(amountMicroVnd >= 0n, "a reservation is not negative");
     if (!this.#admits()) {
@@ -113,7 +113,10 @@ export class LiveWalletEngine implements WalletEngine {
     amountMicroVnd: bigint,
     waitMs: number,
   ): Extension | Promise<Extension> {
-    invariant(reservation instanceof Held, "only reservations of this wallet engine grow");
+    invariant(
+      reservation instanceof LeaseReservation,
+      "only reservations of this wallet engine grow",
+    );
     invariant(amountMicroVnd > 0n, "an extension is more than nothing");
     if (!reservation.isOpen) return { outcome: "exhausted" };
     if (this.#pipeline.failure !== undefined || this.#pipeline.isStoreSilent) {
@@ -127,7 +130,10 @@ export class LiveWalletEngine implements WalletEngine {
     draft: ReceiptDraft,
     attach?: Attachment,
   ): Promise<Receipt> {
-    invariant(reservation instanceof Held, "only reservations of this wallet engine are settled");
+    invariant(
+      reservation instanceof LeaseReservation,
+      "only reservations of this wallet engine are settled",
+    );
     invariant(draft.priceMicroVnd >= 0n, "a price is not negative");
     const rows = attachedRows(attach);
     // The id first: if it was used before, the reservation stays open and can be released.
@@ -156,16 +162,19 @@ export class LiveWalletEngine implements WalletEngine {
   }
 
   release(reservation: Reservation): void {
-    invariant(reservation instanceof Held, "only reservations of this wallet engine are released");
+    invariant(
+      reservation instanceof LeaseReservation,
+      "only reservations of this wallet engine are released",
+    );
     reservation.end("released");
     const { lease, amountMicroVnd } = reservation;
     if (!lease.alive) return;
     const { book } = this.#pipeline;
-    book.unhold(lease, amountMicroVnd);
+    book.release(lease, amountMicroVnd);
     book.leave(lease);
     const nowMs = this.#options.clock.nowMs();
     book.touch(lease, nowMs);
-    this.#holdQueue.freed(book, lease, nowMs);
+    this.#reservationQueue.freed(book, lease, nowMs);
     this.#housekeeping.soon();
   }
 
@@ -188,7 +197,7 @@ export class LiveWalletEngine implements WalletEngine {
 
   close(): Promise<void> {
     this.#closing ??= this.#close();
-    this.#holdQueue.endAll();
+    this.#reservationQueue.endAll();
     return this.#closing;
   }
 

@@ -94,11 +94,11 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Json
   );
 }
 
-/** Seconds after which a call that was in the way of others' holds may be sent again. */
-const holdRetrySeconds = 5;
+/** Seconds after which a call that was in the way of others' reservations may be sent again. */
+const reservationRetrySeconds = 5;
 
 /** What a call asks of the wallet. */
-export interface Hold {
+export interface ReservationRequest {
   /** What must be free for it to begin. */
   readonly amountMicroVnd: bigint;
   readonly startedAtMs: number;
@@ -115,7 +115,7 @@ export interface Hold {
 export async function reserve(
   wallet: KeyedWalletEngine,
   principal: Principal,
-  { amountMicroVnd, startedAtMs, wrongInItself }: Hold,
+  { amountMicroVnd, startedAtMs, wrongInItself }: ReservationRequest,
 ): Promise<Reservation> {
   const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
   const result = outcome instanceof Promise ? await outcome : outcome;
@@ -157,10 +157,10 @@ export function unpaidError(
         "balance_on_hold",
         `Balance on hold: this call needs ${needed} VND to begin; ${available} VND are free and ` +
           `${
-            formatVnd(result.onHoldMicroVnd)
+            formatVnd(result.reservedMicroVnd)
           } VND are held by calls in flight. Try again when they end, ` +
           "stream the answer, or ask for fewer output tokens",
-        { retryAfterSeconds: holdRetrySeconds },
+        { retryAfterSeconds: reservationRetrySeconds },
       );
     case "unavailable":
       return new GatewayError(

@@ -30,7 +30,7 @@ export interface ChatBounds {
   readonly hostedTools: readonly BillableFeature[];
   /** What the prompt begins with. Only of a stream, which may break; a whole answer comes or does not. */
   readonly prefixes?: PromptPrefixes | undefined;
-  /** The most that the call can cost; see `chat_hold.ts` for what is reserved. */
+  /** The most that the call can cost; see `initial_reservation.ts` for what is reserved. */
   readonly costMicroVnd: bigint;
 }
 

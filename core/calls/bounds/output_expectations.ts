@@ -1,6 +1,6 @@
 /**
  * What the calls of a key to a model produced of late: how much of a stream's output is paid for in advance. A figure that
- * is too low costs a stream more extensions of its hold, one that is too high keeps money from other calls; neither lets
+ * is too low costs a stream more extensions of its reservation, one that is too high keeps money from other calls; neither lets
  * a call have more than is held for it.
  */
 import type { Model } from "../../catalog/catalog.ts";
@@ -68,8 +68,8 @@ export class OutputExpectations {
   readonly #declared = new WeakMap<Model, boolean>();
 
   /**
-   * Tokens of output to hold money for when a stream begins. `Infinity` for a model that does not show all it produces:
-   * its hold cannot grow with what is seen.
+   * Tokens of output to reserve money for when a stream begins. `Infinity` for a model that does not show all it produces:
+   * its reservation cannot grow with what is seen.
    */
   tokens(model: Model, keyId: ApiKeyId): number {
     if (this.#hidesOutput(model)) return Infinity;

@@ -15,7 +15,7 @@ import {
   type StartedStream,
   type WholeAnswer,
 } from "../../../core/calls/attempt.ts";
-import { chatHold } from "../../../core/calls/bounds/chat_hold.ts";
+import { initialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import { isRouteFault, runAttempts } from "../../../core/calls/attempt_loop.ts";
 import {
@@ -102,12 +102,12 @@ export async function serveChat(
       onItem: recentItems.keeper(principal.accountId),
     }),
   };
-  const hold = chatHold(bounds, price, {
+  const initial = initialReservation(bounds, price, {
     stream: request.stream,
     expectedTokens: gateway.expectations.tokens(model, principal.key.id),
   });
   const reservation = await reserve(gateway.wallet, principal, {
-    amountMicroVnd: hold.costMicroVnd,
+    amountMicroVnd: initial.costMicroVnd,
     startedAtMs,
     wrongInItself: () => wrongInItself(gateway, call),
   });
@@ -151,7 +151,7 @@ export async function serveChat(
       call,
       settlement,
       control,
-      hold,
+      initial,
       held,
       documents,
       urls,

@@ -4,7 +4,7 @@ import type { HeldBody } from "../../../core/lib/bytes/body_room.ts";
 import type { StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import type { CallControl } from "../../../core/calls/call_control.ts";
-import type { ChatHold } from "../../../core/calls/bounds/chat_hold.ts";
+import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/chat_exchange.ts";
 import type { FetchedUrl } from "../../../core/calls/request/fetched_urls.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
@@ -39,7 +39,7 @@ export interface Delivery {
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
   /** What was reserved when the call began. */
-  readonly hold: ChatHold;
+  readonly initial: InitialReservation;
   /** What is held of the request's body, which is sent again as long as routes are tried. */
   readonly held: HeldBody | undefined;
   /** Documents that the request only names; absent where it names nothing. */
@@ -90,7 +90,7 @@ function meteredInput(
   found: Found,
   started: StartedStream,
 ): MeteredStreamInput {
-  const { gateway, call, settlement, control, hold } = delivery;
+  const { gateway, call, settlement, control, initial } = delivery;
   const { route, attempts } = found;
   return {
     started,
@@ -98,7 +98,7 @@ function meteredInput(
     idleMs: idleMs(gateway.config.catalog, route),
     deadlines: gateway.deadlines,
     control,
-    bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(hold, route)],
+    bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(initial, route)],
     mostBytes: settlement.mostStreamBytes(route),
     settle: async (outcome) => {
       const { reading } = started.pipe;

@@ -1,5 +1,5 @@
 /** The end of a chat call: priced by the outcome table, debited and written down exactly once. */
-import type { ChatHold } from "../../../core/calls/bounds/chat_hold.ts";
+import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
@@ -197,12 +197,12 @@ export class ChatSettlement {
   }
 
   /** Ends the call's stream where the wallet does not pay for more. */
-  walletBound(hold: ChatHold, route: Route): WalletBound {
+  walletBound(initial: InitialReservation, route: Route): WalletBound {
     const { reservation, price, bounds } = this.#input;
     return new WalletBound({
       wallet: this.#gateway.wallet,
       reservation,
-      hold,
+      initial,
       price,
       mostTokens: bounds.outputTokens,
       outgrown: this.#gateway.config.catalog.wallet.outgrown,
@@ -262,7 +262,7 @@ export class ChatSettlement {
       this.#tell(receipt, settleStartedMs, end.reading?.stopReason);
       return receipt;
     } catch (error) {
-      // Only when the ledger was closed over it: the client sees a broken connection, the hold goes back.
+      // Only when the ledger was closed over it: the client sees a broken connection, the reservation goes back.
       this.#gateway.log.event("error", "a call was not settled", {
         request_id: requestId,
         error: error instanceof Error ? error.name : "unknown",
@@ -287,7 +287,7 @@ export class ChatSettlement {
     });
   }
 
-  /** The call ended before anything could be charged, e.g. its conversion was refused: the hold goes back. */
+  /** The call ended before anything could be charged, e.g. its conversion was refused: the reservation goes back. */
   abandon(): void {
     if (this.#ended) return;
     this.#ended = true;

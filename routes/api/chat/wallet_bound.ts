@@ -1,5 +1,5 @@
-/** Lets a stream run as far as its wallet pays: its hold grows with its output, and ends it when there is no more money. */
-import type { ChatHold } from "../../../core/calls/bounds/chat_hold.ts";
+/** Lets a stream run as far as its wallet pays: its reservation grows with its output, and ends it when there is no more money. */
+import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { StreamBound, StreamCut } from "../../../core/calls/metered_stream.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -10,7 +10,7 @@ import type { Reservation } from "../../../kv/wallet/mod.ts";
 
 /** Milliseconds that a stream pauses for what other calls hold, before it is ended. */
 const pauseMs = 5_000;
-/** Tokens by which a hold grows at a time: at least so many as are worth the look, … */
+/** Tokens by which a reservation grows at a time: at least so many as are worth the look, … */
 const leastStepTokens = 1_024;
 /** … and at most so many as one stream may keep from others in advance. */
 const mostStepTokens = 32_768;
@@ -20,7 +20,7 @@ const askAt = 0.75;
 export interface WalletBoundInput {
   readonly wallet: KeyedWalletEngine;
   readonly reservation: Reservation;
-  readonly hold: ChatHold;
+  readonly initial: InitialReservation;
   readonly price: AppliedPrice;
   /** Output tokens that the call can have at most: nothing is held beyond them. */
   readonly mostTokens: number;
@@ -38,9 +38,9 @@ export class WalletBound implements StreamBound {
   #paidTokens: number;
 
   constructor(input: WalletBoundInput) {
-    const { hold, price } = input;
+    const { initial, price } = input;
     this.#input = input;
-    this.#paidTokens = hold.outputTokens;
+    this.#paidTokens = initial.outputTokens;
     this.#tokenMicroVnd = price.unit === "token" ? price.outputMicroVnd : 0n;
     if (this.#tokenMicroVnd > 0n) this.#askLater(0);
   }

@@ -1,4 +1,4 @@
-/** The end of a media call: debited and written down exactly once, or its hold given back. */
+/** The end of a media call: debited and written down exactly once, or its reservation given back. */
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
 import { unforeseen } from "../../../core/lib/error_line.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
@@ -128,7 +128,7 @@ export class MediaSettlement {
       });
       return receipt;
     } catch (error) {
-      // Only when the ledger was closed over it: the client sees a broken connection, the hold goes back.
+      // Only when the ledger was closed over it: the client sees a broken connection, the reservation goes back.
       this.#gateway.log.event("error", "a call was not settled", {
         request_id: requestId,
         error: error instanceof Error ? error.name : "unknown",
@@ -153,7 +153,7 @@ export class MediaSettlement {
     });
   }
 
-  /** The call ended before a provider was asked: the hold goes back. */
+  /** The call ended before a provider was asked: the reservation goes back. */
   abandon(): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -17,7 +17,7 @@ const debt = { toppedUpMicroVnd: 50n, othersMicroVnd: 0n };
 async function world() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  const options = { clock: time, timer: time, random: () => 0, holdWaitMs: 0, debt };
+  const options = { clock: time, timer: time, random: () => 0, reservationWaitMs: 0, debt };
   let operations = 0;
   return {
     kv,
@@ -178,5 +178,5 @@ Deno.test("200 calls at once never get more out of a wallet than it has and may 
     ),
     { numRuns: 25 },
   );
-  assert(extended > 0 && indebted > 0, "holds grew, and debts were made");
+  assert(extended > 0 && indebted > 0, "reservations grew, and debts were made");
 });

@@ -5,10 +5,10 @@ import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/wallet/lease_bo
 import { planTransfer, type TransferWish } from "../../../kv/wallet/transfer_plan.ts";
 import { newAccount } from "../../support/money_world.ts";
 
-function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, heldMicroVnd = 0n): Lease {
+function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, reservedMicroVnd = 0n): Lease {
   const lease = book.lease(newAccount());
   if (remainingMicroVnd > 0n) book.rowWritten(lease, remainingMicroVnd, true);
-  assert(book.hold(lease, heldMicroVnd));
+  assert(book.reserve(lease, reservedMicroVnd));
   return lease;
 }
 
@@ -88,8 +88,8 @@ Deno.test("an idle lease goes back whole, one in use not at all", () => {
 Deno.test("a book never promises, owes or gives back what it has not", () => {
   const book = new LeaseBook();
   const lease = leaseOf(book, 100n, 60n);
-  assertEquals(book.hold(lease, 41n), false);
-  assertThrows(() => book.unhold(lease, 61n), InvariantError);
+  assertEquals(book.reserve(lease, 41n), false);
+  assertThrows(() => book.release(lease, 61n), InvariantError);
   const other = leaseOf(book, 100n, 60n);
   assertThrows(() => book.charge(other, 61n), InvariantError);
   const third = leaseOf(book, 100n, 60n);

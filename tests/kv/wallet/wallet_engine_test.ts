@@ -15,8 +15,8 @@ import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/
 async function world(wrap: (kv: Deno.Kv) => Deno.Kv = (kv) => kv) {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  // What waits for others' holds is in `holds_test.ts`.
-  const options = { clock: time, timer: time, random: () => 0, holdWaitMs: 0 };
+  // What waits for others' reservations is in `reservations_test.ts`.
+  const options = { clock: time, timer: time, random: () => 0, reservationWaitMs: 0 };
   const open = () => openWalletEngine(wrap(kv), options);
   return {
     kv,
@@ -216,14 +216,14 @@ Deno.test("a refusal tells an empty wallet from one whose money is in use", asyn
     reason: "insufficient",
     neededMicroVnd: 101n,
     availableMicroVnd: 100n,
-    onHoldMicroVnd: 0n,
+    reservedMicroVnd: 0n,
     owedMicroVnd: 0n,
   });
   await mustReserve(other, account, 80n);
   const busy = await reserve(w.wallet, account, 60n);
   assert(!busy.ok);
   assertEquals(busy.reason, "on_hold");
-  assertEquals(busy.availableMicroVnd + busy.onHoldMicroVnd, 100n);
+  assertEquals(busy.availableMicroVnd + busy.reservedMicroVnd, 100n);
 });
 
 Deno.test("a top-up is seen by the very next call, also on an instance that saw the wallet empty", async () => {

@@ -53,7 +53,7 @@ for (const [jump, jumpMs] of [["a day ahead", 24 * hourMs], ["back an hour", -ho
     using kv = await Deno.openKv(":memory:");
     let nowMs = Date.UTC(2026, 10, 20);
     const clock = { nowMs: () => nowMs, monotonicMs: () => 0 };
-    const wallet = await openWalletEngine(kv, { clock, holdWaitMs: 0 });
+    const wallet = await openWalletEngine(kv, { clock, reservationWaitMs: 0 });
     try {
       const account = newAccount();
       await topUp(kv, account, 100n);

@@ -1,4 +1,4 @@
-/** Holds that grow while a call runs, and calls that wait for the holds of others. */
+/** Reservations that grow while a call runs, and calls that wait for the reservations of others. */
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { openWalletEngine, type Reservation, type ReserveResult } from "../../../kv/wallet/mod.ts";
@@ -41,7 +41,7 @@ async function checkAtRest({ kv, wallet }: World): Promise<void> {
 const states = (results: readonly ReserveResult[]) =>
   results.map((result) => result.ok ? "ok" : result.reason);
 
-Deno.test("calls that wait for others' holds get what those do not use, in the order they came", async () => {
+Deno.test("calls that wait for others' reservations get what those do not use, in the order they came", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 3_000n);
@@ -64,7 +64,7 @@ Deno.test("calls that wait for others' holds get what those do not use, in the o
   await checkAtRest(w);
 });
 
-Deno.test("a call waits for others' holds no longer than its bound, then learns that they stand in the way", async () => {
+Deno.test("a call waits for others' reservations no longer than its bound, then learns that they stand in the way", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
@@ -76,7 +76,7 @@ Deno.test("a call waits for others' holds no longer than its bound, then learns 
   await pass(w, 1_000);
   await waiting;
   assert(result?.ok === false);
-  assertEquals([result.reason, result.availableMicroVnd, result.onHoldMicroVnd], [
+  assertEquals([result.reason, result.availableMicroVnd, result.reservedMicroVnd], [
     "on_hold",
     20n,
     80n,
@@ -121,7 +121,7 @@ Deno.test("no more calls of an account wait than may", async () => {
   assertEquals(states(await Promise.all(calls)).filter((state) => state === "ok").length, 1);
 });
 
-Deno.test("a hold grows at once while the lease has room, then takes the rest of the wallet, then nothing", async () => {
+Deno.test("a reservation grows at once while the lease has room, then takes the rest of the wallet, then nothing", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
@@ -157,7 +157,7 @@ Deno.test("a call that runs waits for what others hold before it learns that the
   await checkAtRest(w);
 });
 
-Deno.test("a call that ends while its hold grows keeps nothing", async () => {
+Deno.test("a call that ends while its reservation grows keeps nothing", async () => {
   for (const end of ["settle", "release"] as const) {
     using w = await world();
     const account = newAccount();
@@ -176,7 +176,7 @@ Deno.test("a call that ends while its hold grows keeps nothing", async () => {
   }
 });
 
-Deno.test("a hold whose lease was lost grows on the next one, whole", async () => {
+Deno.test("a reservation whose lease was lost grows on the next one, whole", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);

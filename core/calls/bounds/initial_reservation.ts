@@ -1,11 +1,11 @@
-/** How much money a chat call holds when it begins. */
+/** How much money a chat call reserves when it begins. */
 import { worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 
-export interface ChatHold {
+export interface InitialReservation {
   readonly costMicroVnd: bigint;
-  /** Tokens of output that the hold pays for. */
+  /** Tokens of output that the reservation pays for. */
   readonly outputTokens: number;
 }
 
@@ -16,20 +16,20 @@ export interface ChatHold {
  *
  * @example
  * ```ts
- * import { chatHold } from "./chat_hold.ts";
+ * import { initialReservation } from "./initial_reservation.ts";
  * import { applyPrice } from "../../billing/price.ts";
  * const price = applyPrice({ unit: "token", vndPerMtok: 8_300 });
  * const input = { tokens: 100, believableTokens: 100, isText: true, namesUnseen: false };
  * const bounds = { input, outputTokens: 128_000, costMicroVnd: 1_063_230_000n };
- * const hold = chatHold(bounds, price, { stream: true, expectedTokens: 2_000 });
- * if (hold.costMicroVnd !== 17_430_000n || hold.outputTokens !== 2_000) throw new Error("wrong hold");
+ * const initial = initialReservation(bounds, price, { stream: true, expectedTokens: 2_000 });
+ * if (initial.costMicroVnd !== 17_430_000n || initial.outputTokens !== 2_000) throw new Error("wrong reservation");
  * ```
  */
-export function chatHold(
+export function initialReservation(
   bounds: Pick<ChatBounds, "input" | "outputTokens" | "costMicroVnd">,
   price: AppliedPrice,
   { stream, expectedTokens }: { readonly stream: boolean; readonly expectedTokens: number },
-): ChatHold {
+): InitialReservation {
   const outputTokens = Math.min(expectedTokens, bounds.outputTokens);
   if (!stream || price.unit !== "token" || outputTokens === bounds.outputTokens) {
     return { costMicroVnd: bounds.costMicroVnd, outputTokens: bounds.outputTokens };

@@ -12,14 +12,14 @@ const waitingCallsPerAccount = 1_000;
 export const recheckMs = 1_000;
 
 /** A lease that now holds the amount and counts a user more; `ask`: ask the store again; `full`: too many wait already. */
-export type HoldWait = Lease | "ask" | "full";
+export type ReservationWait = Lease | "ask" | "full";
 
 interface WaitingCall {
   readonly amountMicroVnd: bigint;
-  readonly end: (result: HoldWait) => void;
+  readonly end: (result: ReservationWait) => void;
 }
 
-export class HoldQueue {
+export class ReservationQueue {
   readonly #timer: Timer;
   readonly #waiting = new Map<AccountId, Set<WaitingCall>>();
 
@@ -28,7 +28,7 @@ export class HoldQueue {
   }
 
   /** Waits until `amountMicroVnd` could be held, it is time to ask again, or `longestMs` have passed. */
-  wait(accountId: AccountId, amountMicroVnd: bigint, longestMs: number): Promise<HoldWait> {
+  wait(accountId: AccountId, amountMicroVnd: bigint, longestMs: number): Promise<ReservationWait> {
     const calls = this.#waiting.get(accountId) ?? new Set();
     if (calls.size >= waitingCallsPerAccount) return Promise.resolve("full");
     this.#waiting.set(accountId, calls);
@@ -51,7 +51,7 @@ export class HoldQueue {
   freed(book: LeaseBook, lease: Lease, nowMs: number): void {
     if (this.#waiting.size === 0) return;
     for (const call of this.#waiting.get(lease.accountId) ?? []) {
-      if (!book.hold(lease, call.amountMicroVnd)) return;
+      if (!book.reserve(lease, call.amountMicroVnd)) return;
       book.enter(lease, call.amountMicroVnd, nowMs);
       call.end(lease);
     }
