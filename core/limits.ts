@@ -19,9 +19,9 @@ export const limits = {
    * values, what goes out, and what the engine has not collected yet that is four to seven times as much (measured), so
    * a machine of 4 GB stays alive.
    */
-  heldBytes: 384 * 1024 * 1024,
+  bufferedBytes: 384 * 1024 * 1024,
   /** Of these one account may hold so much: its rush must not shut the others out. */
-  heldBytesPerAccount: 192 * 1024 * 1024,
+  bufferedBytesPerAccount: 192 * 1024 * 1024,
   /** When that is taken: a large call has sent its body on, or ended, within seconds. */
   busyRetrySeconds: 5,
   /** How long a browser may remember that a page of another origin may ask: as long as any browser does. */
@@ -32,13 +32,13 @@ export const limits = {
    * Whole answers that the process holds at once, from their first 64 KB until the client has them; one more may be beyond
    * that. Four of the largest, or a hundred usual pictures.
    */
-  heldAnswerBytes: 256 * 1024 * 1024,
+  bufferedAnswerBytes: 256 * 1024 * 1024,
   /** Of these one account may hold so much: two of the largest. */
-  heldAnswerBytesPerAccount: 128 * 1024 * 1024,
+  bufferedAnswerBytesPerAccount: 128 * 1024 * 1024,
   /** An answer that finds no room waits this long, unread. Providers give up sending after about a minute, too. */
-  answerRoomMs: 60_000,
+  answerWaitMs: 60_000,
   /** A large answer leaves in pieces of this size: what a socket takes at once. */
-  heldBodyPieceBytes: 64 * 1024,
+  bufferedBodyPieceBytes: 64 * 1024,
   /** A client that takes no piece for this long has its connection closed: 4 kbit/s are enough. */
   unreadAnswerMs: 120_000,
   /** A body must be whole in this time: the largest at 0.7 Mbit/s. The server itself has no such limit. */
@@ -382,7 +382,7 @@ export const limits = {
   /** Finished calls that wait for their commit. Beyond it no new call is admitted: memory stays bounded. */
   unsettledCalls: 20_000,
   /** Below this many times the largest recent reservation a draw ahead is due. */
-  lowRoomFactor: 2n,
+  lowLeaseFactor: 2n,
   /** A draw ahead takes this many times what is needed … */
   drawAheadFactor: 4n,
   /** … and twice as much as the last one, if that was this short a time ago. */

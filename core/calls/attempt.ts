@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
-import { type GrowingRoom, readBeginning, readWhole } from "./read_whole.ts";
+import { type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
 import { decodeUtf8 } from "./request/json_body.ts";
 
@@ -110,7 +110,7 @@ export interface AttemptTime {
   readonly deadlines: Deadlines;
 }
 
-/** A refusal speaks by its status; its body only refines that, so it gets little time and little room. */
+/** A refusal speaks by its status; its body only refines that, so it gets little time and little memory. */
 async function refusal(
   response: UpstreamResponse,
   handlers: HeadHandlers,
@@ -161,20 +161,20 @@ function parseObject(bytes: Uint8Array): JsonObject | undefined {
 /**
  * Waits for the whole answer.
  *
- * @param bounds `maxBytes`: beyond them it is not read on. `room`: where a large one is counted; who gives it gives its
+ * @param bounds `maxBytes`: beyond them it is not read on. `counter`: where a large one is counted; who gives it gives its
  * bytes back
  * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
  */
 export async function attemptAnswer(
   handlers: AttemptHandlers,
   time: AttemptTime,
-  { maxBytes = limits.answerBytes, room }: {
+  { maxBytes = limits.answerBytes, counter }: {
     readonly maxBytes?: number | undefined;
-    readonly room?: GrowingRoom | undefined;
+    readonly counter?: GrowingCounter | undefined;
   } = {},
 ): Promise<WholeAnswer> {
   const response = await answered(handlers, time);
-  const bytes = await readWhole(response, maxBytes, room);
+  const bytes = await readWhole(response, maxBytes, counter);
   const value = parseObject(bytes);
   if (value === undefined) throw failed("sent no JSON");
   const reading = handlers.readAnswer(value);
@@ -238,7 +238,7 @@ export async function startStream(
 ): Promise<StartedStream> {
   const { reading } = pipe;
   const held: Uint8Array[] = [];
-  let heldBytes = 0;
+  let bufferedBytes = 0;
   let bodyEnded = false;
   let unread: Uint8Array | undefined;
   while (!reading.sawOutput && reading.state === "open") {
@@ -252,9 +252,9 @@ export async function startStream(
     const out = pipe.push(unread === undefined ? chunk : chunk.subarray(0, sliceBytes));
     if (out.length === 0) continue;
     held.push(out);
-    heldBytes += out.length;
+    bufferedBytes += out.length;
     // Output itself may be large: a whole picture can come in one event.
-    if (heldBytes > limits.preambleBytes && !reading.sawOutput) throw failed("sends no output");
+    if (bufferedBytes > limits.preambleBytes && !reading.sawOutput) throw failed("sends no output");
   }
   // Also when some output came with it: the client has seen nothing yet, and another route may do the whole.
   if (reading.state === "error") throw reading.error ?? failed("failed");

@@ -2,7 +2,7 @@
  * Answers of orders under a client's key, kept in memory for a short while: a client that lost its connection asks again
  * and gets the same bytes. Nothing of them is stored; what does not fit is not kept.
  */
-import { type ByteBounds, ByteBudget, type HeldBytes } from "../lib/bytes/byte_budget.ts";
+import { type BufferedBytes, type ByteBounds, ByteBudget } from "../lib/bytes/byte_budget.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 
 /** How long an answer is kept: SDKs repeat a call within seconds of their time-out. */
@@ -25,7 +25,7 @@ export interface KeptAnswer {
 
 interface Kept {
   readonly answer: KeptAnswer;
-  readonly room: HeldBytes;
+  readonly buffered: BufferedBytes;
   readonly expiry: Deadline;
 }
 
@@ -56,9 +56,9 @@ export class KeptAnswers {
     this.#budget = new ByteBudget(bounds);
   }
 
-  /** Bytes that are held now, drafts included. */
-  get held(): number {
-    return this.#budget.held;
+  /** Bytes in use now, drafts included. */
+  get usedBytes(): number {
+    return this.#budget.usedBytes;
   }
 
   /** The answer under an id, if it is still there. */
@@ -68,14 +68,14 @@ export class KeptAnswers {
 
   /** An answer of an account while it comes. */
   draft(owner: string): AnswerDraft {
-    return new AnswerDraft(this, this.#budget.hold(owner));
+    return new AnswerDraft(this, this.#budget.open(owner));
   }
 
   /** For {@linkcode AnswerDraft.keep}. */
-  keep(id: string, answer: KeptAnswer, room: HeldBytes): void {
+  keep(id: string, answer: KeptAnswer, buffered: BufferedBytes): void {
     this.#forget(id);
     const expiry = this.#deadlines.create(() => this.#forget(id));
-    this.#kept.set(id, { answer, room, expiry });
+    this.#kept.set(id, { answer, buffered, expiry });
     expiry.arm(answerKeptMs);
   }
 
@@ -84,29 +84,29 @@ export class KeptAnswers {
     if (kept === undefined) return;
     this.#kept.delete(id);
     kept.expiry.disarm();
-    kept.room.release();
+    kept.buffered.release();
   }
 }
 
 /** Copies an answer while it passes, until it is whole or too large. */
 export class AnswerDraft {
   readonly #answers: KeptAnswers;
-  readonly #room: HeldBytes;
+  readonly #buffered: BufferedBytes;
   #pieces: Uint8Array<ArrayBuffer>[] | undefined = [];
   #bytes = 0;
 
   /** Internal: use {@linkcode KeptAnswers.draft}. */
-  constructor(answers: KeptAnswers, room: HeldBytes) {
+  constructor(answers: KeptAnswers, buffered: BufferedBytes) {
     this.#answers = answers;
-    this.#room = room;
-    if (!room.tryTake(overheadBytes)) this.drop();
+    this.#buffered = buffered;
+    if (!buffered.tryTake(overheadBytes)) this.drop();
   }
 
   /** Adds a copy of a piece. */
   add(piece: Uint8Array): void {
     if (this.#pieces === undefined) return;
     this.#bytes += piece.length;
-    if (this.#bytes > keptAnswerBytes || !this.#room.tryTake(piece.length)) return this.drop();
+    if (this.#bytes > keptAnswerBytes || !this.#buffered.tryTake(piece.length)) return this.drop();
     this.#pieces.push(new Uint8Array(piece));
   }
 
@@ -115,13 +115,13 @@ export class AnswerDraft {
     const body = this.#pieces;
     if (body === undefined) return;
     this.#pieces = undefined;
-    this.#answers.keep(id, { ...head, body }, this.#room);
+    this.#answers.keep(id, { ...head, body }, this.#buffered);
   }
 
   /** Keeps nothing. */
   drop(): void {
     if (this.#pieces === undefined) return;
     this.#pieces = undefined;
-    this.#room.release();
+    this.#buffered.release();
   }
 }

@@ -3,12 +3,12 @@ import { limits } from "../limits.ts";
 import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "../upstream/transport.ts";
 
 /** Where the bytes of a large body are counted before there is memory taken for them. */
-export interface GrowingRoom {
+export interface GrowingCounter {
   /** A promise where so many more must be waited for. It rejects with a `GatewayError` after a while. */
   grow(bytes: number): Promise<void> | undefined;
 }
 
-/** Bytes that grow: a body of one piece is copied once, others double their room. */
+/** Bytes that grow: a body of one piece is copied once, others double their buffer. */
 class Gathering {
   #buffer: Uint8Array | undefined;
   length = 0;
@@ -51,16 +51,16 @@ function declaredBytes(response: Pick<UpstreamResponse, "header">): number {
 }
 
 /**
- * Reads a body to its end. From `limits.uncountedBodyBytes` on it asks `room` before it takes memory: once where the
+ * Reads a body to its end. From `limits.uncountedBodyBytes` on it asks `counter` before it takes memory: once where the
  * length is declared.
  *
  * @throws {UpstreamFailure} `too_large` when it has more than `maxBytes`
- * @throws {GatewayError} what `room` rejects with
+ * @throws {GatewayError} what `counter` rejects with
  */
 export async function readWhole(
   response: Pick<UpstreamResponse, "header" | "body">,
   maxBytes: number,
-  room?: GrowingRoom,
+  counter?: GrowingCounter,
 ): Promise<Uint8Array> {
   const gathering = new Gathering();
   let counted = 0;
@@ -77,7 +77,7 @@ export async function readWhole(
       const doubled = Math.min(maxBytes, gathering.capacity * 2);
       const capacity = declared >= length ? declared : Math.max(doubled, length);
       if (capacity > limits.uncountedBodyBytes) {
-        const waiting = room?.grow(capacity - counted);
+        const waiting = counter?.grow(capacity - counted);
         counted = capacity;
         if (waiting !== undefined) await waiting;
       }

@@ -12,7 +12,7 @@ import { answered, type AttemptTime } from "../calls/attempt.ts";
 import { type CallControl, stopError } from "../calls/call_control.ts";
 import type { RouteAccess } from "../calls/chat_exchange.ts";
 import type { BegunTry } from "../calls/route_attempt.ts";
-import type { GrowingRoom } from "../calls/read_whole.ts";
+import type { GrowingCounter } from "../calls/read_whole.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";
 import { decodeMediaRefusal } from "./refusal.ts";
@@ -45,7 +45,7 @@ export interface MediaExchange extends BegunTry {
   readonly access: RouteAccess;
   readonly exchange: UpstreamExchange;
   /** Where a large answer is counted. */
-  readonly room: GrowingRoom;
+  readonly counter: GrowingCounter;
   /** See {@linkcode answered}. */
   readonly answered: () => Promise<UpstreamResponse>;
 }
@@ -57,7 +57,7 @@ export interface MediaStart {
   readonly begin: () => RouteAccess;
   readonly control: CallControl;
   readonly time: AttemptTime;
-  readonly room: GrowingRoom;
+  readonly counter: GrowingCounter;
 }
 
 /**
@@ -67,7 +67,7 @@ export interface MediaStart {
  */
 export async function startMediaExchange<Value>(
   work: MediaWork<Value>,
-  { route, tools, begin, control, time, room }: MediaStart,
+  { route, tools, begin, control, time, counter }: MediaStart,
 ): Promise<MediaExchange> {
   const requestFor = await work.prepare(route, tools);
   if (control.stopped !== undefined) throw stopError(control.stopped);
@@ -78,7 +78,7 @@ export async function startMediaExchange<Value>(
     route,
     access,
     exchange,
-    room,
+    counter,
     mayRepeat,
     answered: () => answered({ exchange, onStatus, decodeError: decodeMediaRefusal }, time),
   };

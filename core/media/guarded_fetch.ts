@@ -5,7 +5,7 @@
  * the first bytes must be those of what is asked for. No cookie, credential or header of the client is sent.
  */
 import { joined } from "../lib/bytes/byte_parts.ts";
-import type { ByteRoom } from "../lib/bytes/byte_budget.ts";
+import type { ByteCounter } from "../lib/bytes/byte_budget.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { limits } from "../limits.ts";
@@ -28,7 +28,7 @@ export interface GuardedFetchOptions {
   readonly maxBytes?: number;
   readonly totalMs?: number;
   /** Counts what is read, and may refuse it. */
-  readonly room?: ByteRoom;
+  readonly counter?: ByteCounter;
 }
 
 export type RemoteKind = "picture" | "document";
@@ -54,7 +54,7 @@ function refusal(field: string, why: string): GatewayError {
  * What went wrong on the network is told in one sentence for all causes: a client must not learn from the difference
  * which names and ports exist inside.
  *
- * @throws {GatewayError} `invalid_request` that names the field; whatever the room says when it is full
+ * @throws {GatewayError} `invalid_request` that names the field; what the counter throws when the bytes do not fit
  */
 export async function fetchRemoteMedia(
   world: GuardedFetchWorld,
@@ -124,7 +124,7 @@ async function readMedia(
   for (let view = await response.body.read(); view !== null; view = await response.body.read()) {
     length += view.length;
     if (length > maxBytes) throw tooLarge();
-    options.room?.take(view.length);
+    options.counter?.take(view.length);
     chunks.push(view.slice());
     // As soon as the type can be told, so that nothing else is downloaded in full.
     if (mediaType === undefined && length >= sniffBytes) {

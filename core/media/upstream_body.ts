@@ -1,6 +1,6 @@
 /** A request body for a provider, and what making one may need. */
 import type { ByteParts } from "../lib/bytes/byte_parts.ts";
-import type { ByteRoom } from "../lib/bytes/byte_budget.ts";
+import type { ByteCounter } from "../lib/bytes/byte_budget.ts";
 import type { MediaType } from "./sniff.ts";
 
 export interface UpstreamBody {
@@ -14,7 +14,7 @@ export interface UpstreamBodyTools {
   readonly fetchImage: (
     url: string,
     field: string,
-    room?: ByteRoom,
+    counter?: ByteCounter,
   ) => Promise<{ readonly mediaType: MediaType; readonly bytes: Uint8Array }>;
   /** Random, unlike anything in a body: 24 characters or more. */
   readonly newBoundary: () => string;
@@ -28,16 +28,16 @@ export function withoutFetching(tools: UpstreamBodyTools): UpstreamBodyTools {
 
 /**
  * The same tools for one call: a picture that could not be fetched for one route is not fetched again for the next.
- * What was fetched is not kept, since ten pictures may be 200 MB; `room` counts it.
+ * What was fetched is not kept, since ten pictures may be 200 MB; `counter` counts it.
  */
-export function toolsOfCall(tools: UpstreamBodyTools, room: ByteRoom): UpstreamBodyTools {
+export function toolsOfCall(tools: UpstreamBodyTools, counter: ByteCounter): UpstreamBodyTools {
   const failures = new Map<string, unknown>();
   return {
     ...tools,
     async fetchImage(url, field) {
       if (failures.has(url)) throw failures.get(url);
       try {
-        return await tools.fetchImage(url, field, room);
+        return await tools.fetchImage(url, field, counter);
       } catch (failure) {
         failures.set(url, failure);
         throw failure;

@@ -216,6 +216,6 @@ export class Reserving {
 }
 
 function isLow(lease: Lease): boolean {
-  return freeMicroVnd(lease) < lease.typicalMicroVnd * limits.lowRoomFactor &&
+  return freeMicroVnd(lease) < lease.typicalMicroVnd * limits.lowLeaseFactor &&
     lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
 }

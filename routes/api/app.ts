@@ -102,7 +102,7 @@ async function respond(
     const response = errorResponse(error, errorStyleOf(path, request.headers), requestId);
     return withCostHeaders(response, incoming.chosen);
   } finally {
-    incoming.held?.release();
+    incoming.bufferedBody?.release();
     incoming.answer?.release();
   }
 }

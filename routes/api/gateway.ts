@@ -1,6 +1,6 @@
 /** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
-import type { AnswerRoom } from "../../core/lib/bytes/answer_room.ts";
-import type { BodyRoom } from "../../core/lib/bytes/body_room.ts";
+import type { AnswerBudget } from "../../core/lib/bytes/answer_budget.ts";
+import type { BodyBudget } from "../../core/lib/bytes/body_budget.ts";
 import type { SeenPrompts } from "../../core/calls/bounds/seen_prompts.ts";
 import type { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
@@ -43,11 +43,11 @@ export interface Gateway {
   readonly recentItems: RecentItems;
   readonly calls: CallsInFlight;
   /** What calls hold in memory of large bodies. */
-  readonly bodies: BodyRoom;
+  readonly bodies: BodyBudget;
   /** What refused requests still send. */
   readonly refusedBodies: RefusedBodies;
   /** What they hold of large answers. */
-  readonly answers: AnswerRoom;
+  readonly answers: AnswerBudget;
   /** Calls under a key of the client (`Idempotency-Key`). */
   readonly orders: CallOrders;
   readonly log: CallLog;

@@ -1,6 +1,6 @@
 /** The first steps of every API call: maintenance, body, key. */
-import type { HeldAnswer } from "../../core/lib/bytes/answer_room.ts";
-import type { HeldBody } from "../../core/lib/bytes/body_room.ts";
+import type { BufferedAnswer } from "../../core/lib/bytes/answer_budget.ts";
+import type { BufferedBody } from "../../core/lib/bytes/body_budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
@@ -26,13 +26,13 @@ export interface Incoming {
   /** The call was admitted: from here on its receipt and its line in the log say how it ended. */
   isAdmitted?: true;
   /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
-  held?: HeldBody;
+  bufferedBody?: BufferedBody;
   /** Set where the client sent a key and this call is the first under it. */
   order?: CallOrder;
   /** The model that the call is for, once it is known. */
   chosen?: ChosenModel;
   /** The same of its answer, where that is read whole. */
-  answer?: HeldAnswer;
+  answer?: BufferedAnswer;
 }
 
 /** A request whose caller is known and whose body is read. */
@@ -89,24 +89,24 @@ class LargeBodyAdmission implements BodyAdmission {
   begin(declaredBytes = 0): Promise<void> | undefined {
     const gateway = this.#gateway;
     const principal = this.#principal;
-    const held = this.#incoming.held ??= gateway.bodies.body(principal.accountId);
+    const bufferedBody = this.#incoming.bufferedBody ??= gateway.bodies.body(principal.accountId);
     const isFree = this.#charging === "free" || mayCallForNothing(gateway, principal);
     const solvency = isFree ? undefined : requireMoney(gateway, principal);
     return solvency === undefined
-      ? held.declare(declaredBytes)
-      : solvency.then(() => held.declare(declaredBytes));
+      ? bufferedBody.declare(declaredBytes)
+      : solvency.then(() => bufferedBody.declare(declaredBytes));
   }
 
   grow(bytes: number): Promise<void> | undefined {
-    return this.#incoming.held?.grow(bytes);
+    return this.#incoming.bufferedBody?.grow(bytes);
   }
 
   whole(): void {
-    this.#incoming.held?.whole();
+    this.#incoming.bufferedBody?.whole();
   }
 
   release(): void {
-    this.#incoming.held?.release();
+    this.#incoming.bufferedBody?.release();
   }
 }
 

@@ -18,7 +18,7 @@ const paceWindowBytes = 160 * 1024;
 const paceWindowMs = 20_000;
 
 /** Room is taken in steps of this size: what a socket brings at once. */
-const roomStepBytes = 64 * 1024;
+const countedStepBytes = 64 * 1024;
 
 /** The buffer of a body is at most this many times as long as what arrived: what is only declared costs no memory. */
 const aheadFactor = 4;
@@ -113,7 +113,7 @@ function piecesOf(body: ReadableStream<Uint8Array>): Pieces {
     const whole = body.getReader();
     return { read: async () => (await whole.read()).value, cancel: () => whole.cancel() };
   }
-  let buffer = new ArrayBuffer(roomStepBytes);
+  let buffer = new ArrayBuffer(countedStepBytes);
   return {
     async read() {
       const { done, value } = await reader.read(new Uint8Array(buffer));
@@ -172,7 +172,7 @@ class GrowingBody {
   uncounted(bytes: number): number {
     const length = this.#length + bytes;
     if (length <= limits.uncountedBodyBytes || length <= this.#countedBytes) return 0;
-    const counted = Math.ceil(length / roomStepBytes) * roomStepBytes;
+    const counted = Math.ceil(length / countedStepBytes) * countedStepBytes;
     return Math.min(counted, Math.max(this.#expectedBytes, length)) - this.#countedBytes;
   }
 

@@ -1,6 +1,6 @@
 /** Puts the parts of a running gateway together, and takes them apart again in the right order. */
-import { AnswerRoom } from "../../core/lib/bytes/answer_room.ts";
-import { BodyRoom } from "../../core/lib/bytes/body_room.ts";
+import { AnswerBudget } from "../../core/lib/bytes/answer_budget.ts";
+import { BodyBudget } from "../../core/lib/bytes/body_budget.ts";
 import { SeenPrompts } from "../../core/calls/bounds/seen_prompts.ts";
 import { RecentItems } from "../../core/calls/request/recent_items.ts";
 import { OutputExpectations } from "../../core/calls/bounds/output_expectations.ts";
@@ -94,8 +94,8 @@ export async function assemble(
   );
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
-  const bodies = new BodyRoom(deadlines);
-  const answers = new AnswerRoom(deadlines);
+  const bodies = new BodyBudget(deadlines);
+  const answers = new AnswerBudget(deadlines);
   const tracing = await openTelemetryOf(config);
   const log = createCallLog(
     write,

@@ -8,8 +8,8 @@ import type { CallObserver } from "./telemetry.ts";
 export interface GatewayState {
   readonly router: Pick<Router, "reports">;
   readonly calls: { readonly count: number };
-  readonly bodies: { readonly held: number };
-  readonly answers: { readonly held: number };
+  readonly bodies: { readonly usedBytes: number };
+  readonly answers: { readonly usedBytes: number };
   readonly wallet: { readonly healthy: boolean };
 }
 
@@ -58,13 +58,13 @@ function addGauges(registry: Registry, state: GatewayState): void {
     { labels: [], value: state.calls.count },
   ]);
   registry.gauge("gateway_held_bytes", "Bytes of large bodies that calls hold now.", [], () => [
-    { labels: [], value: state.bodies.held },
+    { labels: [], value: state.bodies.usedBytes },
   ]);
   registry.gauge(
     "gateway_held_answer_bytes",
     "Bytes of large answers that calls hold now.",
     [],
-    () => [{ labels: [], value: state.answers.held }],
+    () => [{ labels: [], value: state.answers.usedBytes }],
   );
   registry.gauge(
     "gateway_teller_healthy",

@@ -106,7 +106,7 @@ Deno.test("a rush of large answers keeps within memory, and every one of them ar
       for await (const chunk of response.body!) length += chunk.length;
       assertEquals(length, answerBytes);
     };
-    const heldBytes = async () => {
+    const bufferedBytes = async () => {
       const text = await (await fetch(`${gateway.address}/metrics`, { headers: operator })).text();
       return Number(/^gateway_held_answer_bytes (\d+)$/m.exec(text)?.[1]);
     };
@@ -130,12 +130,12 @@ Deno.test("a rush of large answers keeps within memory, and every one of them ar
       }
     }));
     await until(
-      async () => await heldBytes() === 0,
+      async () => await bufferedBytes() === 0,
       "what those who left had asked for is given back",
       20_000,
     );
     // Each is held once; half as much again lies about while one that came in chunks grows, and some is not collected.
-    const bound = (limits.heldAnswerBytes + limits.imageAnswerBytes) / megabyte;
+    const bound = (limits.bufferedAnswerBytes + limits.imageAnswerBytes) / megabyte;
     assert(Math.max(first, second) - idle < 2 * bound + 150, report);
   } finally {
     await Deno.remove(folder, { recursive: true });

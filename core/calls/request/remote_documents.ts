@@ -1,6 +1,6 @@
 /** Fetches the documents and pictures that a chat request names by URL, for routes that take only their data. */
 import { encodeBase64 } from "../../lib/runtime/mod.ts";
-import type { ByteRoom } from "../../lib/bytes/byte_budget.ts";
+import type { ByteCounter } from "../../lib/bytes/byte_budget.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type { FetchedDocument, FetchedDocuments } from "../../wire/fetched_documents.ts";
 import { type DocumentUrl, documentUrls, takesData } from "../../wire/fields/document_urls.ts";
@@ -23,7 +23,7 @@ export type FetchDocument = (
     readonly kind: RemoteKind;
     readonly field: string;
     readonly maxBytes: number;
-    readonly room: ByteRoom;
+    readonly counter: ByteCounter;
   },
 ) => Promise<RemoteMedia>;
 
@@ -43,18 +43,18 @@ export class RemoteDocuments {
   readonly #request: ChatRequest;
   readonly #body: JsonObject;
   readonly #fetch: FetchDocument;
-  readonly #room: ByteRoom;
+  readonly #counter: ByteCounter;
   #urls: readonly DocumentUrl[] | undefined;
   #failure: GatewayError | undefined;
   /** Nothing that is still being fetched is needed any more. */
   #isOver = false;
 
-  /** @param room counts what is fetched, until {@linkcode release} */
-  constructor(request: ChatRequest, body: JsonObject, fetch: FetchDocument, room: ByteRoom) {
+  /** @param counter counts what is fetched, until {@linkcode release} */
+  constructor(request: ChatRequest, body: JsonObject, fetch: FetchDocument, counter: ByteCounter) {
     this.#request = request;
     this.#body = body;
     this.#fetch = fetch;
-    this.#room = room;
+    this.#counter = counter;
   }
 
   /** What a route needs; `undefined` where there is nothing to fetch for it. */
@@ -69,7 +69,7 @@ export class RemoteDocuments {
   /** The requests that hold the documents are sent, or will not be. */
   release(): void {
     this.#isOver = true;
-    this.#room.release();
+    this.#counter.release();
   }
 
   async #fetchAll(urls: readonly DocumentUrl[]): Promise<FetchedDocuments> {
@@ -80,7 +80,7 @@ export class RemoteDocuments {
     const fetches = urls.map((one) => this.#fetchOne(one, maxBytes));
     // A route may be given up meanwhile, and one failure ends the wait for all.
     void Promise.allSettled(fetches).then(() => {
-      if (this.#isOver) this.#room.release();
+      if (this.#isOver) this.#counter.release();
     });
     try {
       return new Map(await Promise.all(fetches));
@@ -95,10 +95,10 @@ export class RemoteDocuments {
     { kind, url, path }: DocumentUrl,
     maxBytes: number,
   ): Promise<readonly [string, FetchedDocument]> {
-    const room = this.#room;
-    const { mediaType, bytes } = await this.#fetch(url, { kind, field: path, maxBytes, room });
+    const counter = this.#counter;
+    const { mediaType, bytes } = await this.#fetch(url, { kind, field: path, maxBytes, counter });
     const base64 = encodeBase64(bytes);
-    room.take(base64.length);
+    counter.take(base64.length);
     return [url, { mediaType, base64 }];
   }
 }

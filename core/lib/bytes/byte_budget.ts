@@ -23,7 +23,7 @@ export interface ByteBounds {
 }
 
 /** Where bytes are counted before they are fetched. */
-export interface ByteRoom {
+export interface ByteCounter {
   /** @throws {GatewayError} `busy` when so many more do not fit */
   take(bytes: number): void;
   /** Gives back all that was taken. */
@@ -35,7 +35,7 @@ export class ByteBudget {
   readonly #bounds: ByteBounds;
   readonly #onGivenBack: () => void;
   readonly #ofOwners = new Map<string, number>();
-  #held = 0;
+  #usedBytes = 0;
 
   /** `onGivenBack` is called whenever there is more room than before. */
   constructor(bounds: ByteBounds, onGivenBack: () => void = () => {}) {
@@ -43,21 +43,21 @@ export class ByteBudget {
     this.#onGivenBack = onGivenBack;
   }
 
-  /** Bytes that are held now, by all. */
-  get held(): number {
-    return this.#held;
+  /** Bytes in use now, by all. */
+  get usedBytes(): number {
+    return this.#usedBytes;
   }
 
-  /** Owners that hold something now. */
+  /** Owners that have bytes in use. */
   get owners(): number {
     return this.#ofOwners.size;
   }
 
-  /** Takes bytes for an owner if they fit. To be paired with {@linkcode giveBack}; {@linkcode hold} does that. */
+  /** Takes bytes for an owner if they fit. To be paired with {@linkcode giveBack}; {@linkcode open} does that. */
   take(owner: string, bytes: number): boolean {
     const { total, perOwner } = this.#bounds;
     const own = this.#ofOwners.get(owner) ?? 0;
-    const ofOthers = this.#held - own;
+    const ofOthers = this.#usedBytes - own;
     // The second bound is the share of what the others leave, without a division.
     if (own + bytes > perOwner || (own + bytes) * total > perOwner * (total - ofOthers)) {
       return false;
@@ -70,20 +70,20 @@ export class ByteBudget {
   takeAnyway(owner: string, bytes: number): void {
     if (bytes === 0) return;
     this.#ofOwners.set(owner, (this.#ofOwners.get(owner) ?? 0) + bytes);
-    this.#held += bytes;
+    this.#usedBytes += bytes;
   }
 
   giveBack(owner: string, bytes: number): void {
     const own = (this.#ofOwners.get(owner) ?? 0) - bytes;
     if (own > 0) this.#ofOwners.set(owner, own);
     else this.#ofOwners.delete(owner);
-    this.#held -= bytes;
+    this.#usedBytes -= bytes;
     this.#onGivenBack();
   }
 
   /** Something of an owner that will take bytes as it grows, and gives all of them back at once. */
-  hold(owner: string): HeldBytes {
-    return new HeldBytes(this, owner);
+  open(owner: string): BufferedBytes {
+    return new BufferedBytes(this, owner);
   }
 }
 
@@ -94,13 +94,13 @@ export class ByteBudget {
  * ```ts
  * import { ByteBudget } from "./byte_budget.ts";
  * const budget = new ByteBudget({ total: 100, perOwner: 60 });
- * const body = budget.hold("acc_1");
+ * const body = budget.open("acc_1");
  * body.take(60);
  * body.release();
- * if (budget.held !== 0) throw new Error("something is still held");
+ * if (budget.usedBytes !== 0) throw new Error("bytes are still in use");
  * ```
  */
-export class HeldBytes implements ByteRoom {
+export class BufferedBytes implements ByteCounter {
   readonly #budget: ByteBudget;
   readonly #owner: string;
   #bytes = 0;
@@ -112,12 +112,12 @@ export class HeldBytes implements ByteRoom {
     this.#owner = owner;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes in use now. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Tells whether they fit. What does not is not taken; what was taken before stays held. */
+  /** Tells whether they fit. What does not is not taken; what was taken before stays taken. */
   tryTake(bytes: number): boolean {
     if (!this.#budget.take(this.#owner, bytes)) return false;
     this.#took(bytes);
@@ -147,7 +147,7 @@ export class HeldBytes implements ByteRoom {
 
   /** Gives a part back at once. */
   giveBack(bytes: number): void {
-    invariant(bytes <= this.#bytes, "only what is held is given back");
+    invariant(bytes <= this.#bytes, "only what was taken is given back");
     if (bytes === 0) return;
     this.#bytes -= bytes;
     this.#budget.giveBack(this.#owner, bytes);

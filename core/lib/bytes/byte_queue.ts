@@ -1,6 +1,6 @@
 /** Bytes that are waited for where they do not fit, instead of refused at once. */
 import { withResolvers } from "../runtime/mod.ts";
-import { type ByteBounds, ByteBudget, type HeldBytes } from "./byte_budget.ts";
+import { type BufferedBytes, type ByteBounds, ByteBudget } from "./byte_budget.ts";
 import type { Deadline, Deadlines } from "../time/deadlines.ts";
 import type { GatewayError } from "../../errors.ts";
 
@@ -21,7 +21,7 @@ export interface ByteQueueOptions {
 }
 
 interface Waiting {
-  readonly held: HeldBytes;
+  readonly buffered: BufferedBytes;
   readonly bytes: number;
   readonly enter: () => void;
   readonly deadline: Deadline;
@@ -34,34 +34,34 @@ export class ByteQueue {
   /** In the order in which they came; at most one for each holder. */
   readonly #waiting = new Set<Waiting>();
   /** The one that may go on beyond the bounds. */
-  #overdrawn: HeldBytes | undefined;
+  #overdrawn: BufferedBytes | undefined;
 
   constructor(options: ByteQueueOptions) {
     this.#options = options;
     this.#budget = new ByteBudget(options.bounds, () => this.#letIn());
   }
 
-  /** Bytes that are held now, by all. */
-  get held(): number {
-    return this.#budget.held;
+  /** Bytes in use now, by all. */
+  get usedBytes(): number {
+    return this.#budget.usedBytes;
   }
 
-  /** Owners that hold something now. */
+  /** Owners that have bytes in use. */
   get owners(): number {
     return this.#budget.owners;
   }
 
   /** A new holder, who holds nothing yet. */
-  hold(owner: string): HeldBytes {
-    return this.#budget.hold(owner);
+  open(owner: string): BufferedBytes {
+    return this.#budget.open(owner);
   }
 
   /**
    * Takes so many bytes more for a holder. Returns a promise where they have to be waited for; it rejects with
    * `options.refusal` after `options.waitMs`.
    */
-  enter(held: HeldBytes, bytes: number): Promise<void> | undefined {
-    if (this.#fits(held, bytes)) return undefined;
+  enter(buffered: BufferedBytes, bytes: number): Promise<void> | undefined {
+    if (this.#fits(buffered, bytes)) return undefined;
     const { deadlines, waitMs, maxWaiting, refusal } = this.#options;
     if (this.#waiting.size >= maxWaiting) return Promise.reject(refusal());
     const { promise, resolve, reject } = withResolvers<void>();
@@ -69,25 +69,25 @@ export class ByteQueue {
       this.#waiting.delete(waiting);
       reject(refusal());
     });
-    const waiting = { held, bytes, enter: resolve, deadline };
+    const waiting = { buffered, bytes, enter: resolve, deadline };
     this.#waiting.add(waiting);
     deadline.arm(waitMs);
     return promise;
   }
 
-  #fits(held: HeldBytes, bytes: number): boolean {
-    if (held.tryTake(bytes)) return true;
+  #fits(buffered: BufferedBytes, bytes: number): boolean {
+    if (buffered.tryTake(bytes)) return true;
     if (!this.#options.overdraws) return false;
-    this.#overdrawn ??= held;
-    if (this.#overdrawn !== held) return false;
-    held.takeAnyway(bytes);
+    this.#overdrawn ??= buffered;
+    if (this.#overdrawn !== buffered) return false;
+    buffered.takeAnyway(bytes);
     return true;
   }
 
   #letIn(): void {
     if (this.#overdrawn?.bytes === 0) this.#overdrawn = undefined;
     for (const waiting of this.#waiting) {
-      if (!this.#fits(waiting.held, waiting.bytes)) continue;
+      if (!this.#fits(waiting.buffered, waiting.bytes)) continue;
       this.#waiting.delete(waiting);
       waiting.deadline.disarm();
       waiting.enter();

@@ -61,7 +61,7 @@ async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promi
     const images = createImagePipe(request.count, requestId);
     return { kind: "stream", started: await startStream(exchange, response, images.pipe), images };
   }
-  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.room);
+  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.counter);
   imagesOf(bytes);
   const { body } = response;
   const stream = answerAsStream({ bytes, request, requestId, nowSeconds, exchange, body });
@@ -73,7 +73,7 @@ async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promi
 
 async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {
   const response = await asked.answered();
-  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.room);
+  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.counter);
   return { kind: "answer", bytes, images: imagesOf(bytes) };
 }
 

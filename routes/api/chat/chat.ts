@@ -135,14 +135,14 @@ export async function serveChat(
     const onSent = () => {
       if (request.stream) control.watchClient(incoming.request.signal);
     };
-    if (!request.stream) incoming.answer = gateway.answers.hold(principal.accountId);
-    const { held, answer: room } = incoming;
+    if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
+    const { bufferedBody, answer: bufferedAnswer } = incoming;
     const documents = bounds.input.namesUnseen || urls.length > 0
       ? new RemoteDocuments(
         request,
         body.value,
         gateway.media.fetchDocument,
-        gateway.bodies.hold(principal.accountId),
+        gateway.bodies.open(principal.accountId),
       )
       : undefined;
     const dropped = new Set<string>();
@@ -152,10 +152,10 @@ export async function serveChat(
       settlement,
       control,
       initial,
-      held,
+      bufferedBody,
       documents,
       urls,
-      room,
+      bufferedAnswer,
       dropped,
     };
     return await answer(delivery, onSent);
@@ -245,7 +245,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     firstOutput: (begun, onSign) =>
       request.stream ? attemptStream(begun, gateway, onSign) : attemptAnswer(begun, gateway, {
         maxBytes: settlement.mostAnswerBytes,
-        room: delivery.room,
+        counter: delivery.bufferedAnswer,
       }),
     timeoutMs: (route) =>
       request.stream

@@ -1,6 +1,6 @@
 /** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
-import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
-import type { HeldBody } from "../../../core/lib/bytes/body_room.ts";
+import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
+import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import type { CallControl } from "../../../core/calls/call_control.ts";
@@ -41,13 +41,13 @@ export interface Delivery {
   /** What was reserved when the call began. */
   readonly initial: InitialReservation;
   /** What is held of the request's body, which is sent again as long as routes are tried. */
-  readonly held: HeldBody | undefined;
+  readonly bufferedBody: BufferedBody | undefined;
   /** Documents that the request only names; absent where it names nothing. */
   /** What the request names for its provider to fetch. */
   readonly urls: readonly FetchedUrl[];
   readonly documents: RemoteDocuments | undefined;
   /** Where a whole answer is counted; absent for a stream. */
-  readonly room: HeldAnswer | undefined;
+  readonly bufferedAnswer: BufferedAnswer | undefined;
   /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */
   readonly dropped: Set<string>;
 }
@@ -82,7 +82,7 @@ export async function deliverAnswer(
     attempts: found.attempts,
   });
   const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
-  return wholeAnswer(clientBytes, headers, delivery.room, delivery.gateway.deadlines);
+  return wholeAnswer(clientBytes, headers, delivery.bufferedAnswer, delivery.gateway.deadlines);
 }
 
 function meteredInput(
@@ -143,7 +143,7 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Respo
     errorEvent: (error) => errorEvent(delivery, error),
     abandon: () => settlement.abandon(),
   });
-  delivery.held?.keepUntil(finding);
+  delivery.bufferedBody?.keepUntil(finding);
   const stream = earlyStream({
     arrival,
     keepAlive: keepAlives[call.request.style],

@@ -3,24 +3,24 @@
  * when it has left, and its room given back then; as a body of bytes it would lie in the server for as long as a client
  * does not read.
  */
-import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
+import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../core/limits.ts";
 import { answerOf } from "../response_headers.ts";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
-class HeldSource implements UnderlyingDefaultSource<Uint8Array> {
+class BufferedSource implements UnderlyingDefaultSource<Uint8Array> {
   readonly #over = Promise.withResolvers<void>();
   readonly #deadlines: Deadlines;
   #bytes: Uint8Array | undefined;
   #unread: Deadline | undefined;
   #at = 0;
 
-  constructor(bytes: Uint8Array, held: HeldAnswer, deadlines: Deadlines) {
+  constructor(bytes: Uint8Array, buffered: BufferedAnswer, deadlines: Deadlines) {
     this.#bytes = bytes;
     this.#deadlines = deadlines;
-    held.keepUntil(this.#over.promise);
+    buffered.keepUntil(this.#over.promise);
   }
 
   start(controller: Controller): void {
@@ -34,7 +34,7 @@ class HeldSource implements UnderlyingDefaultSource<Uint8Array> {
   pull(controller: Controller): void {
     const bytes = this.#bytes;
     if (bytes === undefined) return;
-    const piece = bytes.subarray(this.#at, this.#at + limits.heldBodyPieceBytes);
+    const piece = bytes.subarray(this.#at, this.#at + limits.bufferedBodyPieceBytes);
     this.#at += piece.length;
     controller.enqueue(piece);
     this.#unread?.arm(limits.unreadAnswerMs);
@@ -58,11 +58,13 @@ class HeldSource implements UnderlyingDefaultSource<Uint8Array> {
 export function wholeAnswer(
   bytes: Uint8Array,
   headers: readonly [string, string][],
-  held: HeldAnswer | undefined,
+  buffered: BufferedAnswer | undefined,
   deadlines: Deadlines,
 ): Response {
-  if (held === undefined || held.bytes === 0) return answerOf(bytes, "application/json", headers);
-  const source = new HeldSource(bytes, held, deadlines);
+  if (buffered === undefined || buffered.bytes === 0) {
+    return answerOf(bytes, "application/json", headers);
+  }
+  const source = new BufferedSource(bytes, buffered, deadlines);
   const body = new ReadableStream(source, { highWaterMark: 0 });
   return answerOf(body, "application/json", [
     ...headers,

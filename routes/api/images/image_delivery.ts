@@ -56,8 +56,13 @@ async function deliverAnswer(
   const outcome = images === 0 ? "empty" : "completed";
   const counts = { finished: images, begun: images };
   const receipt = await settleImages(endOf(delivery, found), outcome, counts);
-  const { headers, room, gateway } = delivery.call;
-  return wholeAnswer(bytes, [...headers, ...costHeaders(receipt)], room, gateway.deadlines);
+  const { headers, bufferedAnswer, gateway } = delivery.call;
+  return wholeAnswer(
+    bytes,
+    [...headers, ...costHeaders(receipt)],
+    bufferedAnswer,
+    gateway.deadlines,
+  );
 }
 
 function meteredInput(
@@ -65,11 +70,11 @@ function meteredInput(
   found: FoundImages,
   { started, images }: StreamResult,
 ): MeteredStreamInput {
-  const { gateway, control, settlement, room } = delivery.call;
+  const { gateway, control, settlement, bufferedAnswer } = delivery.call;
   const end = endOf(delivery, found);
   // Pictures that came whole all the same are here until they have left.
   const over = Promise.withResolvers<void>();
-  room.keepUntil(over.promise);
+  bufferedAnswer.keepUntil(over.promise);
   return {
     started,
     keepAlive: keepAliveComment,
@@ -117,8 +122,8 @@ export function deliverImagesEarly(
     abandon: () => settlement.abandon(),
   });
   const { deadlines } = gateway;
-  call.input.incoming.held?.keepUntil(finding);
-  call.room.keepUntil(finding);
+  call.input.incoming.bufferedBody?.keepUntil(finding);
+  call.bufferedAnswer.keepUntil(finding);
   return streamOf(
     earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
     headers,

@@ -9,8 +9,8 @@
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.
  */
-import type { HeldAnswer } from "../../../core/lib/bytes/answer_room.ts";
-import type { HeldBytes } from "../../../core/lib/bytes/byte_budget.ts";
+import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
+import type { BufferedBytes } from "../../../core/lib/bytes/byte_budget.ts";
 import {
   type AttemptLoopResult,
   isRouteFault,
@@ -60,9 +60,9 @@ export interface MediaCall<Value = unknown> {
   readonly control: RunningCall;
   readonly settlement: MediaSettlement;
   /** Pictures that were fetched for the route that is tried. */
-  readonly fetched: HeldBytes;
+  readonly fetched: BufferedBytes;
   /** Where a whole answer is counted. */
-  readonly room: HeldAnswer;
+  readonly bufferedAnswer: BufferedAnswer;
   /** Headers of any answer of this call. */
   readonly headers: [string, string][];
 }
@@ -107,9 +107,9 @@ export async function beginMediaCall<Value>(
     price,
     dropped: input.dropped,
   });
-  const fetched = gateway.bodies.hold(principal.accountId);
-  const room = incoming.answer = gateway.answers.hold(principal.accountId);
-  return { gateway, input, work, control, settlement, fetched, room, headers };
+  const fetched = gateway.bodies.open(principal.accountId);
+  const bufferedAnswer = incoming.answer = gateway.answers.open(principal.accountId);
+  return { gateway, input, work, control, settlement, fetched, bufferedAnswer, headers };
 }
 
 function candidatesOf(
@@ -145,7 +145,7 @@ export async function tryRoutes<Value>(
         },
         control,
         time: gateway,
-        room: call.room,
+        counter: call.bufferedAnswer,
       });
     },
     firstOutput: work.receive,

@@ -42,11 +42,11 @@ export function openMediaServices(
   return {
     remote,
     tools: {
-      fetchImage: (url, field, room) =>
+      fetchImage: (url, field, counter) =>
         fetchRemoteMedia(remote, url, {
           field,
           accepts: imageMediaTypes,
-          ...(room && { room }),
+          ...(counter && { counter }),
         }),
       newBoundary: () => crypto.randomUUID().replaceAll("-", ""),
     },

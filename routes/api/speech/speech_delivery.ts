@@ -87,7 +87,7 @@ export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech
     errorEvent: (error) => mediaErrorEvent(error, settlement.input.requestId),
     abandon: () => settlement.abandon(),
   });
-  call.input.incoming.held?.keepUntil(finding);
+  call.input.incoming.bufferedBody?.keepUntil(finding);
   const { deadlines } = gateway;
   return streamOf(
     earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),

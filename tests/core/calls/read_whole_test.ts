@@ -43,14 +43,14 @@ Deno.test("a body is the same in whatever pieces it comes, and its memory is ask
   await fc.assert(fc.asyncProperty(anyBody, async ({ length, seed, pieces, isDeclared, waits }) => {
     const body = Uint8Array.from({ length }, (_, at) => (at * 31 + seed) % 251);
     const asked: number[] = [];
-    const room = {
+    const counter = {
       grow(bytes: number) {
         asked.push(bytes);
         return waits ? Promise.resolve() : undefined;
       },
     };
     const declared = isDeclared ? String(length) : undefined;
-    const read = await readWhole(response(body, pieces, declared), maxBytes, room);
+    const read = await readWhole(response(body, pieces, declared), maxBytes, counter);
     assertEquals(read.length, length);
     assert(read.every((byte, at) => byte === body[at]), "another byte");
     const counted = asked.reduce((sum, bytes) => sum + bytes, 0);

@@ -37,13 +37,13 @@ function routeOf(style: string, capabilities: JsonObject = {}): Route {
 function world() {
   const budget = new ByteBudget({ total: 1000, perOwner: 1000 });
   const waiting = new Map<string, PromiseWithResolvers<Uint8Array<ArrayBuffer>>>();
-  const documents = new RemoteDocuments(request, body, async (url, { room }) => {
+  const documents = new RemoteDocuments(request, body, async (url, { counter }) => {
     const file = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
     waiting.set(url, file);
     const bytes = await file.promise;
-    room.take(bytes.length);
+    counter.take(bytes.length);
     return { mediaType: "application/pdf", bytes };
-  }, budget.hold("acc"));
+  }, budget.open("acc"));
   return { budget, waiting, documents };
 }
 
@@ -69,7 +69,7 @@ Deno.test("what is fetched is held until the call is over, also what comes after
   const fetched = await fetching;
   assertEquals(fetched?.get("https://a/2", "document")?.base64.length, 40);
   await Promise.resolve();
-  assertEquals(budget.held, 0);
+  assertEquals(budget.usedBytes, 0);
 });
 
 Deno.test("a failure is the caller's, holds nothing, and is not repeated for the next route", async () => {
@@ -84,5 +84,5 @@ Deno.test("a failure is the caller's, holds nothing, and is not repeated for the
   assertEquals(waiting.size, 0);
   documents.release();
   await Promise.resolve();
-  assertEquals(budget.held, 0);
+  assertEquals(budget.usedBytes, 0);
 });

@@ -207,9 +207,9 @@ Deno.test("when the answer is not kept any more the retry names the receipt, for
   await first.bytes();
   const requestId = first.headers.get("x-request-id") as RequestId;
   const cost = (await readReceipt(world.test.kv, requestId))!.costMicroVnd;
-  assert(world.orders.kept.held > 0);
+  assert(world.orders.kept.usedBytes > 0);
   world.time.advance(answerKeptMs + 1_000);
-  assertEquals(world.orders.kept.held, 0);
+  assertEquals(world.orders.kept.usedBytes, 0);
   const refusal = await refusalOf(await world.send(chat(), "key-1"));
   assertEquals([refusal.status, refusal.retry], [409, "false"]);
   assertStringIncludes(refusal.message, requestId);

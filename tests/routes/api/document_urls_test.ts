@@ -85,7 +85,7 @@ Deno.test("a PDF by URL goes as data to a route that takes only data, streamed o
     "application/pdf",
   ]);
   // Nothing of it is held any more.
-  assertEquals(world.gateway.bodies.held, 0);
+  assertEquals(world.gateway.bodies.usedBytes, 0);
   const twice = await world.post("/v1/messages", request([named(plain), named(plain)]));
   await twice.body?.cancel();
   assertEquals(files.seen.length, 3);
@@ -179,5 +179,5 @@ Deno.test("a picture by http goes as data to a Messages model, one by https as i
   const sources = provider.seen.map((seen) => JSON.stringify(seen.json()["messages"]));
   assert(sources[0]?.includes(`"media_type":"image/png","data":"${png.toBase64()}"`), sources[0]);
   assert(sources[1]?.includes(`"source":{"type":"url","url":"https://${host}/a.png"}`), sources[1]);
-  assertEquals([files.seen.length, world.gateway.bodies.held], [1, 0]);
+  assertEquals([files.seen.length, world.gateway.bodies.usedBytes], [1, 0]);
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { ByteBudget, type HeldBytes } from "../../../../core/lib/bytes/byte_budget.ts";
+import { type BufferedBytes, ByteBudget } from "../../../../core/lib/bytes/byte_budget.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 
 const bounds = { total: 100, perOwner: 60 };
@@ -11,11 +11,11 @@ class Witnessed {
   released = false;
   readonly pending: PromiseWithResolvers<void>[] = [];
   readonly owner: string;
-  readonly held: HeldBytes;
+  readonly buffered: BufferedBytes;
 
   constructor(budget: ByteBudget, owner: string) {
     this.owner = owner;
-    this.held = budget.hold(owner);
+    this.buffered = budget.open(owner);
   }
 
   settle(): void {
@@ -35,9 +35,9 @@ function sumOf(holders: readonly Witnessed[], owner?: string): number {
   );
 }
 
-function takes(held: HeldBytes, bytes: number): boolean {
+function takes(buffered: BufferedBytes, bytes: number): boolean {
   try {
-    held.take(bytes);
+    buffered.take(bytes);
     return true;
   } catch (error) {
     assert(error instanceof GatewayError && error.code === "busy");
@@ -46,7 +46,7 @@ function takes(held: HeldBytes, bytes: number): boolean {
   }
 }
 
-Deno.test("whatever is taken and given back in any order, the count is what is held, within bounds, and 0 at the end", async () => {
+Deno.test("whatever is taken and given back in any order, the count is what is buffered, within bounds, and 0 at the end", async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
     const budget = new ByteBudget(bounds);
     const holders = ["a", "a", "b", "b", "c", "c"].map((owner) => new Witnessed(budget, owner));
@@ -57,18 +57,18 @@ Deno.test("whatever is taken and given back in any order, the count is what is h
         const leftByOthers = bounds.total - (sumOf(holders) - own);
         const share = bounds.perOwner / bounds.total * leftByOthers;
         const fits = own + one.bytes <= share + 1e-9;
-        assertEquals(takes(holder.held, one.bytes), fits);
+        assertEquals(takes(holder.buffered, one.bytes), fits);
         if (fits) {
           holder.bytes += one.bytes;
           holder.released = false;
         }
       } else if (one.kind === "release") {
-        holder.held.release();
+        holder.buffered.release();
         holder.released = true;
       } else if (one.kind === "keep") {
         const over = Promise.withResolvers<void>();
         holder.pending.push(over);
-        holder.held.keepUntil(over.promise);
+        holder.buffered.keepUntil(over.promise);
       } else {
         const over = holder.pending.pop();
         if (one.kind === "over") over?.resolve();
@@ -77,15 +77,15 @@ Deno.test("whatever is taken and given back in any order, the count is what is h
         await Promise.resolve();
       }
       holder.settle();
-      assertEquals(budget.held, sumOf(holders));
+      assertEquals(budget.usedBytes, sumOf(holders));
     }
-    for (const { held, pending } of holders) {
-      held.release();
+    for (const { buffered, pending } of holders) {
+      buffered.release();
       for (const over of pending) over.resolve();
     }
     await Promise.resolve();
     await Promise.resolve();
-    assertEquals([budget.held, budget.owners], [0, 0]);
+    assertEquals([budget.usedBytes, budget.owners], [0, 0]);
   }));
 });
 
@@ -93,12 +93,12 @@ Deno.test("however many owners want everything, each gets the same and the next 
   const total = 1_200;
   for (const count of [1, 2, 3, 5, 11]) {
     const budget = new ByteBudget({ total, perOwner: total / 2 });
-    const owners = Array.from({ length: count }, (_, i) => budget.hold(`acc_${i}`));
+    const owners = Array.from({ length: count }, (_, i) => budget.open(`acc_${i}`));
     // By turns, byte by byte: nobody comes first.
     while (owners.map((owner) => owner.tryTake(1)).includes(true));
     for (const { bytes } of owners) {
       assert(Math.abs(bytes - total / (count + 1)) <= 1, `${count} owners: ${bytes}`);
     }
-    assert(budget.hold("acc_new").tryTake(Math.floor((total - budget.held) / 2) - 1));
+    assert(budget.open("acc_new").tryTake(Math.floor((total - budget.usedBytes) / 2) - 1));
   }
 });

@@ -128,14 +128,14 @@ Deno.test("pictures that are fetched count among what all calls hold, route by r
   const held: number[] = [];
   const answers = [new Response("x", { status: 500 }), pictures(1)];
   await using provider = mockProvider(() => {
-    held.push(world.gateway.bodies.held);
+    held.push(world.gateway.bodies.usedBytes);
     return answers.shift() ?? pictures(1);
   });
   await using world = await openMediaWorld({
     providers: { p1: provider.port, p2: provider.port },
     models: [model({ routes: [{ provider: "p1" }, { provider: "p2", priority: 1 }] })],
     names: { "pics.example": pics.port },
-    heldBytes: 1_000_000,
+    bufferedBytes: 1_000_000,
   });
   const edit = (images: number) =>
     world.post("/v1/images/edits", {
@@ -146,10 +146,10 @@ Deno.test("pictures that are fetched count among what all calls hold, route by r
   const good = await edit(2);
   assertEquals(good.status, 200, await good.text());
   assertEquals(held, [800_000, 800_000], "those for the route before are let go");
-  assertEquals(world.gateway.bodies.held, 0);
+  assertEquals(world.gateway.bodies.usedBytes, 0);
   const error = await errorOf(await edit(3));
   assertEquals([error.status, error.code], [503, "busy"]);
-  assertEquals([world.gateway.bodies.held, provider.seen.length], [0, 2]);
+  assertEquals([world.gateway.bodies.usedBytes, provider.seen.length], [0, 2]);
   assertEquals(await world.balanceVnd(), 999_000);
 });
 

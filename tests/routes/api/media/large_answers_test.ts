@@ -10,7 +10,7 @@ import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_
 
 const kilobyte = 1024;
 /** One fits, a second one is beyond the bound, a third one waits. */
-const heldAnswerBytes = 300 * kilobyte;
+const bufferedAnswerBytes = 300 * kilobyte;
 const picture = "A".repeat(200 * kilobyte);
 const answerBytes = JSON.stringify(pictures(1)).length;
 
@@ -64,7 +64,7 @@ async function open(
     providers: { p1: port, p2: port },
     models,
     deadlines,
-    heldAnswerBytes,
+    bufferedAnswerBytes,
   });
   return {
     ...world,
@@ -84,7 +84,7 @@ for (const [path, body] of endpoints) {
     const { answers } = world.gateway;
     const first = await world.post(path, body);
     const beyond = await world.post(path, body);
-    assert(answers.held >= 2 * 200 * kilobyte, `${answers.held} bytes`);
+    assert(answers.usedBytes >= 2 * 200 * kilobyte, `${answers.usedBytes} bytes`);
     let isAnswered = false;
     const third = world.post(path, body).then((response) => {
       isAnswered = true;
@@ -99,7 +99,7 @@ for (const [path, body] of endpoints) {
     const [made] = path.includes("images") ? whole.data : whole.choices;
     assertEquals((made.b64_json ?? made.message.content).length, picture.length);
     await first.body?.cancel();
-    await until(() => answers.held === 0, "all is given back");
+    await until(() => answers.usedBytes === 0, "all is given back");
     assertEquals((await world.receiptOf(first))?.outcome, "completed");
   });
 }
@@ -111,14 +111,14 @@ Deno.test("an answer that finds no room for a minute is refused and costs nothin
   const before = await world.balanceVnd();
   const refused = world.post(path, body);
   await sleep(200);
-  world.time.advance(limits.answerRoomMs + 1_000);
+  world.time.advance(limits.answerWaitMs + 1_000);
   const response = await refused;
   const { status, code } = await errorOf(response);
   assertEquals([status, code], [503, "busy"]);
   assertEquals(response.headers.get("x-should-retry"), "true");
   assertEquals(await world.balanceVnd(), before);
   for (const { body } of unread) await body?.cancel();
-  await until(() => world.gateway.answers.held === 0, "all is given back");
+  await until(() => world.gateway.answers.usedBytes === 0, "all is given back");
 });
 
 Deno.test("a client that does not read its answer loses it, and its room, and has paid", async () => {
@@ -130,9 +130,9 @@ Deno.test("a client that does not read its answer loses it, and its room, and ha
   world.time.advance(limits.unreadAnswerMs - 1_000);
   await reader.read(); // a slow one is not an absent one
   world.time.advance(limits.unreadAnswerMs - 1_000);
-  assert(world.gateway.answers.held >= answerBytes);
+  assert(world.gateway.answers.usedBytes >= answerBytes);
   world.time.advance(2_000);
-  await until(() => world.gateway.answers.held === 0, "its room is given back");
+  await until(() => world.gateway.answers.usedBytes === 0, "its room is given back");
   const error = await reader.read().then(() => undefined, (cause) => cause);
   assert(error instanceof Error, "ended as if it were whole");
   assertEquals((await world.receiptOf(unread))?.units, 1);
@@ -143,10 +143,10 @@ Deno.test("pictures for a stream that came whole all the same are counted until 
   const [path] = endpoints[0];
   for (const isRead of [true, false]) {
     const response = await world.post(path, { ...images, stream: true });
-    assert(world.gateway.answers.held >= answerBytes);
+    assert(world.gateway.answers.usedBytes >= answerBytes);
     if (isRead) assert((await response.text()).includes("image_generation.completed"));
     else await response.body?.cancel();
-    await until(() => world.gateway.answers.held === 0, "all is given back");
+    await until(() => world.gateway.answers.usedBytes === 0, "all is given back");
   }
 });
 
@@ -177,7 +177,7 @@ for (const { what, answer, events, units } of late) {
     const text = await response.text();
     assertEquals(text.split("event: image_generation.completed").length - 1, events);
     assertEquals((await world.receiptOf(response))?.units, units);
-    await until(() => world.gateway.answers.held === 0, "all is given back");
+    await until(() => world.gateway.answers.usedBytes === 0, "all is given back");
   });
 }
 
@@ -209,11 +209,14 @@ Deno.test("whatever providers answer and however clients leave, nothing stays he
         const body = { model: "image-t", prompt: ending, stream };
         const response = await world.post(endpoints[0][0], body);
         statuses.add(response.status);
-        assert(answers.held <= heldAnswerBytes + 2 * answerBytes, `${answers.held} bytes`);
+        assert(
+          answers.usedBytes <= bufferedAnswerBytes + 2 * answerBytes,
+          `${answers.usedBytes} bytes`,
+        );
         if (leaves) await response.body?.cancel();
         else await response.bytes();
       }));
-      await until(() => answers.held === 0, "all is given back");
+      await until(() => answers.usedBytes === 0, "all is given back");
     }),
     { numRuns: 25 },
   );

@@ -1,7 +1,7 @@
 /** A gateway in this process whose provider is a server of the test, with time and name servers in the test's hands. */
 import { assert } from "../../../support/assert.ts";
-import { AnswerRoom } from "../../../../core/lib/bytes/answer_room.ts";
-import { BodyRoom } from "../../../../core/lib/bytes/body_room.ts";
+import { AnswerBudget } from "../../../../core/lib/bytes/answer_budget.ts";
+import { BodyBudget } from "../../../../core/lib/bytes/body_budget.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../../../core/lib/ids.ts";
 import { createGuardedConnect } from "../../../../core/media/guarded_connect.ts";
@@ -93,9 +93,9 @@ export interface MediaWorldOptions {
   readonly names?: Readonly<Record<string, number>>;
   readonly vnd?: number;
   /** What the gateway may hold of bodies. */
-  readonly heldBytes?: number;
+  readonly bufferedBytes?: number;
   /** The same of answers. */
-  readonly heldAnswerBytes?: number;
+  readonly bufferedAnswerBytes?: number;
 }
 
 /** Secrets by the name of their environment variable. */
@@ -159,17 +159,17 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
   const gateway: Gateway = {
     ...test.assembled.gateway,
     media,
-    bodies: options.heldBytes === undefined
+    bodies: options.bufferedBytes === undefined
       ? test.assembled.gateway.bodies
-      : new BodyRoom(options.deadlines ?? deadlines, {
-        total: options.heldBytes,
-        perOwner: options.heldBytes,
+      : new BodyBudget(options.deadlines ?? deadlines, {
+        total: options.bufferedBytes,
+        perOwner: options.bufferedBytes,
       }),
-    answers: options.heldAnswerBytes === undefined
+    answers: options.bufferedAnswerBytes === undefined
       ? test.assembled.gateway.answers
-      : new AnswerRoom(options.deadlines ?? deadlines, {
-        total: options.heldAnswerBytes,
-        perOwner: options.heldAnswerBytes,
+      : new AnswerBudget(options.deadlines ?? deadlines, {
+        total: options.bufferedAnswerBytes,
+        perOwner: options.bufferedAnswerBytes,
       }),
     deadlines: options.deadlines ?? deadlines,
     clock: {

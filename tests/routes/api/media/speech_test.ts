@@ -302,10 +302,10 @@ Deno.test("after 15 s without speech a client that waits for events has a sign o
 
   const events = await (await post(asEvents)).answer;
   assertEquals(events.headers.get("x-gateway-model"), "speech-t");
-  assert(bodies.held > 100_000, "the next route needs the request");
+  assert(bodies.usedBytes > 100_000, "the next route needs the request");
   release.resolve(eventStream(delta + done));
   assertEquals(await events.text(), sign + delta + done);
-  assertEquals([await world.balanceVnd(), bodies.held], [1_000_000 - 1_350, 0]);
+  assertEquals([await world.balanceVnd(), bodies.usedBytes], [1_000_000 - 1_350, 0]);
 
   const plain = await (await post(asEvents)).answer;
   release.resolve(audioResponse());
@@ -327,5 +327,5 @@ Deno.test("after 15 s without speech a client that waits for events has a sign o
   release.resolve(new Response("x", { status: 500 }));
   assertEquals((await errorOf(await whole.answer)).status, 502, "audio: the status stays true");
   assertEquals(await world.balanceVnd(), 1_000_000 - 2 * 1_350);
-  assertEquals([world.gateway.calls.count, bodies.held], [0, 0]);
+  assertEquals([world.gateway.calls.count, bodies.usedBytes], [0, 0]);
 });

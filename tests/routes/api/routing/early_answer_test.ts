@@ -258,10 +258,10 @@ Deno.test(
     await stage.reached("a");
     stage.time.advance(limits.keepAliveMs + 20);
     const response = await calling;
-    assert(bodies.held > 100_000, "the next route needs it");
+    assert(bodies.usedBytes > 100_000, "the next route needs it");
     stage.tell("a", "answer");
     assert((await response.text()).endsWith("data: [DONE]\n\n"));
-    assertEquals(bodies.held, 0);
+    assertEquals(bodies.usedBytes, 0);
     await world.checkBooks(1);
   },
 );

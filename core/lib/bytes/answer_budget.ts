@@ -3,27 +3,27 @@
  * their sum. A provider that has worked will charge us, so what finds no room is not refused but stays unread for a
  * while; the connection holds its provider back.
  */
-import type { ByteBounds, HeldBytes } from "./byte_budget.ts";
+import type { BufferedBytes, ByteBounds } from "./byte_budget.ts";
 import { ByteQueue } from "./byte_queue.ts";
 import type { Deadlines } from "../time/deadlines.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 
 /** What all answers may hold. */
-export class AnswerRoom {
+export class AnswerBudget {
   readonly #queue: ByteQueue;
 
   constructor(
     deadlines: Deadlines,
     bounds: ByteBounds = {
-      total: limits.heldAnswerBytes,
-      perOwner: limits.heldAnswerBytesPerAccount,
+      total: limits.bufferedAnswerBytes,
+      perOwner: limits.bufferedAnswerBytesPerAccount,
     },
   ) {
     this.#queue = new ByteQueue({
       deadlines,
       bounds,
-      waitMs: limits.answerRoomMs,
+      waitMs: limits.answerWaitMs,
       // One for each call at most: whole answers are asked of one route at a time.
       maxWaiting: Infinity,
       refusal: tooMany,
@@ -31,14 +31,14 @@ export class AnswerRoom {
     });
   }
 
-  /** Bytes that are held now, by all. */
-  get held(): number {
-    return this.#queue.held;
+  /** Bytes in use now, by all. */
+  get usedBytes(): number {
+    return this.#queue.usedBytes;
   }
 
   /** The answer of one call, which grows while it is read. */
-  hold(owner: string): HeldAnswer {
-    return new HeldAnswer(this.#queue, owner);
+  open(owner: string): BufferedAnswer {
+    return new BufferedAnswer(this.#queue, owner);
   }
 }
 
@@ -55,59 +55,59 @@ function tooMany(): GatewayError {
  *
  * @example
  * ```ts
- * import { AnswerRoom } from "./answer_room.ts";
+ * import { AnswerBudget } from "./answer_budget.ts";
  * import { systemClock } from "../time/clock.ts";
  * import { Deadlines } from "../time/deadlines.ts";
  * const deadlines = new Deadlines({ clock: systemClock });
- * const room = new AnswerRoom(deadlines, { total: 100, perOwner: 100 });
- * const [one, two, three] = ["a", "b", "c"].map((owner) => room.hold(owner));
+ * const budget = new AnswerBudget(deadlines, { total: 100, perOwner: 100 });
+ * const [one, two, three] = ["a", "b", "c"].map((owner) => budget.open(owner));
  * one?.grow(90);
  * two?.grow(20); // beyond the bounds, since somebody must come to an end
  * const waits = three?.grow(20);
  * one?.release();
  * await waits;
- * if (room.held !== 40) throw new Error(`${room.held} bytes are held`);
+ * if (budget.usedBytes !== 40) throw new Error(`${budget.usedBytes} bytes are in use`);
  * deadlines.close();
  * ```
  */
-export class HeldAnswer {
-  readonly #room: ByteQueue;
+export class BufferedAnswer {
+  readonly #queue: ByteQueue;
   readonly #owner: string;
   /** Made when it is needed: nearly all answers are small. */
-  #held: HeldBytes | undefined;
+  #buffered: BufferedBytes | undefined;
   #isOver = false;
 
-  constructor(room: ByteQueue, owner: string) {
-    this.#room = room;
+  constructor(queue: ByteQueue, owner: string) {
+    this.#queue = queue;
     this.#owner = owner;
   }
 
-  /** Bytes that are held now; 0 for a small answer, which is not counted. */
+  /** Bytes in use now; 0 for a small answer, which is not counted. */
   get bytes(): number {
-    return this.#held?.bytes ?? 0;
+    return this.#buffered?.bytes ?? 0;
   }
 
   /**
    * Takes so many bytes more. A promise where they have to be waited for; it rejects with a {@linkcode GatewayError}
-   * `busy` after `limits.answerRoomMs`.
+   * `busy` after `limits.answerWaitMs`.
    */
   grow(bytes: number): Promise<void> | undefined {
-    this.#held ??= this.#room.hold(this.#owner);
-    return this.#room.enter(this.#held, bytes);
+    this.#buffered ??= this.#queue.open(this.#owner);
+    return this.#queue.enter(this.#buffered, bytes);
   }
 
   /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending; also what grows until then. */
   release(): void {
     this.#isOver = true;
-    this.#held?.release();
+    this.#buffered?.release();
   }
 
   /** A release before `over` is settled waits for it. */
   keepUntil(over: Promise<unknown>): void {
-    const held = this.#held ??= this.#room.hold(this.#owner);
-    held.keepUntil(over);
+    const buffered = this.#buffered ??= this.#queue.open(this.#owner);
+    buffered.keepUntil(over);
     const done = () => {
-      if (this.#isOver) held.release();
+      if (this.#isOver) buffered.release();
     };
     over.then(done, done);
   }

@@ -3,7 +3,7 @@
  * out. Within one account the declared lengths count as well, so that its own rush comes in one after the other and
  * whole, instead of all at once and in part.
  */
-import type { ByteBounds, HeldBytes } from "./byte_budget.ts";
+import type { BufferedBytes, ByteBounds } from "./byte_budget.ts";
 import { ByteQueue } from "./byte_queue.ts";
 import type { Deadlines } from "../time/deadlines.ts";
 import { GatewayError } from "../../errors.ts";
@@ -13,7 +13,7 @@ import { limits } from "../../limits.ts";
  * A body that finds no room waits this long, unread, before its call is refused: a large call has sent its body on, or
  * ended, within seconds.
  */
-export const bodyRoomMs = 30_000;
+export const bodyWaitMs = 30_000;
 
 /** Bodies that wait at the same time: each keeps a connection and up to 64 KB, 64 MB in all. */
 const waitingBodies = 1_024;
@@ -27,14 +27,14 @@ interface Queues {
 }
 
 /** What the bodies of all calls may hold, together with what is fetched for them. */
-export class BodyRoom {
+export class BodyBudget {
   readonly #queues: Queues;
 
   constructor(
     deadlines: Deadlines,
-    bounds: ByteBounds = { total: limits.heldBytes, perOwner: limits.heldBytesPerAccount },
+    bounds: ByteBounds = { total: limits.bufferedBytes, perOwner: limits.bufferedBytesPerAccount },
   ) {
-    const common = { deadlines, waitMs: bodyRoomMs, maxWaiting: waitingBodies, refusal: tooMany };
+    const common = { deadlines, waitMs: bodyWaitMs, maxWaiting: waitingBodies, refusal: tooMany };
     const { perOwner } = bounds;
     this.#queues = {
       perOwner,
@@ -47,24 +47,24 @@ export class BodyRoom {
     };
   }
 
-  /** Bytes that are held now, by all. */
-  get held(): number {
-    return this.#queues.arrived.held;
+  /** Bytes in use now, by all. */
+  get usedBytes(): number {
+    return this.#queues.arrived.usedBytes;
   }
 
-  /** Owners that hold something now, or have declared it. */
+  /** Owners that have bytes in use, or have declared it. */
   get owners(): number {
     return Math.max(this.#queues.arrived.owners, this.#queues.declared.owners);
   }
 
   /** What a call will fetch, counted as it comes. */
-  hold(owner: string): HeldBytes {
-    return this.#queues.arrived.hold(owner);
+  open(owner: string): BufferedBytes {
+    return this.#queues.arrived.open(owner);
   }
 
   /** The body of one call. */
-  body(owner: string): HeldBody {
-    return new HeldBody(this.#queues, owner);
+  body(owner: string): BufferedBody {
+    return new BufferedBody(this.#queues, owner);
   }
 }
 
@@ -81,30 +81,30 @@ function tooMany(): GatewayError {
  *
  * @example
  * ```ts
- * import { BodyRoom } from "./body_room.ts";
+ * import { BodyBudget } from "./body_budget.ts";
  * import { systemClock } from "../time/clock.ts";
  * import { Deadlines } from "../time/deadlines.ts";
  * const deadlines = new Deadlines({ clock: systemClock });
- * const room = new BodyRoom(deadlines, { total: 100, perOwner: 50 });
- * const body = room.body("a");
+ * const budget = new BodyBudget(deadlines, { total: 100, perOwner: 50 });
+ * const body = budget.body("a");
  * await body.declare(40);
- * const declared = room.held;
+ * const declared = budget.usedBytes;
  * await body.grow(40);
- * if (declared !== 0 || room.held !== 40) throw new Error("what arrived is held, not what was declared");
+ * if (declared !== 0 || budget.usedBytes !== 40) throw new Error("what arrived is counted, not what was declared");
  * body.release();
  * deadlines.close();
  * ```
  */
-export class HeldBody {
+export class BufferedBody {
   readonly #queues: Queues;
-  readonly #arrived: HeldBytes;
-  readonly #declared: HeldBytes;
+  readonly #arrived: BufferedBytes;
+  readonly #declared: BufferedBytes;
 
-  /** Internal: use {@linkcode BodyRoom.body}. */
+  /** Internal: use {@linkcode BodyBudget.body}. */
   constructor(queues: Queues, owner: string) {
     this.#queues = queues;
-    this.#arrived = queues.arrived.hold(owner);
-    this.#declared = queues.declared.hold(owner);
+    this.#arrived = queues.arrived.open(owner);
+    this.#declared = queues.declared.open(owner);
   }
 
   /** Announces a length; a promise where the account's other bodies leave no room for it yet. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { AnswerRoom } from "../../../../core/lib/bytes/answer_room.ts";
+import { AnswerBudget } from "../../../../core/lib/bytes/answer_budget.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { limits } from "../../../../core/limits.ts";
@@ -12,7 +12,7 @@ const largest = 40;
 function open() {
   const time = new ManualTime();
   const deadlines = new Deadlines({ clock: time, timer: time });
-  return { time, room: new AnswerRoom(deadlines, bounds) };
+  return { time, budget: new AnswerBudget(deadlines, bounds) };
 }
 
 const turns = async (count: number) => {
@@ -35,11 +35,11 @@ Deno.test("however answers grow and leave, all find room in the end, and never m
   let waits = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(plan, { minLength: 8, maxLength: 24 }), async (plans) => {
-      const { room, time } = open();
+      const { budget, time } = open();
       let most = 0;
       await Promise.all(plans.map(async (one) => {
         await turns(one.beginsAfter);
-        const answer = room.hold(one.owner);
+        const answer = budget.open(one.owner);
         let bytes = 0;
         for (const part of one.parts) {
           await turns(part.after);
@@ -48,7 +48,7 @@ Deno.test("however answers grow and leave, all find room in the end, and never m
           await waiting;
           bytes += part.bytes;
           assertEquals(answer.bytes, bytes);
-          most = Math.max(most, room.held);
+          most = Math.max(most, budget.usedBytes);
         }
         if (one.isHandedOver) {
           const left = Promise.withResolvers<void>();
@@ -63,9 +63,9 @@ Deno.test("however answers grow and leave, all find room in the end, and never m
         }
       }));
       await turns(5);
-      time.advance(2 * limits.answerRoomMs);
+      time.advance(2 * limits.answerWaitMs);
       assert(most <= bounds.total + largest, `${most} bytes`);
-      assertEquals([room.held, time.pending], [0, 0]);
+      assertEquals([budget.usedBytes, time.pending], [0, 0]);
     }),
     { numRuns: 300 },
   );
@@ -73,14 +73,14 @@ Deno.test("however answers grow and leave, all find room in the end, and never m
 });
 
 Deno.test("what finds no room for a minute is refused, and takes none when there is some later", async () => {
-  const { room, time } = open();
-  const [first, beyond, late] = ["a", "b", "c"].map((owner) => room.hold(owner));
+  const { budget, time } = open();
+  const [first, beyond, late] = ["a", "b", "c"].map((owner) => budget.open(owner));
   assertEquals(first!.grow(60), undefined);
   assertEquals(beyond!.grow(60), undefined, "one may be beyond the bounds");
   const waiting = late!.grow(30);
   assert(waiting !== undefined);
-  time.advance(limits.answerRoomMs - 1_000);
-  assertEquals(room.held, 120);
+  time.advance(limits.answerWaitMs - 1_000);
+  assertEquals(budget.usedBytes, 120);
   const refused = waiting.then(() => undefined, (error) => error);
   time.advance(2_000);
   const error = await refused;
@@ -88,26 +88,26 @@ Deno.test("what finds no room for a minute is refused, and takes none when there
   assertEquals([error.code, error.status, error.retry], ["busy", 503, true]);
   beyond!.release();
   first!.release();
-  assertEquals([room.held, late!.bytes], [0, 0]);
+  assertEquals([budget.usedBytes, late!.bytes], [0, 0]);
 });
 
 Deno.test("one owner's answers leave room for another's", () => {
-  const { room } = open();
-  const rush = Array.from({ length: 4 }, () => room.hold("rush"));
+  const { budget } = open();
+  const rush = Array.from({ length: 4 }, () => budget.open("rush"));
   const entered = rush.map((answer) => answer.grow(30) === undefined);
   assertEquals(entered, [true, true, true, false], "its share, and one beyond it");
-  assertEquals(room.hold("other").grow(6), undefined, "its share of what the rush leaves");
+  assertEquals(budget.open("other").grow(6), undefined, "its share of what the rush leaves");
 });
 
 Deno.test("what grows after its call has answered is given back when what it was kept for is over", async () => {
-  const { room } = open();
-  const answer = room.hold("a");
+  const { budget } = open();
+  const answer = budget.open("a");
   const finding = Promise.withResolvers<void>();
   answer.keepUntil(finding.promise);
   answer.release();
   answer.grow(10);
-  assertEquals(room.held, 10);
+  assertEquals(budget.usedBytes, 10);
   finding.reject(new Error("no route"));
   await turns(3);
-  assertEquals(room.held, 0);
+  assertEquals(budget.usedBytes, 0);
 });

@@ -1,7 +1,7 @@
 /** The common bound of the bodies that calls hold: refused beyond it in the caller's style, given back on every path. */
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { BodyRoom, bodyRoomMs } from "../../../core/lib/bytes/body_room.ts";
+import { BodyBudget, bodyWaitMs } from "../../../core/lib/bytes/body_budget.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { createApp } from "../../../routes/app.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
@@ -55,7 +55,7 @@ async function open({ vnd = 1_000_000 } = {}) {
   const test = await openTestGateway();
   const { key } = await test.customer(vnd);
   const time = new ManualTime();
-  const bodies = new BodyRoom(new Deadlines({ clock: time, timer: time }), bounds);
+  const bodies = new BodyBudget(new Deadlines({ clock: time, timer: time }), bounds);
   const gateway = { ...test.assembled.gateway, bodies };
   const app = createApp(gateway, { stopping: () => false });
   const send = async (
@@ -93,15 +93,15 @@ for (const framing of ["declared", "chunked"] as const) {
     const leaving = new AbortController();
     const stalled = wishes.chat("[[sandbox:stall]]", true);
     const waiting = [1, 2].map(() => send(stalled, framing, leaving.signal));
-    await until(() => bodies.held >= 2 * bodyBytes, "two bodies are held");
+    await until(() => bodies.usedBytes >= 2 * bodyBytes, "two bodies are held");
 
     // One of all may go beyond the bound where its length is not known before.
     const beyond = framing === "chunked" ? [send(stalled, framing, leaving.signal)] : [];
-    await until(() => bodies.held >= (2 + beyond.length) * bodyBytes, "one more is held");
+    await until(() => bodies.usedBytes >= (2 + beyond.length) * bodyBytes, "one more is held");
     for (const style of ["messages", "chat"] as const) {
       const refusing = send(wishes[style](""), framing);
       for (let turn = 0; turn < 20; turn++) await new Promise((next) => setTimeout(next, 0));
-      time.advance(bodyRoomMs + 1_000);
+      time.advance(bodyWaitMs + 1_000);
       const refused = await refusing;
       assertEquals(refused.status, 503);
       assertEquals(refused.headers.get("x-should-retry"), "true");
@@ -121,7 +121,7 @@ for (const framing of ["declared", "chunked"] as const) {
     leaving.abort();
     await Promise.allSettled([...waiting, ...beyond]);
     assertEquals((await late).status, 200, "it was waiting for those who left");
-    await until(() => bodies.held === 0, "the bodies of those who left are given back");
+    await until(() => bodies.usedBytes === 0, "the bodies of those who left are given back");
     const again = await send(wishes.chat(""), framing);
     assertEquals(again.status, 200, await again.text());
   });
@@ -131,7 +131,7 @@ Deno.test("one account's large bodies leave room for another's", async () => {
   await using world = await open();
   const { gateway } = world.test.assembled;
   const budget = gateway.bodies;
-  const rush = budget.hold("acc_rush");
+  const rush = budget.open("acc_rush");
   let taken = 0;
   try {
     for (;; taken++) rush.take(20 * 1024 * kilobyte);
@@ -139,7 +139,7 @@ Deno.test("one account's large bodies leave room for another's", async () => {
     // As much as one account may hold.
   }
   assert(taken >= 9, "an account can send nine of the largest bodies at once");
-  budget.hold("acc_other").take(20 * 1024 * kilobyte);
+  budget.open("acc_other").take(20 * 1024 * kilobyte);
 });
 
 Deno.test("a stream that has begun holds nothing of its request", async () => {
@@ -147,7 +147,7 @@ Deno.test("a stream that has begun holds nothing of its request", async () => {
   for (const wish of [wishes.chat("[[sandbox:pace 50]]", true), wishes.speech("")]) {
     const response = await world.send(wish);
     assertEquals(response.status, 200);
-    assertEquals(world.bodies.held, 0, wish.path);
+    assertEquals(world.bodies.usedBytes, 0, wish.path);
     await response.body?.cancel();
   }
 });
@@ -186,21 +186,21 @@ Deno.test("what stalled senders declare keeps no other account out", async () =>
   const served = await send(wishes.chat(""));
   assertEquals(served.status, 200, await served.text());
   for (const { breakOff } of stalled) breakOff();
-  world.time.advance(bodyRoomMs + 1_000); // for those that waited for their own account's others
+  world.time.advance(bodyWaitMs + 1_000); // for those that waited for their own account's others
   await Promise.all(answers);
-  assertEquals([bodies.held, bodies.owners], [0, 0]);
+  assertEquals([bodies.usedBytes, bodies.owners], [0, 0]);
 });
 
 Deno.test("an empty wallet is told so before its large body is kept; free endpoints and models take it", async () => {
   await using world = await open({ vnd: 0 });
   const { bodies, send } = world;
   let most = 0;
-  const { body: hold } = bodies;
+  const { body: openBody } = bodies;
   bodies.body = (owner) => {
-    const held = hold.call(bodies, owner);
-    const { grow } = held;
-    held.grow = (bytes) => (most += bytes, grow.call(held, bytes));
-    return held;
+    const body = openBody.call(bodies, owner);
+    const { grow } = body;
+    body.grow = (bytes) => (most += bytes, grow.call(body, bytes));
+    return body;
   };
   for (const framing of ["declared", "chunked"] as const) {
     const refused = await send(wishes.chat(""), framing);
@@ -262,16 +262,16 @@ Deno.test("whatever calls ask for, however they end, and whenever their clients 
       fc.boolean(),
       async (jobs, isLong) => {
         // The wait for room ends early in some runs; elsewhere all are let in.
-        if (isLong) setTimeout(() => time.advance(bodyRoomMs + 1_000), 15);
+        if (isLong) setTimeout(() => time.advance(bodyWaitMs + 1_000), 15);
         await Promise.all([...crowd, ...jobs].map(async ({ wish, framing, afterMs, leaves }) => {
           await new Promise((wake) => setTimeout(wake, afterMs));
           const response = await send(wish, framing);
           statuses.add(response.status);
-          assert(bodies.held <= bounds.total + 2 * bodyBytes, "one may go beyond");
+          assert(bodies.usedBytes <= bounds.total + 2 * bodyBytes, "one may go beyond");
           if (leaves) await response.body?.cancel();
           else await response.bytes().catch(() => {}); // some break off on purpose
         }));
-        assertEquals([bodies.held, bodies.owners], [0, 0]);
+        assertEquals([bodies.usedBytes, bodies.owners], [0, 0]);
       },
     ),
     { numRuns: 30 },
