@@ -1,7 +1,7 @@
 /**
  * The gateway's entry: `deno task start` serves, `deno task admin …` runs one command. It only wires.
  *
- * Where to read on; the layout is in `docs/architecture.md`:
+ * Where to read on; the layout is in `docs/internals/ARCHITECTURE.md`:
  *
  * 1. Settings: `core/config/config.ts`, and `core/catalog/catalog.ts` for `gateway.json`.
  * 2. Start and stop: `routes/server/serve.ts`; `routes/server/assemble.ts` puts the parts together.

@@ -1,7 +1,7 @@
 import type { AccountId, ApiKeyId, RequestId } from "../lib/ids.ts";
 import type { TokenUsage } from "./token_usage.ts";
 
-/** How a call ended. Decides the charge: see docs/architecture.md#who-pays-for-what and `outcome.ts`. */
+/** How a call ended. Decides the charge: see docs/behaviour.md#who-pays-for-what and `outcome.ts`. */
 export type Outcome =
   /** Whole answer delivered. */
   | "completed"

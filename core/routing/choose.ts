@@ -1,7 +1,7 @@
 /**
  * The order in which the routes of a model are tried. Pure.
  *
- * See docs/architecture.md#routing.
+ * See docs/behaviour.md#routing.
  */
 import type { Route, RouteStyle } from "../catalog/catalog.ts";
 import type { FormerRoute } from "./router.ts";

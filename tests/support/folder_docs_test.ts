@@ -1,6 +1,6 @@
 /**
  * Every folder of the gateway says once what it is for: one of its files begins with a module doc that holds the
- * lines `Folder`, `In`, `Out` and `Never` (docs/architecture.md, Layout).
+ * lines `Folder`, `In`, `Out` and `Never` (docs/internals/ARCHITECTURE.md, Layout).
  */
 import { assertEquals } from "./assert.ts";
 

@@ -1,7 +1,7 @@
 /**
  * POST /v1/messages, /v1/chat/completions and /v1/responses: one way for the three styles.
  *
- * See docs/architecture.md#the-way-of-a-call.
+ * See docs/behaviour.md#the-way-of-a-call.
  *
  * - Folder `routes/api/chat/`: chat calls of the three styles, and token counting.
  * - In: an admitted request for a chat model.

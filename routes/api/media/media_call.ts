@@ -1,7 +1,7 @@
 /**
  * The way of a media call up to the provider, the same for images, speech and videos.
  *
- * See docs/architecture.md#the-way-of-a-call.
+ * See docs/behaviour.md#the-way-of-a-call.
  *
  * - Folder `routes/api/media/`: what image, speech and video calls share: admission, attempts,
  *   settlement, relaying.
