@@ -1,5 +1,6 @@
 /** Comments cite only documents, and sections of them, that are in the repository. */
 import { assertEquals } from "./assert.ts";
+import { anchorsOf } from "./markdown_anchors.ts";
 import { root, sourcesIn, sourceText } from "./source_files.ts";
 
 /** Names of documents that were never part of the repository. */
@@ -7,20 +8,6 @@ const foreignDocument =
   /\b(?:wire notes|notes on wire formats|design section|spec section)\b|\bdesign: /giu;
 /** A Markdown file that is not part of an address, with the anchor if there is one. */
 const citation = /(?<![\w./:-])([\w./-]+\.md)(?:#([\w-]+))?/gu;
-
-/** The anchors that GitHub gives to the headings of a Markdown page. */
-function anchorsOf(markdown: string): ReadonlySet<string> {
-  const anchors = new Set<string>();
-  const prose = markdown.replaceAll(/^```.*?^```/gmsu, "");
-  for (const [, heading = ""] of prose.matchAll(/^#{1,6} (.+)$/gmu)) {
-    const slug = heading.trim().toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-");
-    let anchor = slug;
-    for (let twin = 1; anchors.has(anchor); twin++) anchor = `${slug}-${twin}`;
-    anchors.add(anchor);
-  }
-  return anchors;
-}
 
 /** The text of a page; a path counts from the root of the repository, or from the folder of the citing file. */
 function pageText(path: string, citedBy: string): string | undefined {
