@@ -12,12 +12,13 @@ import { credit } from "../kv/ledger/ledger.ts";
 import { openWalletEngine, type WalletEngine } from "../kv/wallet/mod.ts";
 import { print } from "./print.ts";
 import { receiptDraft } from "./receipt_draft.ts";
+import type { KeyValueStore } from "../kv/store/key_value_store.ts";
 
 const wallets = 1_000;
 const keysPerWallet = 10;
 const inFlight = 256;
 
-async function makeAccounts(kv: Deno.Kv): Promise<AccountId[]> {
+async function makeAccounts(kv: KeyValueStore): Promise<AccountId[]> {
   // Nobody will read these keys, so their master key is thrown away.
   const masterKeys = await readMasterKeys(newMasterKey());
   const accounts: AccountId[] = [];

@@ -14,6 +14,7 @@ import { assemble } from "../routes/server/assemble.ts";
 import { configuration } from "./gateway.ts";
 import { wholeAnswer } from "./mock_answers.ts";
 import type { Row } from "./report.ts";
+import type { KeyValueStore } from "../kv/store/key_value_store.ts";
 
 const calls = 50;
 /** Keys, leases and routes are in memory after these. */
@@ -30,7 +31,7 @@ function countCalls(target: object, name: string, onCall: (result: unknown) => v
 }
 
 /** Counts every round trip of `kv` from here on. */
-function countRoundTrips(kv: Deno.Kv): () => number {
+function countRoundTrips(kv: KeyValueStore): () => number {
   let count = 0;
   const onCall = () => void count++;
   for (const name of ["get", "getMany", "list", "set", "delete"]) countCalls(kv, name, onCall);
@@ -42,7 +43,7 @@ function countRoundTrips(kv: Deno.Kv): () => number {
   return () => count;
 }
 
-async function makeKey(kv: Deno.Kv, nowMs: number): Promise<string> {
+async function makeKey(kv: KeyValueStore, nowMs: number): Promise<string> {
   const masterKeys = await readMasterKeys(newMasterKey());
   const account = await createAccount(kv, { nowMs, email: "bench@example.invalid" });
   await credit(kv, {

@@ -5,6 +5,7 @@ import type { Account } from "./accounts.ts";
 import { bumpKeysEpoch } from "../operators/control.ts";
 import { accountKey } from "../schema/keys.ts";
 import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
  * Blocks an account, or lets it go on.
@@ -13,7 +14,7 @@ import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
  * @throws {GatewayError} `overloaded` if others kept changing it at the same time
  */
 export async function setBlocked(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   change: { readonly blocked: boolean; readonly reason: string },
   act: { readonly operator: Operator; readonly nowMs: number },

@@ -10,10 +10,11 @@ import {
   accountKey,
   accountPasswordKey,
 } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
 export async function addIdentity(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   identity: Identity,
 ): Promise<boolean> {
@@ -41,7 +42,7 @@ export async function addIdentity(
  * @returns `taken` if another account has it, `changed_meanwhile` if the account's address is no longer `from`
  */
 export async function changeEmail(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   change: { readonly from: string | undefined; readonly to: string },
 ): Promise<"changed" | "taken" | "changed_meanwhile"> {
@@ -66,7 +67,7 @@ export async function changeEmail(
 
 /** The encoded password hash, if the account has a password. */
 export async function getPasswordHash(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
 ): Promise<string | undefined> {
   return (await kv.get<string>(accountPasswordKey(accountId))).value ?? undefined;
@@ -74,7 +75,7 @@ export async function getPasswordHash(
 
 /** Sets the password hash, unless the account was deleted meanwhile: then nothing is written and `false` returned. */
 export async function setPasswordHash(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   passwordHash: string,
 ): Promise<boolean> {

@@ -12,6 +12,7 @@ import {
   invoiceSettingsKey,
   lowBalanceWatchKey,
 } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
  * Drops the person and keeps the number: e-mail address, password, identities, preferences and the buyer of invoices
@@ -19,7 +20,7 @@ import {
  * free for a new account at once.
  */
 export async function forgetPerson(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   nowMs: number,
 ): Promise<void> {

@@ -24,6 +24,7 @@ import {
   accountsPrefix,
   lowBalanceWatchKey,
 } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A sign-in at an OpenID provider that is tied to an account. */
 export interface Identity {
@@ -66,7 +67,7 @@ export interface NewAccount {
  * @throws {InvariantError} if `email` is not in its normalised form
  */
 export async function tryCreateAccount(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   input: NewAccount,
 ): Promise<Account | undefined> {
   const account: Account = {
@@ -103,7 +104,7 @@ export async function tryCreateAccount(
  *
  * @throws {GatewayError} `invalid_request` if the e-mail address already has one
  */
-export async function createAccount(kv: Deno.Kv, input: NewAccount): Promise<Account> {
+export async function createAccount(kv: KeyValueStore, input: NewAccount): Promise<Account> {
   const account = await tryCreateAccount(kv, input);
   if (account === undefined) {
     throw new GatewayError("invalid_request", "This e-mail address already has an account", {
@@ -114,7 +115,7 @@ export async function createAccount(kv: Deno.Kv, input: NewAccount): Promise<Acc
 }
 
 export async function getAccount(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
 ): Promise<Account | undefined> {
   return (await kv.get<Account>(accountKey(accountId))).value ?? undefined;
@@ -122,7 +123,7 @@ export async function getAccount(
 
 /** Looks an account up by its normalised e-mail address. */
 export async function findAccountByEmail(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   email: string,
 ): Promise<Account | undefined> {
   const { value } = await kv.get<AccountId>(accountByEmailKey(email));
@@ -131,7 +132,7 @@ export async function findAccountByEmail(
 
 /** Looks an account up by who an OpenID provider says it is. */
 export async function findAccountByIdentity(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   identity: Identity,
 ): Promise<Account | undefined> {
   const { value } = await kv.get<AccountId>(
@@ -142,7 +143,7 @@ export async function findAccountByIdentity(
 
 /** All accounts, oldest first, a page at a time. `next`: what to give as `after` for the following page. */
 export async function listAccounts(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   options: { readonly limit: number; readonly after?: AccountId },
 ): Promise<{ accounts: Account[]; next: AccountId | undefined }> {
   const { limit, after } = options;
@@ -165,7 +166,7 @@ export type AccountChange = {
  * @throws {GatewayError} `overloaded` if others kept changing it at the same time
  */
 export async function updateAccount(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   change: AccountChange,
 ): Promise<Account | undefined> {

@@ -5,6 +5,7 @@
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { knownPlaceKey, knownPlacesPrefix } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A browser or an address as the store knows it: the hash of the cookie's token, or of the address. */
 export type PlaceHash = string;
@@ -20,7 +21,7 @@ const placesPerAccount = 40;
 
 /** Whether each place is known to the account, in one read. An account that does not exist knows none. */
 export async function areKnownPlaces(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   places: readonly PlaceHash[],
   nowMs: number,
@@ -33,7 +34,7 @@ export async function areKnownPlaces(
 
 /** Notes that somebody has just signed in from these places. */
 export async function rememberPlaces(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   places: readonly PlaceHash[],
   nowMs: number,
@@ -51,7 +52,7 @@ export async function rememberPlaces(
 }
 
 /** Makes every place a stranger's: after a change of password or address, and when the person is gone. */
-export async function forgetPlaces(kv: Deno.Kv, accountId: AccountId): Promise<void> {
+export async function forgetPlaces(kv: KeyValueStore, accountId: AccountId): Promise<void> {
   for await (const { key } of kv.list({ prefix: knownPlacesPrefix(accountId) })) {
     await kv.delete(key);
   }

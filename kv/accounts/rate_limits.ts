@@ -3,6 +3,7 @@ import { hashSecret } from "../../core/accounts/secret_token.ts";
 import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { rateLimitKey } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** `count` tries per window of `windowMs`. */
 export interface RateRule {
@@ -33,7 +34,7 @@ export type RateVerdict =
  * ```
  */
 export async function countTry(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   rule: RateRule,
   subject: string,
   nowMs: number,
@@ -59,7 +60,7 @@ export async function countTry(
 
 /** Forgets the tries of `subject` in the present window. */
 export async function forgetTries(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   rule: RateRule,
   subject: string,
   nowMs: number,

@@ -6,6 +6,7 @@ import type { AccountId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { operatorSessionKey, secondFactorKey } from "../schema/keys.ts";
 import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** The stored factor. The secret is sealed with the master keys. */
 export interface SecondFactor {
@@ -24,7 +25,7 @@ interface OperatorSession {
 }
 
 export async function getSecondFactor(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
 ): Promise<Deno.KvEntryMaybe<SecondFactor>> {
   return await kv.get<SecondFactor>(secondFactorKey(accountId));
@@ -32,7 +33,7 @@ export async function getSecondFactor(
 
 /** Keeps a new secret, unless a confirmed one is there. Returns whether it was kept. */
 export async function offerSecondFactor(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   sealedSecret: string,
   nowMs: number,
@@ -50,7 +51,7 @@ export async function offerSecondFactor(
  * @param step the time step of the code, from the check of the code itself
  */
 export async function passSecondFactor(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   entry: Deno.KvEntry<SecondFactor>,
   pass: {
     readonly operator: Operator;
@@ -84,7 +85,7 @@ export async function passSecondFactor(
 
 /** Whether a session has shown a code not too long ago. The store may keep the row longer, so the time is looked at. */
 export async function hasPassedSecondFactor(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   sessionId: string,
   accountId: AccountId,
   nowMs: number,
@@ -95,6 +96,6 @@ export async function hasPassedSecondFactor(
 }
 
 /** For an operator who has lost the device: the next visit enrols anew. Run from the machine, not from a page. */
-export async function forgetSecondFactor(kv: Deno.Kv, accountId: AccountId): Promise<void> {
+export async function forgetSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<void> {
   await kv.delete(secondFactorKey(accountId));
 }

@@ -14,6 +14,7 @@ import {
   sessionIdOf,
   sessionKey,
 } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** What is known when somebody signs in. */
 export interface NewSession {
@@ -33,7 +34,7 @@ function hashToken(token: string): Promise<string> {
  * attacker cannot plant one (session fixation). Beyond {@linkcode limits.sessionsPerAccount} the oldest one ends.
  */
 export async function openSession(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   input: NewSession,
 ): Promise<{ token: string; session: Session }> {
   const token = newSecretToken();
@@ -61,7 +62,7 @@ export async function openSession(
 
 /** The session of a cookie's token, if it still counts. Notes the time of this click now and then. */
 export async function findSession(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   token: string,
   nowMs: number,
 ): Promise<Session | undefined> {
@@ -78,7 +79,7 @@ export async function findSession(
 }
 
 /** Ends the session of a cookie's token. Ending one that does not exist is fine. */
-export async function closeSession(kv: Deno.Kv, token: string): Promise<void> {
+export async function closeSession(kv: KeyValueStore, token: string): Promise<void> {
   const key = sessionKey(await hashToken(token));
   const { value } = await kv.get<Session>(key);
   const atomic = kv.atomic().delete(key);
@@ -88,7 +89,7 @@ export async function closeSession(kv: Deno.Kv, token: string): Promise<void> {
 
 /** Ends one session of the account from afar. Returns `false` if the account has no such session. */
 export async function closeSessionById(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   sessionId: string,
 ): Promise<boolean> {
@@ -101,7 +102,7 @@ export async function closeSessionById(
 
 /** The living sessions of an account, newest first. */
 export async function listSessions(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   nowMs: number,
 ): Promise<Session[]> {
@@ -118,7 +119,7 @@ export async function listSessions(
 
 /** Ends every session of the account, except the one given (after a change of password: the browser that made it). */
 export async function closeSessionsOf(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   exceptSessionId?: string,
 ): Promise<void> {

@@ -4,6 +4,7 @@ import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts"
 import type { Locale } from "../../core/accounts/locale.ts";
 import { limits } from "../../core/limits.ts";
 import { mailTokenKey, signInFlowKey } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** What the holder of a mailed token may do: once, unless it says otherwise. */
 export type MailGrant =
@@ -66,7 +67,7 @@ interface Expiring<T> {
 
 /** Writes a grant and returns the token that goes into the mail: the only copy of it. */
 export async function issueMailToken(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   grant: MailGrant,
   nowMs: number,
 ): Promise<string> {
@@ -87,7 +88,7 @@ export interface OpenGrant<Grant> {
 
 /** Looks at the grant of a token without using it up. `undefined`: wrong, used, expired or of another purpose. */
 export async function readMailToken<Purpose extends MailPurpose>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   purpose: Purpose,
   token: string,
   nowMs: number,
@@ -120,7 +121,7 @@ export interface SignInFlow {
 }
 
 export async function saveSignInFlow(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   state: string,
   flow: SignInFlow,
   nowMs: number,
@@ -133,7 +134,7 @@ export async function saveSignInFlow(
 
 /** Takes the flow of a state out of the store; a second taker gets `undefined`. */
 export async function takeSignInFlow(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   state: string,
   nowMs: number,
 ): Promise<SignInFlow | undefined> {

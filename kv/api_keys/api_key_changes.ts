@@ -22,6 +22,7 @@ import {
 import { compareAndSet } from "../store/cas.ts";
 import { bumpKeysEpoch } from "../operators/control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
 export interface MadeByForm {
@@ -51,8 +52,8 @@ export type CreateApiKeyResult =
 
 /** Lets a form make something once: returns what it has made before, or adds to `operation` that it makes this. */
 async function claimForm(
-  kv: Deno.Kv,
-  operation: Deno.AtomicOperation,
+  kv: KeyValueStore,
+  operation: AtomicWrite,
   form: { readonly accountId: AccountId; readonly formId: string | undefined },
   made: MadeByForm,
 ): Promise<SentBefore | undefined> {
@@ -69,7 +70,7 @@ async function claimForm(
  * @param options.formId the form that was sent: sent twice it makes one key
  */
 export async function createApiKey(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   masterKeys: MasterKeys,
   accountId: AccountId,
   options: ApiKeyOptions & { readonly nowMs: number; readonly formId?: string },
@@ -113,7 +114,7 @@ export async function createApiKey(
  * was made in. `undefined`: too late, or the key has another secret or is no longer active.
  */
 export async function revealMadeByForm(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   masterKeys: MasterKeys,
   accountId: AccountId,
   made: MadeByForm,
@@ -129,12 +130,12 @@ export async function revealMadeByForm(
 }
 
 async function changeApiKey(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
   change: (
     record: ApiKeyRecord,
-    operation: Deno.AtomicOperation,
+    operation: AtomicWrite,
   ) => ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined>,
 ): Promise<ApiKeyRecord | undefined> {
   const outcome = await compareAndSet<ApiKeyRecord | undefined>(async () => {
@@ -159,7 +160,7 @@ async function changeApiKey(
 
 /** Revokes a key for good. Idempotent; `undefined` if there is no such key. */
 export async function revokeApiKey(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
   nowMs: number,
@@ -174,7 +175,7 @@ export async function revokeApiKey(
 
 /** Replaces what the owner may set: name, expiry, models, addresses, limits. */
 export async function updateApiKey(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
   options: ApiKeyOptions,
@@ -202,7 +203,7 @@ export async function updateApiKey(
  * secret that programs still use
  */
 export async function rotateApiKey(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   masterKeys: MasterKeys,
   accountId: AccountId,
   keyId: ApiKeyId,

@@ -12,6 +12,7 @@ import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { type MasterKeys, open } from "../../core/api_keys/seal.ts";
 import { limits } from "../../core/limits.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** What the owner may set on a key. */
 export interface ApiKeyOptions {
@@ -60,7 +61,7 @@ export function isActive(record: ApiKeyRecord, nowMs: number): boolean {
 
 /** One key of an account, revoked ones too. */
 export async function getApiKey(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   keyId: ApiKeyId,
 ): Promise<ApiKeyRecord | undefined> {
@@ -71,7 +72,10 @@ export async function getApiKey(
  * The keys of an account, oldest first: all that are in use, and of the revoked ones the newest, up to
  * `limits.keysPerAccountListed`.
  */
-export async function listApiKeys(kv: Deno.Kv, accountId: AccountId): Promise<ApiKeyRecord[]> {
+export async function listApiKeys(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<ApiKeyRecord[]> {
   const newest = kv.list<ApiKeyRecord>(
     { prefix: apiKeysPrefix(accountId) },
     { limit: limits.keysPerAccountListed, reverse: true },
@@ -86,7 +90,7 @@ export async function listApiKeys(kv: Deno.Kv, accountId: AccountId): Promise<Ap
 
 /** Those of the keys that there are, in the order asked for. */
 export async function readApiKeys(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   keyIds: readonly ApiKeyId[],
 ): Promise<ApiKeyRecord[]> {
@@ -100,7 +104,7 @@ export async function readApiKeys(
 
 /** The key behind a hash, revoked ones too; the caller decides with {@linkcode isUsableSecret}. */
 export async function findApiKeyByHash(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   hash: string,
 ): Promise<ApiKeyRecord | undefined> {
   const index = (await kv.get<HashIndex>(apiKeyByHashKey(hash))).value;

@@ -6,6 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../operators/control.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Who is calling. */
 export interface Principal {
@@ -36,7 +37,7 @@ export interface KeyDirectory {
  * Opens the directory. A revocation holds at once on this instance (after `control.refresh()`) and within
  * `limits.controlStaleMs` on all others, also when the store does not answer: then nothing is served from memory.
  */
-export function openKeyDirectory(kv: Deno.Kv, control: Control, clock: Clock): KeyDirectory {
+export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clock): KeyDirectory {
   const cache = new Map<string, Principal>();
   let cacheEpoch: string | undefined;
 

@@ -15,6 +15,7 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
 import type { Extension, Reservation, ReserveResult, WalletEngine } from "../wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../receipts/usage.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A call that the key's own limit does not allow. */
 export interface LimitRefusal {
@@ -95,13 +96,13 @@ function monthOf(day: string): string {
 }
 
 class KeyLimits {
-  readonly #kv: Deno.Kv;
+  readonly #kv: KeyValueStore;
   readonly #clock: Clock;
   /** By key and month: a call that began before the turn of a month is held to the limits of that one. */
   readonly #spendings = new Map<string, Spending>();
   readonly #reservations = new WeakMap<Reservation, KeyReservation>();
 
-  constructor(kv: Deno.Kv, clock: Clock) {
+  constructor(kv: KeyValueStore, clock: Clock) {
     this.#kv = kv;
     this.#clock = clock;
   }
@@ -231,7 +232,11 @@ function isLimited(key: ApiKeyRecord): boolean {
 }
 
 /** Adds the limits of keys to a wallet engine. Keys without limits cost nothing. */
-export function withKeyLimits(wallet: WalletEngine, kv: Deno.Kv, clock: Clock): KeyedWalletEngine {
+export function withKeyLimits(
+  wallet: WalletEngine,
+  kv: KeyValueStore,
+  clock: Clock,
+): KeyedWalletEngine {
   const keyLimits = new KeyLimits(kv, clock);
 
   async function reserveLimited(

@@ -16,6 +16,7 @@ import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { callOrderKey, videoOrderKey } from "../schema/keys.ts";
 import type { RowWriter } from "../wallet/mod.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 interface OrderRow {
   readonly fingerprint: string;
@@ -68,7 +69,7 @@ function startOf(row: OrderRow, { fingerprint }: OrderInput): OrderStart {
 }
 
 /** Begins an order, or tells what became of the one under this key. Of any number at the same time one begins. */
-export async function beginOrder(kv: Deno.Kv, input: OrderInput): Promise<OrderStart> {
+export async function beginOrder(kv: KeyValueStore, input: OrderInput): Promise<OrderStart> {
   const { accountId, id, requestId, fingerprint, nowMs } = input;
   const key = input.of === "video" ? videoOrderKey(accountId, id) : callOrderKey(accountId, id);
   const expiresAtMs = nowMs + limits.orderUnderWayMs;
@@ -118,6 +119,9 @@ export function writeOrdered(
 }
 
 /** Nothing came of it: the next call under this key orders anew. Does nothing to an order that was carried out. */
-export async function dropOrder(kv: Deno.Kv, { key, versionstamp }: BegunOrder): Promise<void> {
+export async function dropOrder(
+  kv: KeyValueStore,
+  { key, versionstamp }: BegunOrder,
+): Promise<void> {
   await kv.atomic().check({ key, versionstamp }).delete(key).commit();
 }

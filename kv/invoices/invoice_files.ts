@@ -6,6 +6,7 @@ import type { InvoiceFile } from "../../core/invoices/invoice.ts";
 import { getInvoice, setInvoiceFiles } from "./invoices.ts";
 import { invoiceFileChunkKey, invoiceFilePrefix } from "../schema/keys.ts";
 import type { Operator } from "../operators/operator_audit.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 export type AttachResult =
   | { readonly ok: true; readonly file: InvoiceFile }
@@ -33,7 +34,7 @@ async function fileIdOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 
 /** Attaches a PDF or XML file to a request. The same file is there once. */
 export async function attachInvoiceFile(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   input: {
     readonly id: InvoiceId;
     readonly name: string;
@@ -75,7 +76,7 @@ export async function attachInvoiceFile(
 
 /** The bytes of a file; `undefined` if a part is missing. */
 export async function readInvoiceFile(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   id: InvoiceId,
   file: InvoiceFile,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {

@@ -3,9 +3,10 @@ import type { AccountId } from "../../core/lib/ids.ts";
 import type { InvoiceBuyer, InvoiceSettings } from "../../core/invoices/invoice.ts";
 import { accountKey, invoiceProfileKey, invoiceSettingsKey } from "../schema/keys.ts";
 import type { Account } from "../accounts/accounts.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 export async function getInvoiceSettings(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
 ): Promise<InvoiceSettings> {
   return (await kv.get<InvoiceSettings>(invoiceSettingsKey(accountId))).value ?? {};
@@ -13,7 +14,7 @@ export async function getInvoiceSettings(
 
 /** Sets them as a whole. `false` if the account is gone, or was changed at the same moment. */
 export async function setInvoiceSettings(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   settings: InvoiceSettings,
 ): Promise<boolean> {
@@ -25,7 +26,10 @@ export async function setInvoiceSettings(
 }
 
 /** What the next request begins with: what is set in the account, and for the rest the buyer of the last request. */
-export async function usualBuyer(kv: Deno.Kv, accountId: AccountId): Promise<InvoiceSettings> {
+export async function usualBuyer(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<InvoiceSettings> {
   const [last, settings] = await kv.getMany<[InvoiceBuyer, InvoiceSettings]>([
     invoiceProfileKey(accountId),
     invoiceSettingsKey(accountId),

@@ -8,6 +8,7 @@ import type { Invoice, InvoicePart } from "../../core/invoices/invoice.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { invoiceKey, invoiceOfOrderKey } from "../schema/keys.ts";
 import { getTopupOrder, type TopupOrder } from "../payments/topups.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** The row of an order. Its version is what keeps two requests from taking the same money. */
 interface InvoicedOrder {
@@ -47,7 +48,7 @@ function heldOf(invoice: Invoice | null, order: TopupOrder): OpenInvoicePart {
 }
 
 async function currentForm(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   order: TopupOrder,
   row: StoredRow | null,
 ): Promise<InvoicedOrder> {
@@ -75,7 +76,7 @@ function openPart(order: TopupOrder, row: InvoicedOrder): OpenInvoicePart | unde
 
 /** What the next request for an order would be about; `undefined` when invoices hold all that was received. */
 export async function openInvoicePart(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   order: TopupOrder,
 ): Promise<OpenInvoicePart | undefined> {
   const { value } = await kv.get<StoredRow>(invoiceOfOrderKey(order.code));
@@ -88,8 +89,8 @@ export async function openInvoicePart(
  * @returns the part; `undefined`, with nothing added, if there is none
  */
 export async function takeInvoicePart(
-  kv: Deno.Kv,
-  operation: Deno.AtomicOperation,
+  kv: KeyValueStore,
+  operation: AtomicWrite,
   order: TopupOrder,
 ): Promise<InvoicePart | undefined> {
   const entry = await kv.get<StoredRow>(invoiceOfOrderKey(order.code));
@@ -109,8 +110,8 @@ export async function takeInvoicePart(
  * order.
  */
 export async function releaseInvoiceParts(
-  kv: Deno.Kv,
-  operation: Deno.AtomicOperation,
+  kv: KeyValueStore,
+  operation: AtomicWrite,
   invoice: Invoice,
   why: "rejected" | "replaced",
 ): Promise<void> {

@@ -34,6 +34,7 @@ import {
 } from "../schema/keys.ts";
 import { addAuditLine, type Operator, type OperatorAct } from "../operators/operator_audit.ts";
 import { getTopupOrder } from "../payments/topups.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** What a new request holds. */
 export interface NewInvoice {
@@ -56,7 +57,10 @@ export type NewInvoiceResult =
  * Requests an invoice for paid orders of one account; the sums are frozen at what has been received by now and is on no
  * other invoice. While a replaced invoice waits for its successor, the request is about that one's part only.
  */
-export async function requestInvoice(kv: Deno.Kv, input: NewInvoice): Promise<NewInvoiceResult> {
+export async function requestInvoice(
+  kv: KeyValueStore,
+  input: NewInvoice,
+): Promise<NewInvoiceResult> {
   const codes = [...new Set(input.codes)];
   if (codes.length === 0 || codes.length > limits.ordersPerInvoice) {
     return { ok: false, why: "order" };
@@ -100,14 +104,14 @@ export async function requestInvoice(kv: Deno.Kv, input: NewInvoice): Promise<Ne
 
 /** The buyer of the last request, to fill the next form. */
 export async function getInvoiceProfile(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
 ): Promise<InvoiceBuyer | undefined> {
   return (await kv.get<InvoiceBuyer>(invoiceProfileKey(accountId))).value ?? undefined;
 }
 
 export async function getInvoice(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   id: InvoiceId,
 ): Promise<Deno.KvEntryMaybe<Invoice>> {
   return await kv.get<Invoice>(invoiceKey(id));
@@ -115,7 +119,7 @@ export async function getInvoice(
 
 /** Requests of one account, newest first. */
 export async function listAccountInvoices(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   count: number,
 ): Promise<Invoice[]> {
@@ -130,7 +134,7 @@ export async function listAccountInvoices(
 
 /** Requests of everybody, newest first, optionally in one state only. */
 export async function listInvoices(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   options: { readonly count: number; readonly state?: InvoiceState },
 ): Promise<Invoice[]> {
   const invoices: Invoice[] = [];
@@ -163,13 +167,13 @@ export type InvoiceMoveResult =
 
 /** Moves a request on; a rejection or replacement frees its part of the orders for a new request. */
 export async function moveInvoice(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   input: {
     readonly id: InvoiceId;
     readonly move: InvoiceMove;
     readonly operator: Operator;
     readonly nowMs: number;
-    readonly attach?: (operation: Deno.AtomicOperation, invoice: Invoice) => void;
+    readonly attach?: (operation: AtomicWrite, invoice: Invoice) => void;
   },
 ): Promise<InvoiceMoveResult> {
   const { move, nowMs } = input;
@@ -204,7 +208,7 @@ export async function moveInvoice(
 
 /** Puts a changed list of files into the row. Used by invoice_files.ts, after the bytes are in the store. */
 export async function setInvoiceFiles(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   entry: Deno.KvEntry<Invoice>,
   change: {
     readonly files: Invoice["files"];

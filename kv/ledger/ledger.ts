@@ -15,6 +15,7 @@ import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
 import { changeWallet, readWallet } from "../wallet/wallets.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Why money moved. */
 export type LedgerKind =
@@ -58,7 +59,7 @@ export interface Movement {
    * Adds checks and rows of the caller to the same atomic. May run several times, each time after the wallet was read.
    * At most seven checks: three are taken, and a denokv server allows ten.
    */
-  readonly attach?: (op: Deno.AtomicOperation, entry: LedgerEntry) => void | Promise<void>;
+  readonly attach?: (op: AtomicWrite, entry: LedgerEntry) => void | Promise<void>;
 }
 
 export type MovementResult =
@@ -111,7 +112,7 @@ export function isOwnOperationId(operationId: string): boolean {
  *
  * @throws if the store does not answer; calling again with the same operation id is safe
  */
-export async function credit(kv: Deno.Kv, movement: Movement): Promise<MovementResult> {
+export async function credit(kv: KeyValueStore, movement: Movement): Promise<MovementResult> {
   return await move(kv, movement, movement.amountMicroVnd);
 }
 
@@ -120,12 +121,12 @@ export async function credit(kv: Deno.Kv, movement: Movement): Promise<MovementR
  *
  * @throws if the store does not answer; calling again with the same operation id is safe
  */
-export async function debit(kv: Deno.Kv, movement: Movement): Promise<MovementResult> {
+export async function debit(kv: KeyValueStore, movement: Movement): Promise<MovementResult> {
   return await move(kv, movement, -movement.amountMicroVnd);
 }
 
 async function move(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   movement: Movement,
   amountMicroVnd: bigint,
 ): Promise<MovementResult> {
@@ -165,7 +166,7 @@ async function move(
 }
 
 async function tryToMove(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   entry: LedgerEntry,
   attach: Movement["attach"],
 ): Promise<{ done: MovementResult } | "again"> {

@@ -9,6 +9,7 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { claimCellOf, claimDaysRange, claimKey } from "../schema/keys.ts";
 import type { DayRange } from "../receipts/rollups.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** What some calls add up to. */
 export interface ClaimSum {
@@ -62,7 +63,7 @@ export class ClaimSums {
 
 /** Adds the rows of a commit to it. */
 export function writeClaims(
-  op: Deno.AtomicOperation,
+  op: AtomicWrite,
   commit: { readonly instanceId: InstanceId; readonly commit: number },
   receipts: Iterable<Receipt>,
 ): void {
@@ -86,7 +87,7 @@ export function claimSum({ value }: Deno.KvEntry<unknown>): ClaimSum {
 
 /** The claims of some days, by day and route. */
 export async function readClaims(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   range: DayRange,
 ): Promise<{ readonly claims: readonly DayClaims[]; readonly isPartial: boolean }> {
   const sums = new ClaimSums();

@@ -12,6 +12,7 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "../schema/keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
 import { type DayRange, endOfDays, type RollupCell, rollupCell } from "../receipts/rollups.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** The stored sum. */
 interface RefundSum {
@@ -30,7 +31,7 @@ export function refundOperationId(requestId: RequestId): string {
  * @throws if the store does not answer; calling again is safe
  */
 export async function refundCall(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   receipt: Receipt,
   options: Pick<Movement, "reason" | "atMs" | "attach">,
 ): Promise<MovementResult> {
@@ -52,8 +53,8 @@ export async function refundCall(
 
 /** The sum changes only together with its wallet, so two refunds at once meet there and one is tried anew. */
 async function addToSum(
-  kv: Deno.Kv,
-  op: Deno.AtomicOperation,
+  kv: KeyValueStore,
+  op: AtomicWrite,
   { accountId, day, keyId, model }: RollupCell,
   amountMicroVnd: bigint,
 ): Promise<void> {
@@ -85,7 +86,7 @@ export interface RefundRow extends RollupCell {
 
 /** The refunds of calls in a range of days. */
 export async function readRefunds(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   { fromDay, toDay }: DayRange,
 ): Promise<RefundRow[]> {
@@ -105,7 +106,7 @@ export async function readRefunds(
  * there, so nothing is looked up for them.
  */
 export async function readRefundsOf(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   receipts: readonly Receipt[],
 ): Promise<ReadonlyMap<RequestId, LedgerEntry>> {
   const ids = receipts.filter(({ kind, costMicroVnd }) => kind === "video" && costMicroVnd > 0n)

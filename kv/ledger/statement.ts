@@ -8,6 +8,7 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { readUsage } from "../receipts/usage.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** One line. `balanceMicroVnd` is the sum of everything up to and including it. */
 export type StatementLine =
@@ -61,7 +62,7 @@ export type Move =
  * of all that come before them. However long an account lives, only lines of the period stay in memory.
  */
 async function readLedger(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   { fromDay, toDay }: Period,
 ): Promise<{ entries: LedgerEntry[]; earlierMicroVnd: bigint; truncated: boolean }> {
@@ -101,7 +102,11 @@ export function changeOf(move: Move): bigint {
 }
 
 /** What calls cost, by day. */
-async function readUsageMoves(kv: Deno.Kv, accountId: AccountId, toDay: string): Promise<Move[]> {
+async function readUsageMoves(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  toDay: string,
+): Promise<Move[]> {
   const perDay = new Map<string, { calls: number; costMicroVnd: bigint }>();
   for (const row of await readUsage(kv, accountId, { fromDay: "2000-01-01", toDay })) {
     const known = perDay.get(row.day) ?? { calls: 0, costMicroVnd: 0n };
@@ -118,7 +123,7 @@ async function readUsageMoves(kv: Deno.Kv, accountId: AccountId, toDay: string):
  * a period that ends today is the balance of the wallet.
  */
 export async function readStatement(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   period: Period,
 ): Promise<Statement> {

@@ -24,6 +24,7 @@ import {
   adjustmentOperationId,
   adjustWallet,
 } from "../wallet/wallet_adjustment.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** What waits. */
 export type PendingAct =
@@ -65,7 +66,7 @@ export type RequestResult =
 
 /** Asks for a second operator. */
 export async function requestApproval(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   act: PendingAct,
   context: RequestContext,
 ): Promise<RequestResult> {
@@ -113,7 +114,7 @@ export async function requestApproval(
 
 /** What an act would move, by the balance that the account has now; `undefined` if its target is gone. */
 async function moneyOfAct(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   act: PendingAct,
   balanceOf: BalanceOf,
 ): Promise<{ readonly account: Account; readonly money: MovedMoney } | undefined> {
@@ -138,7 +139,7 @@ async function moneyOfAct(
 
 /** What an approval moves, by the balances of now while it waits, and as they were once it is decided. */
 export async function moneyOfApproval(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   approval: Approval,
   balanceOf: BalanceOf,
 ): Promise<MovedMoney | undefined> {
@@ -156,7 +157,7 @@ function subjectOf(act: PendingAct): string {
 }
 
 /** Requests, newest first. */
-export async function listApprovals(kv: Deno.Kv, count: number): Promise<Approval[]> {
+export async function listApprovals(kv: KeyValueStore, count: number): Promise<Approval[]> {
   const rows = kv.list<Approval>({ prefix: approvalsPrefix() }, { limit: count, reverse: true });
   return (await Array.fromAsync(rows)).map(({ value }) => value);
 }
@@ -184,7 +185,7 @@ export type DecisionResult =
 
 /** Approves or refuses; approving carries the act out in the same commit. */
 export async function decideApproval(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   id: ApprovalId,
   verdict: "approve" | "refuse",
   context: Pick<AssignmentContext, "operator" | "nowMs" | "onCredited" | "balanceOf">,
@@ -212,7 +213,7 @@ export async function decideApproval(
   const authority = {
     kind: "approved",
     requestedBy,
-    attach(operation: Deno.AtomicOperation, money: MovedMoney) {
+    attach(operation: AtomicWrite, money: MovedMoney) {
       const approved: Approval = { ...decided, state: "approved", money };
       operation.check(entry).set(entry.key, approved);
     },

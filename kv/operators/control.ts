@@ -9,6 +9,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { keysEpochKey, switchesKey } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 export interface Switches {
   /** Set: every API call answers 503 with this message. */
@@ -26,7 +27,7 @@ export interface RouteSwitch {
 const noSwitches: Switches = { routes: {} };
 
 /** Adds to an atomic operation what makes every auth cache forget. */
-export function bumpKeysEpoch(operation: Deno.AtomicOperation): Deno.AtomicOperation {
+export function bumpKeysEpoch(operation: AtomicWrite): AtomicWrite {
   return operation.set(keysEpochKey(), crypto.randomUUID());
 }
 
@@ -45,13 +46,13 @@ export interface Control {
   /** Changes the switches by check-and-set, with whatever `attach` adds to the same atomic, and refreshes. */
   update(
     change: (switches: Switches) => Switches,
-    attach?: (operation: Deno.AtomicOperation) => void,
+    attach?: (operation: AtomicWrite) => void,
   ): Promise<void>;
   close(): void;
 }
 
 /** Reads the control state and keeps polling it until {@linkcode Control.close}. */
-export async function openControl(kv: Deno.Kv, clock: Clock): Promise<Control> {
+export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Control> {
   let switches = noSwitches;
   let epoch = "";
   let confirmedAtMs = -Infinity;

@@ -12,6 +12,7 @@ import { limits } from "../../core/limits.ts";
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** The acts that are logged. */
 export type OperatorAct =
@@ -94,7 +95,7 @@ export type Actor = Operator | typeof commandLine | typeof operatorProgram;
 
 /** Adds a line to an atomic that carries the act. */
 export function addAuditLine(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   operator: Actor,
   line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs" | "money">,
 ): void {
@@ -114,7 +115,7 @@ export function addAuditLine(
 
 /** Writes a line on its own, for acts that change nothing in the store (an export, a failed second factor). */
 export async function writeAuditLine(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   operator: Operator,
   line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs">,
 ): Promise<void> {
@@ -125,7 +126,7 @@ export async function writeAuditLine(
 
 /** The log, newest first. */
 export async function listAuditLines(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   options: { readonly count: number; readonly before?: AuditId },
 ): Promise<AuditLine[]> {
   const prefix = operatorAuditPrefix();

@@ -7,6 +7,7 @@ import { mailboxOf } from "../../core/accounts/mailbox.ts";
 import type { Account } from "../accounts/accounts.ts";
 import { operatorMovedKey } from "../schema/keys.ts";
 import type { MovedMoney, Operator } from "./operator_audit.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Under what an operator acts. */
 export type Authority =
@@ -16,12 +17,12 @@ export type Authority =
   | {
     readonly kind: "approved";
     readonly requestedBy: Operator;
-    readonly attach: (operation: Deno.AtomicOperation, moved: MovedMoney) => void;
+    readonly attach: (operation: AtomicWrite, moved: MovedMoney) => void;
   };
 
 /** `beneficiary`: the account is the operator's own. `limit`: a second operator must approve. */
 export type AuthorityResult =
-  | { readonly ok: true; readonly attach: (operation: Deno.AtomicOperation) => void }
+  | { readonly ok: true; readonly attach: (operation: AtomicWrite) => void }
   | { readonly ok: false; readonly why: "beneficiary" | "limit" };
 
 /** Whether two operators, or an operator and a customer, may be one person. */
@@ -61,7 +62,7 @@ export interface WantedMovement {
 
 /** Decides, and says what the commit has to check and to write. Read again after a commit that failed. */
 export async function authorize(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   authority: Authority,
   wanted: WantedMovement,
 ): Promise<AuthorityResult> {

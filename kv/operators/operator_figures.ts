@@ -16,6 +16,7 @@ import { leaseRow } from "../wallet/leases.ts";
 import { refundSum } from "../ledger/refunds.ts";
 import { usageSum } from "../receipts/rollups.ts";
 import { walletRow } from "../wallet/wallets.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Sums of money of the whole service. */
 export interface OperatorFigures {
@@ -34,7 +35,10 @@ export interface OperatorFigures {
 const monthMs = 30 * 86_400_000;
 
 /** Reads the figures. A few seconds on a large store: do not call it per request. */
-export async function readOperatorFigures(kv: Deno.Kv, nowMs: number): Promise<OperatorFigures> {
+export async function readOperatorFigures(
+  kv: KeyValueStore,
+  nowMs: number,
+): Promise<OperatorFigures> {
   const liability = await readLiability(kv);
   const revenue = await readRevenue(kv, nowMs);
   const credited = await readCredited(kv, nowMs - monthMs);
@@ -50,7 +54,7 @@ export async function readOperatorFigures(kv: Deno.Kv, nowMs: number): Promise<O
 
 const scan = { limit: limits.operatorScanRows, batchSize: limits.listBatchRows };
 
-async function readLiability(kv: Deno.Kv) {
+async function readLiability(kv: KeyValueStore) {
   let sum = 0n;
   let wallets = 0;
   let leases = 0;
@@ -66,7 +70,7 @@ async function readLiability(kv: Deno.Kv) {
   return { sum, wallets, partial };
 }
 
-async function readRevenue(kv: Deno.Kv, nowMs: number) {
+async function readRevenue(kv: KeyValueStore, nowMs: number) {
   const calls = await sumOfDays(
     kv,
     rollupsPrefix(),
@@ -83,7 +87,7 @@ async function readRevenue(kv: Deno.Kv, nowMs: number) {
 
 /** Adds up rows whose key has the day behind the account. */
 async function sumOfDays(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   prefix: Deno.KvKey,
   nowMs: number,
   amountOf: (entry: Deno.KvEntry<unknown>) => bigint,
@@ -104,7 +108,7 @@ async function sumOfDays(
   return { today, month, partial: rows >= limits.operatorScanRows };
 }
 
-async function readCredited(kv: Deno.Kv, sinceMs: number) {
+async function readCredited(kv: KeyValueStore, sinceMs: number) {
   const rows = kv.list(bankEventsSince(sinceMs), { limit: limits.operatorScanEvents });
   let sum = 0n;
   let count = 0;

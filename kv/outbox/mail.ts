@@ -2,6 +2,7 @@
 import { limits } from "../../core/limits.ts";
 import { type MailJob, mailJobSchema } from "../../core/mail/mail_job.ts";
 import { addToOutbox, type OutboxQueue } from "./outbox.ts";
+import type { AtomicWrite } from "../store/key_value_store.ts";
 
 export const mailQueue: OutboxQueue<MailJob> = {
   name: "mail",
@@ -27,7 +28,7 @@ export function withoutSignUpSecrets(payload: unknown): unknown {
  * @param mail.id the same id twice is one mail; left out: a new one each time
  */
 export function addMail(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   job: MailJob,
   mail: { readonly nowMs: number; readonly id?: string },
 ): void {

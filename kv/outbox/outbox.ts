@@ -14,6 +14,7 @@
  * - Never: gives a row to a second worker before the claim of the first has ended.
  */
 import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** One kind of work. A constant of the module that owns the work. */
 export interface OutboxQueue<Payload> {
@@ -79,7 +80,7 @@ export function addToOutbox<Payload>(
 
 /** When the next row of the queue is due; `undefined` if there is none. */
 export async function nextDueAtMs<Payload>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
 ): Promise<number | undefined> {
   const rows = kv.list({ prefix: outboxQueuePrefix(queue.name) }, { limit: 1 });

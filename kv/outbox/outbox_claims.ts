@@ -4,6 +4,7 @@ import { limits } from "../../core/limits.ts";
 import { outboxDueSelector, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
 import { bury } from "./outbox_dead_letters.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** A row that is ours until {@linkcode claimedUntilMs}. */
 export interface OutboxClaim<Payload> {
@@ -28,7 +29,7 @@ function isStoredRow(value: unknown): value is StoredOutboxRow {
  * Rows that cannot be read or that have used up their attempts become dead letters here.
  */
 export async function claimDue<Payload>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
   options: { readonly nowMs: number; readonly count: number },
 ): Promise<OutboxClaim<Payload>[]> {
@@ -46,7 +47,7 @@ export async function claimDue<Payload>(
 }
 
 async function claimRow<Payload>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
   entry: Deno.KvEntry<unknown>,
   nowMs: number,
@@ -92,7 +93,7 @@ function claimKey<Payload>(queue: OutboxQueue<Payload>, claim: OutboxClaim<Paylo
  * Adds to an atomic: the work is done, and only if the claim is still ours. One check of the ten an atomic may have.
  */
 export function finishClaim<Payload>(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   queue: OutboxQueue<Payload>,
   claim: OutboxClaim<Payload>,
 ): void {
@@ -105,7 +106,7 @@ export function finishClaim<Payload>(
  * Only if the claim is still ours.
  */
 export function postponeClaim<Payload>(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   queue: OutboxQueue<Payload>,
   claim: OutboxClaim<Payload>,
   next: { readonly dueAtMs: number; readonly payload?: Payload },
@@ -127,7 +128,7 @@ export function postponeClaim<Payload>(
  * @returns `lost` if another worker has taken the row meanwhile
  */
 export async function retryClaim<Payload>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
   claim: OutboxClaim<Payload>,
   failure: { readonly nowMs: number; readonly random: number; readonly reason: string },

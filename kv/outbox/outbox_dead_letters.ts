@@ -1,6 +1,7 @@
 /** Rows of the outbox that were given up. */
 import { outboxDeadKey, outboxDeadPrefix, outboxRowKey } from "../schema/keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** A row that was given up. Kept until an operator removes or revives it. */
 export interface DeadLetter {
@@ -15,7 +16,7 @@ export interface DeadLetter {
 
 /** Adds to an atomic that takes the row away: it becomes a dead letter. */
 export function bury<Payload>(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   queue: OutboxQueue<Payload>,
   dead: {
     readonly id: string;
@@ -23,7 +24,7 @@ export function bury<Payload>(
     readonly reason: string;
     readonly nowMs: number;
   },
-): Deno.AtomicOperation {
+): AtomicWrite {
   const letter: DeadLetter = {
     id: dead.id,
     payload: dead.row.payload,
@@ -41,7 +42,7 @@ function isDeadLetter(value: unknown): value is DeadLetter {
 
 /** The rows that were given up, at most `count` of them. */
 export async function listDeadLetters<Payload>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
   count: number,
 ): Promise<DeadLetter[]> {
@@ -58,7 +59,7 @@ export async function listDeadLetters<Payload>(
  * it is left where it is. `busy`: somebody else has just revived or removed it.
  */
 export async function reviveDeadLetter<Payload>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
   options: { readonly id: string; readonly nowMs: number },
 ): Promise<"revived" | "missing" | "unreadable" | "busy"> {
@@ -81,7 +82,7 @@ export async function reviveDeadLetter<Payload>(
 
 /** Removes a dead letter for good. `false` if there is none of that id. */
 export async function forgetDeadLetter<Payload>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
   id: string,
 ): Promise<boolean> {

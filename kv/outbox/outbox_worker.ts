@@ -6,6 +6,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
 import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A queue together with what is done for each of its rows. */
 export interface OutboxWork<Payload> {
@@ -21,7 +22,7 @@ export interface OutboxWork<Payload> {
 
 /** What a worker needs of the world. */
 export interface OutboxWorld {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly clock: Clock;
   /** 0 (included) to 1. */
   readonly random: () => number;

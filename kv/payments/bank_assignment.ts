@@ -20,6 +20,7 @@ import { credit } from "../ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../operators/operator_audit.ts";
 import { type Authority, authorize } from "../operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Whose money it is: an order (which is marked paid), or an account without one. */
 export type AssignTarget =
@@ -54,7 +55,7 @@ export interface AssignmentContext {
   readonly nowMs: number;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
-  readonly onCredited?: (operation: Deno.AtomicOperation, credited: CreditedTransfer) => void;
+  readonly onCredited?: (operation: AtomicWrite, credited: CreditedTransfer) => void;
 }
 
 /** States from which an operator may still place the money. */
@@ -70,7 +71,7 @@ export interface FoundTarget {
 
 /** Looks up whose money it would be; `undefined` if there is no such order or account, or it is closed. */
 export async function findTarget(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   target: AssignTarget,
 ): Promise<FoundTarget | undefined> {
   const order = target.kind === "order" ? await getTopupOrder(kv, target.code) : undefined;
@@ -88,7 +89,7 @@ const assignAttempts = 4;
 
 /** Credits a notice to the order or account that an operator names. */
 export async function assignBankEvent(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   assignment: Assignment,
   context: AssignmentContext,
 ): Promise<AssignmentResult> {
@@ -111,7 +112,7 @@ function refused(why: Extract<AssignmentResult, { ok: false }>["why"]): Exclude<
 }
 
 async function tryToAssign(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { assignment, entry }: Pick<AllowedAssignment, "assignment" | "entry">,
   context: AssignmentContext,
 ): Promise<Attempt> {
@@ -137,11 +138,11 @@ interface AllowedAssignment {
   readonly assignment: Assignment;
   readonly entry: Deno.KvEntry<BankEventRow>;
   readonly target: FoundTarget;
-  readonly attach: (operation: Deno.AtomicOperation) => void;
+  readonly attach: (operation: AtomicWrite) => void;
 }
 
 async function creditTarget(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { assignment, entry, target, attach }: AllowedAssignment,
   context: AssignmentContext,
 ): Promise<Attempt> {
@@ -155,7 +156,7 @@ async function creditTarget(
     by: operator.email,
     atMs: nowMs,
   };
-  const place = async (operation: Deno.AtomicOperation, movedMicroVnd: bigint, how: string) => {
+  const place = async (operation: AtomicWrite, movedMicroVnd: bigint, how: string) => {
     const before = await context.balanceOf(account.id);
     const money: MovedMoney = {
       ...moneyOf(assignment.ref, target, { amountMicroVnd: event.amountMicroVnd, before }),

@@ -5,6 +5,7 @@
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { type BankEventRow, getBankEvent } from "./bank_events.ts";
 import { movementAccount } from "./bank_matching.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
  * Whether one notice may be marked as a repetition of another: the same sum came in on the same account, and the other
@@ -29,7 +30,7 @@ export type DuplicateFault =
 
 /** Follows a notice to the one that stands for its money. `undefined` if all is well, or it is no duplicate at all. */
 export async function duplicateFault(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   row: BankEventRow,
 ): Promise<DuplicateFault | undefined> {
   const { direction, amountMicroVnd } = row.event;

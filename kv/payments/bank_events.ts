@@ -19,6 +19,7 @@ import {
 } from "../schema/keys.ts";
 import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Names a notice. */
 export interface BankEventRef {
@@ -124,7 +125,7 @@ function essence(event: BankEvent): string {
  * @throws whatever the store throws: the caller must then answer with 5xx, so that the provider sends it again
  */
 export async function journalBankEvent(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   event: BankEvent,
   raw: string,
   nowMs: number,
@@ -153,7 +154,7 @@ export async function journalBankEvent(
 }
 
 export async function getBankEvent(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   ref: BankEventRef,
 ): Promise<Deno.KvEntryMaybe<BankEventRow>> {
   return await kv.get<BankEventRow>(bankEventKey(ref.source, ref.id));
@@ -163,7 +164,7 @@ export async function getBankEvent(
  * Adds to an atomic: the notice takes a new state, if it is still what was read. Indexes follow.
  */
 export function changeBankEvent(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   entry: Deno.KvEntry<BankEventRow>,
   state: BankEventState,
 ): void {
@@ -178,7 +179,7 @@ export function changeBankEvent(
 
 /** Notices that are written down but not yet matched, with the time they arrived. */
 export async function listUnmatched(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   count: number,
 ): Promise<{ ref: BankEventRef; receivedAtMs: number }[]> {
   const rows = kv.list<number>({ prefix: unmatchedBankEventsPrefix() }, { limit: count });
@@ -188,13 +189,13 @@ export async function listUnmatched(
   }));
 }
 
-async function rowsOf(kv: Deno.Kv, keys: readonly Deno.KvKey[]): Promise<BankEventRow[]> {
+async function rowsOf(kv: KeyValueStore, keys: readonly Deno.KvKey[]): Promise<BankEventRow[]> {
   const entries = await Promise.all(keys.map((key) => getBankEvent(kv, noticeOfKey(key))));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
 /** Notices that wait for a person, oldest first. */
-export async function listReviews(kv: Deno.Kv, count: number): Promise<BankEventRow[]> {
+export async function listReviews(kv: KeyValueStore, count: number): Promise<BankEventRow[]> {
   const rows = kv.list({ prefix: bankReviewsPrefix() }, { limit: count });
   return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
 }
@@ -206,7 +207,7 @@ export interface JournalMark extends BankEventRef {
 
 /** The journal, newest first; `before` is the last row of the page before. */
 export async function listBankEvents(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   options: { readonly count: number; readonly before?: JournalMark },
 ): Promise<BankEventRow[]> {
   const prefix = bankEventsByTimePrefix();

@@ -34,10 +34,11 @@ import { accountKey } from "../schema/keys.ts";
 import { credit } from "../ledger/ledger.ts";
 import { type AuthorityResult, authorize } from "../operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** What matching depends on. */
 export interface MatchingSettings {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly nowMs: () => number;
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** A single transfer above this waits for a person. */
@@ -45,7 +46,7 @@ export interface MatchingSettings {
   /** What the files that one operator imports may credit to one account within 24 hours without a second operator. */
   readonly aloneMaxMicroVnd: bigint;
   /** Adds what should follow a credit (a mail) to the same atomic. */
-  readonly onCredited?: (operation: Deno.AtomicOperation, credited: CreditedTransfer) => void;
+  readonly onCredited?: (operation: AtomicWrite, credited: CreditedTransfer) => void;
 }
 
 /** A transfer that has just been credited. */
@@ -67,7 +68,7 @@ type Destination =
 
 /** The orders that the codes of a memo name. */
 async function ordersOf(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   codes: readonly OrderCode[],
 ): Promise<Deno.KvEntry<TopupOrder>[]> {
   const looked = codes.slice(0, limits.codesPerMemo);
@@ -200,10 +201,10 @@ async function decide(
 
 /** Writes a state that moves no money. */
 async function write(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   entry: Deno.KvEntry<BankEventRow>,
   state: BankEventState,
-  attach?: (operation: Deno.AtomicOperation) => void,
+  attach?: (operation: AtomicWrite) => void,
 ): Promise<BankEventState | "again"> {
   const operation = kv.atomic();
   changeBankEvent(operation, entry, state);

@@ -21,6 +21,7 @@ import {
   bankMovementsBetween,
   bankReferenceKey,
 } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 type Direction = BankEvent["direction"];
 
@@ -59,7 +60,7 @@ export function movementTraits(event: BankEvent): MovementTraits {
  * @param account the receiving account under its one name, whichever number the notice used
  */
 export async function searchMovement(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   event: BankEvent,
   account: string,
 ): Promise<MovementSearch> {
@@ -97,7 +98,7 @@ function importsOf({ importId }: MovementTraits): readonly string[] {
 }
 
 /** Adds to an atomic: the notice stands for a movement of its own. Two checks at most. */
-export function addMovement(operation: Deno.AtomicOperation, search: MovementSearch): void {
+export function addMovement(operation: AtomicWrite, search: MovementSearch): void {
   const { account, direction, amountMicroVnd, traits, guard } = search;
   const { source, id, time } = traits;
   const key = bankMovementKey(account, direction, amountMicroVnd, time.atMs, source, id);
@@ -112,7 +113,7 @@ export function addMovement(operation: Deno.AtomicOperation, search: MovementSea
 
 /** Adds to an atomic: the notice tells of a movement that is known. Its row changes under the guard only. */
 export function joinMovement(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   search: MovementSearch,
   known: StoredMovement,
 ): void {
@@ -134,11 +135,11 @@ export function joinMovement(
  * @param joinedTo the notice whose movement it was taken for
  */
 export async function separateMovement(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   event: BankEvent,
   account: string,
   joinedTo: BankEvent | undefined,
-): Promise<(operation: Deno.AtomicOperation) => void> {
+): Promise<(operation: AtomicWrite) => void> {
   // Reads the guard before the rows: both change under it only.
   const search = await searchMovement(kv, event, account);
   const rowOf = (one: BankEvent) => {

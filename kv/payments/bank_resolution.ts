@@ -15,6 +15,7 @@ import {
 import { movementAccount } from "./bank_matching.ts";
 import { separateMovement } from "./bank_movements.ts";
 import { type Actor, addAuditLine, type OperatorAct } from "../operators/operator_audit.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Decisions that move no money. */
 export type Verdict =
@@ -93,7 +94,7 @@ export interface VerdictContext {
 
 /** Carries out a decision that moves no money. */
 export async function resolveBankEvent(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   ref: BankEventRef,
   verdict: Verdict,
   context: VerdictContext,
@@ -129,10 +130,10 @@ export async function resolveBankEvent(
 
 /** What the machine took for no movement, or for part of another, becomes one of its own. */
 async function separated(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { event, state }: BankEventRow,
   receivingAccounts: readonly ReceivingAccount[],
-): Promise<(operation: Deno.AtomicOperation) => void> {
+): Promise<(operation: AtomicWrite) => void> {
   const joined = state.kind === "duplicate" ? (await getBankEvent(kv, state.of)).value : null;
   const { name } = movementAccount(event, receivingAccounts);
   return await separateMovement(kv, event, name, joined?.event);

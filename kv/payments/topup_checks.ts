@@ -20,6 +20,7 @@ import {
 } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Money that came in by bank, by what became of it. Notices of one movement count once. */
 export interface TopupTotals {
@@ -39,7 +40,7 @@ export interface TopupCheck {
 }
 
 /** Checks everything. Problems name ids only, never memos or people. */
-export async function checkTopups(kv: Deno.Kv, nowMs: number): Promise<TopupCheck> {
+export async function checkTopups(kv: KeyValueStore, nowMs: number): Promise<TopupCheck> {
   const problems: string[] = [];
   const totals = await checkEvents(kv, nowMs, problems);
   await checkLedger(kv, problems);
@@ -71,7 +72,7 @@ function bucketOf(row: BankEventRow): Bucket | undefined {
 }
 
 async function checkEvents(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   nowMs: number,
   problems: string[],
 ): Promise<TopupTotals> {
@@ -96,7 +97,7 @@ async function checkEvents(
 }
 
 async function checkEvent(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   row: BankEventRow,
   nowMs: number,
   problems: string[],
@@ -131,7 +132,7 @@ async function checkEvent(
   }
 }
 
-async function checkLedger(kv: Deno.Kv, problems: string[]): Promise<void> {
+async function checkLedger(kv: KeyValueStore, problems: string[]): Promise<void> {
   for await (const { value: line } of kv.list<LedgerEntry>({ prefix: ledgersPrefix() })) {
     const match = /^in:([a-z-]+):(.+)$/.exec(line.operationId);
     if (match === null) continue;
@@ -143,7 +144,7 @@ async function checkLedger(kv: Deno.Kv, problems: string[]): Promise<void> {
   }
 }
 
-async function checkOrders(kv: Deno.Kv, problems: string[]): Promise<void> {
+async function checkOrders(kv: KeyValueStore, problems: string[]): Promise<void> {
   for await (const { value: order } of kv.list<TopupOrder>({ prefix: topupOrdersPrefix() })) {
     let sum = 0n;
     const payments = kv.list<TopupPayment>({ prefix: topupPaymentsPrefix(order.code) });

@@ -3,10 +3,11 @@ import type { Invoice } from "../../core/invoices/invoice.ts";
 import type { Account } from "../accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
 import { addMail } from "../outbox/mail.ts";
+import type { AtomicWrite } from "../store/key_value_store.ts";
 
 /** "Your money has arrived." The id is that of the transfer: one mail each, however often the commit is tried. */
 export function mailCredited(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   { account, event, order, atMs }: CreditedTransfer,
 ): void {
   if (account.email === undefined) return;
@@ -22,7 +23,7 @@ export function mailCredited(
 
 /** "Your invoice is ready", to the address on the invoice: often an accountant's, who has no account. */
 export function mailInvoiceSent(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   invoice: Invoice,
   account: Account | undefined,
   nowMs: number,
@@ -42,7 +43,7 @@ export function mailInvoiceSent(
 
 /** "Your request needs a correction", to the customer, who alone can mend it. */
 export function mailInvoiceRejected(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   invoice: Invoice,
   account: Account | undefined,
   nowMs: number,

@@ -20,6 +20,7 @@ import {
   topupPaymentKey,
   topupPaymentsPrefix,
 } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** One order. `paid` ⇔ something has been received. */
 export interface TopupOrder {
@@ -75,7 +76,7 @@ export type NewTopupResult =
 
 /** Makes an order under a code that nobody has. */
 export async function createTopupOrder(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   input: NewTopupOrder,
 ): Promise<NewTopupResult> {
   const { amountMicroVnd, accountId, nowMs } = input;
@@ -111,7 +112,11 @@ export async function createTopupOrder(
   invariant(false, "one of several random codes is free");
 }
 
-async function hasTooMany(kv: Deno.Kv, accountId: AccountId, nowMs: number): Promise<boolean> {
+async function hasTooMany(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  nowMs: number,
+): Promise<boolean> {
   const recent = await listTopupOrders(kv, accountId, { count: 2 * limits.openTopupsPerAccount });
   const open = recent.filter((order) => orderStatus(order, nowMs) === "pending");
   return open.length >= limits.openTopupsPerAccount;
@@ -127,7 +132,7 @@ interface OrderOfForm {
  * The order that a form has made. A browser may go back to the form: with another sum, or when that order is no longer
  * open, it is a wish for a new one.
  */
-async function orderOfForm(kv: Deno.Kv, input: NewTopupOrder): Promise<OrderOfForm> {
+async function orderOfForm(kv: KeyValueStore, input: NewTopupOrder): Promise<OrderOfForm> {
   if (input.formId === undefined) return {};
   const claim = await kv.get<OrderCode>(topupOfFormKey(input.accountId, input.formId));
   if (claim.value === null) return { claim };
@@ -139,7 +144,7 @@ async function orderOfForm(kv: Deno.Kv, input: NewTopupOrder): Promise<OrderOfFo
 
 /** The order of a code, with its version for a later check. */
 export async function getTopupOrder(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   code: OrderCode,
 ): Promise<Deno.KvEntryMaybe<TopupOrder>> {
   return await kv.get<TopupOrder>(topupOrderKey(code));
@@ -147,7 +152,7 @@ export async function getTopupOrder(
 
 /** Orders of an account, newest first. */
 export async function listTopupOrders(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   options: { readonly count: number },
 ): Promise<TopupOrder[]> {
@@ -159,14 +164,17 @@ export async function listTopupOrders(
 }
 
 /** Transfers that arrived under an order. */
-export async function listTopupPayments(kv: Deno.Kv, code: OrderCode): Promise<TopupPayment[]> {
+export async function listTopupPayments(
+  kv: KeyValueStore,
+  code: OrderCode,
+): Promise<TopupPayment[]> {
   const rows = kv.list<TopupPayment>({ prefix: topupPaymentsPrefix(code) });
   const payments = (await Array.fromAsync(rows)).map(({ value }) => value);
   return payments.sort((left, right) => left.creditedAtMs - right.creditedAtMs);
 }
 
 /** Codes that have received nothing yet, newest first: where near misses of a broken memo are looked for. */
-export async function listOpenCodes(kv: Deno.Kv, count: number): Promise<OrderCode[]> {
+export async function listOpenCodes(kv: KeyValueStore, count: number): Promise<OrderCode[]> {
   const rows = kv.list<OrderCode>({ prefix: openTopupsPrefix() }, { limit: count, reverse: true });
   return (await Array.fromAsync(rows)).map(({ value }) => value);
 }
@@ -177,7 +185,7 @@ export async function listOpenCodes(kv: Deno.Kv, count: number): Promise<OrderCo
  * @returns the order as it is now; `undefined` if there is none of that code on that account
  */
 export async function cancelTopupOrder(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   input: { readonly code: OrderCode; readonly accountId: AccountId; readonly nowMs: number },
 ): Promise<TopupOrder | undefined> {
   const outcome = await compareAndSet<TopupOrder | undefined>(async () => {
@@ -205,7 +213,7 @@ export async function cancelTopupOrder(
  * bank notice into the same atomic.
  */
 export function receiveTopup(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   entry: Deno.KvEntry<TopupOrder>,
   payment: TopupPayment,
 ): void {

@@ -11,6 +11,7 @@ import {
   unreadableNoticesPrefix,
 } from "../schema/keys.ts";
 import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** One notice as it came. */
 export interface UnreadableNotice {
@@ -28,7 +29,7 @@ async function contentHashOf(text: string): Promise<string> {
 
 /** Keeps a notice. The same text is kept once, also after it was set aside. */
 export async function keepUnreadable(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   notice: Omit<UnreadableNotice, "contentHash">,
 ): Promise<void> {
   const raw = notice.raw.slice(0, limits.bankNoticeKeptChars);
@@ -44,7 +45,7 @@ export async function keepUnreadable(
 }
 
 /** The open ones, oldest first; at most `limits.unreadableNoticesListed` of them. */
-export async function listUnreadable(kv: Deno.Kv): Promise<UnreadableNotice[]> {
+export async function listUnreadable(kv: KeyValueStore): Promise<UnreadableNotice[]> {
   const rows = kv.list<UnreadableNotice>(
     { prefix: unreadableNoticesPrefix() },
     { limit: limits.unreadableNoticesListed, batchSize: limits.listBatchRows },
@@ -60,7 +61,7 @@ export async function listUnreadable(kv: Deno.Kv): Promise<UnreadableNotice[]> {
  * @returns `false` if it is not open (any more)
  */
 export async function setAsideUnreadable(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   ref: Pick<UnreadableNotice, "source" | "contentHash">,
   act: { readonly operator: Operator; readonly nowMs: number; readonly note: string },
 ): Promise<boolean> {

@@ -3,10 +3,11 @@ import type { InstanceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import type { AvailabilityCounts } from "../../core/routing/availability.ts";
 import { availabilityHourPrefix, availabilityKey } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Writes what an instance counted in an hour; each write replaces the former. */
 export async function writeAvailability(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   instanceId: InstanceId,
   hour: number,
   counts: AvailabilityCounts,
@@ -17,7 +18,10 @@ export async function writeAvailability(
 }
 
 /** Reads the last day up to and with `hour`, as far as it was written; one entry per instance and hour. */
-export async function readAvailability(kv: Deno.Kv, hour: number): Promise<AvailabilityCounts[]> {
+export async function readAvailability(
+  kv: KeyValueStore,
+  hour: number,
+): Promise<AvailabilityCounts[]> {
   const rows: AvailabilityCounts[] = [];
   const range = {
     start: availabilityHourPrefix(hour - limits.availabilityHours + 1),

@@ -14,6 +14,7 @@ import { indexedAmong, writePages } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";
 import { groupReceipts, type RollupGroup } from "./rollup_group.ts";
 import { addUsage, noUsage, rollupCellKey, type UsageSum, usageSum } from "./rollups.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A day sum as the store has it. */
 export interface KnownSum {
@@ -36,7 +37,7 @@ export interface IndexWriteOptions {
  * `conflict`: the store failed or others were faster each time; nothing is half done, try again later.
  */
 export async function writeIndex(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   chunk: readonly RollupGroup[],
   options: IndexWriteOptions,
 ): Promise<"written" | "lost" | "conflict"> {
@@ -61,7 +62,7 @@ export async function writeIndex(
 }
 
 async function readSums(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   chunk: readonly RollupGroup[],
   cache: Map<string, KnownSum> | undefined,
   { bounded }: IndexWriteOptions,
@@ -88,7 +89,7 @@ async function readSums(
 
 /** The chunk without the receipts that are in the index. To be called after the sums were read. */
 async function withoutIndexed(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   chunk: readonly RollupGroup[],
   { bounded }: IndexWriteOptions,
 ): Promise<RollupGroup[]> {
@@ -111,7 +112,7 @@ async function withoutIndexed(
 
 /** One atomic. Returns the new sums, or `undefined` when a check failed. */
 async function commitIndex(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   groups: readonly RollupGroup[],
   sums: ReadonlyMap<string, KnownSum>,
   { owner, bounded }: IndexWriteOptions,
@@ -136,7 +137,7 @@ async function commitIndex(
 }
 
 async function isLost(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   owner: { readonly instanceId: InstanceId; readonly versionstamp: string },
   { bounded }: IndexWriteOptions,
 ): Promise<boolean> {

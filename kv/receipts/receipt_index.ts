@@ -8,6 +8,7 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { indexPageKey, indexPagesPrefix, newestOnIndexPage } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** `req_` and seven of the nine digits of the time: 36² ms. */
 const bucketChars = 11;
@@ -25,7 +26,7 @@ export interface CallsOfAccount {
 }
 
 /** Adds the pages of these calls to an atomic. They must not be indexed yet. */
-export function writePages(op: Deno.AtomicOperation, calls: Iterable<CallsOfAccount>): void {
+export function writePages(op: AtomicWrite, calls: Iterable<CallsOfAccount>): void {
   const pages = new Map<string, { accountId: AccountId; newest: RequestId; rest: string[] }>();
   for (const { accountId, requestIds } of calls) {
     for (const requestId of requestIds) {
@@ -53,7 +54,7 @@ export function pageIds({ key, value }: Deno.KvEntry<unknown>): RequestId[] {
 
 /** The indexed calls of an account, the latest first, before `before` if that is given. */
 export async function* listIndexed(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   before?: RequestId,
 ): AsyncGenerator<RequestId> {
@@ -80,7 +81,7 @@ export async function* listIndexed(
 
 /** Which of an account's calls are in the index. */
 export async function indexedAmong(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   requestIds: readonly RequestId[],
 ): Promise<Set<RequestId>> {

@@ -12,6 +12,7 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { newestOnReceiptPage, receiptPageKey } from "../schema/keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** `req_` and eight of the nine digits of the time. */
 const bucketChars = 12;
@@ -54,7 +55,7 @@ export class ReceiptPageLayout {
   }
 
   /** Adds the rows to an atomic. May be called again when that one was not applied. */
-  write(op: Deno.AtomicOperation): void {
+  write(op: AtomicWrite): void {
     for (const { newest, text } of this.#pages) op.set(receiptPageKey(newest), `[${text}]`);
   }
 }
@@ -100,7 +101,7 @@ function pagesFrom(requestId: RequestId): Deno.KvListSelector {
  * a time; what is not found like that is looked for in its bucket.
  */
 export async function readReceiptPages(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   requestIds: readonly RequestId[],
 ): Promise<Map<RequestId, Receipt>> {
   const wanted = new Set(requestIds);

@@ -14,10 +14,11 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { listBatches } from "../store/batches.ts";
 import { listIndexed } from "./receipt_index.ts";
 import { readReceiptPages } from "./receipt_pages.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** The receipt of a call, if it was settled. Whose it is must be checked by the caller. */
 export async function readReceipt(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   requestId: RequestId,
 ): Promise<Receipt | undefined> {
   return (await readReceiptPages(kv, [requestId])).get(requestId);
@@ -25,7 +26,7 @@ export async function readReceipt(
 
 /** The receipts of these calls that exist, in the same order. */
 export async function readReceipts(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   requestIds: readonly RequestId[],
 ): Promise<Receipt[]> {
   const found = await readReceiptPages(kv, requestIds);
@@ -34,7 +35,7 @@ export async function readReceipts(
 }
 
 /** Ids of an account's calls that are settled but may not be in the index yet; some may be in both. */
-export async function readTail(kv: Deno.Kv, accountId: AccountId): Promise<RequestId[]> {
+export async function readTail(kv: KeyValueStore, accountId: AccountId): Promise<RequestId[]> {
   const tail: RequestId[] = [];
   for await (const { parts } of listBatches(kv)) {
     for (const part of parts) if (part.accountId === accountId) tail.push(...part.requestIds);
@@ -61,7 +62,7 @@ export interface ReceiptPage {
  * ```
  */
 export async function listReceipts(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   page: { readonly limit: number; readonly before?: RequestId },
 ): Promise<ReceiptPage> {

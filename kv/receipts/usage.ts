@@ -24,6 +24,7 @@ import {
   type UsageSum,
   usageSum,
 } from "./rollups.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** What readers add up: the sums of receipts, and what of their cost went back. */
 export interface Usage extends UsageSum {
@@ -62,7 +63,7 @@ type SumRow = RollupCell & { readonly usage: UsageSum };
  * Refunds are read first: the receipt of a call is there before its refund, so none is seen without its call.
  */
 export async function readUsage(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   range: DayRange,
 ): Promise<UsageRow[]> {
@@ -84,7 +85,7 @@ export async function readUsage(
  * between, the reading is repeated.
  */
 async function readSums(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   range: DayRange,
 ): Promise<Map<string, SumRow>> {
@@ -107,7 +108,7 @@ async function readSums(
 }
 
 async function readRows(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   { fromDay, toDay }: DayRange,
 ): Promise<Map<string, SumRow>> {
@@ -135,7 +136,10 @@ export interface RebuiltRollups {
  * Computes the day sums of an account anew from its indexed receipts and corrects the rows that differ. Safe on a live
  * store: a row that the indexer changes meanwhile is left to the next try.
  */
-export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise<RebuiltRollups> {
+export async function rebuildRollups(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<RebuiltRollups> {
   let corrected = 0;
   for (let attempt = 0; attempt < limits.walletWriteAttempts; attempt++) {
     // Versions first, receipts after: a receipt indexed in between changes the version.
@@ -156,7 +160,7 @@ export async function rebuildRollups(kv: Deno.Kv, accountId: AccountId): Promise
 }
 
 /** {@linkcode rebuildRollups} for every account, one after the other. */
-export async function rebuildAllRollups(kv: Deno.Kv, signal?: AbortSignal): Promise<{
+export async function rebuildAllRollups(kv: KeyValueStore, signal?: AbortSignal): Promise<{
   readonly accounts: number;
   readonly corrected: number;
   /** Accounts that were in use the whole time. */
@@ -176,7 +180,7 @@ export async function rebuildAllRollups(kv: Deno.Kv, signal?: AbortSignal): Prom
   return { accounts, corrected, moving };
 }
 
-async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string, SumRow>> {
+async function sumIndexed(kv: KeyValueStore, accountId: AccountId): Promise<Map<string, SumRow>> {
   const rows = new Map<string, SumRow>();
   let some: RequestId[] = [];
   const add = async () => {
@@ -196,7 +200,7 @@ async function sumIndexed(kv: Deno.Kv, accountId: AccountId): Promise<Map<string
 }
 
 async function correctRow(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   stored: Deno.KvEntry<unknown> | undefined,
   right: SumRow | undefined,
 ): Promise<"right" | "corrected" | "moved"> {

@@ -7,6 +7,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "../schema/keys.ts";
+import type { KeyValueStore } from "./key_value_store.ts";
 
 /** What a commit took from one wallet's lease. */
 export interface BatchPart {
@@ -46,7 +47,10 @@ export function decodeBatch(entry: Deno.KvEntry<unknown>): Batch {
 }
 
 /** The batches that are still there, of one instance or of all, in the order they were committed. */
-export async function* listBatches(kv: Deno.Kv, instanceId?: InstanceId): AsyncGenerator<Batch> {
+export async function* listBatches(
+  kv: KeyValueStore,
+  instanceId?: InstanceId,
+): AsyncGenerator<Batch> {
   const prefix = instanceId === undefined ? batchesPrefix() : batchesOfPrefix(instanceId);
   for await (const entry of kv.list<unknown>({ prefix }, { batchSize: limits.listBatchRows })) {
     yield decodeBatch(entry);

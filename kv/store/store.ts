@@ -14,9 +14,10 @@ import { errorLine } from "../../core/lib/error_line.ts";
 import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
 import { withDeadlines } from "./store_deadlines.ts";
+import type { KeyValueStore } from "./key_value_store.ts";
 
 export interface Store extends Disposable {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
 }
 
 export type OpenStoreResult =
@@ -101,7 +102,7 @@ class StoreWriteError extends Error {
  * A full disk, or a server that only reads, lets a store be opened and read. What writes to it later waits until it
  * can, which at the start would be a process that neither serves nor says why.
  */
-async function proveWritable(kv: Deno.Kv): Promise<void> {
+async function proveWritable(kv: KeyValueStore): Promise<void> {
   try {
     await kv.delete(writeProbeKey());
   } catch (error) {

@@ -5,6 +5,7 @@
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
+import type { KeyValueStore } from "./key_value_store.ts";
 
 /** A call of the store that did not answer in time. It may still take effect. */
 export class StoreTimeoutError extends GatewayError {
@@ -45,7 +46,7 @@ function endOf(deadlines: Deadlines): <Result>(call: Promise<Result>) => Promise
  * deadlines.close();
  * ```
  */
-export function withDeadlines(kv: Deno.Kv, deadlines: Deadlines): Deno.Kv {
+export function withDeadlines(kv: KeyValueStore, deadlines: Deadlines): KeyValueStore {
   const inTime = endOf(deadlines);
   const get = kv.get.bind(kv);
   const set = kv.set.bind(kv);
@@ -57,7 +58,7 @@ export function withDeadlines(kv: Deno.Kv, deadlines: Deadlines): Deno.Kv {
   kv.set = (...call) => inTime(set(...call));
   kv.delete = (...call) => inTime(remove(...call));
   kv.getMany = (...call) => inTime(getMany(...call));
-  kv.list = <Value>(...call: Parameters<Deno.Kv["list"]>) => {
+  kv.list = <Value>(...call: Parameters<KeyValueStore["list"]>) => {
     const rows = list<Value>(...call);
     const next = rows.next.bind(rows);
     rows.next = () => inTime(next());

@@ -1,13 +1,14 @@
 /** Reading every row of a kind, for audits and exports. */
 import { limits } from "../../core/limits.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
+import type { KeyValueStore } from "./key_value_store.ts";
 
 /**
  * The rows of a selector in key order, a bounded number in memory at a time. With `slices` the reader, who works on
  * each row as it comes, takes turns with whatever else the thread does.
  */
 export async function* wholeKind<Value>(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   selector: Deno.KvListSelector,
   slices: TimeSlices | undefined,
 ): AsyncGenerator<Deno.KvEntry<Value>> {

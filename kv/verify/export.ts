@@ -11,6 +11,7 @@ import { receiptPageKey, type RowKind, rowKinds, rowsOfKindPrefix } from "../sch
 import { withoutSignUpSecrets } from "../outbox/mail.ts";
 import { decodeReceiptPage } from "../receipts/receipt_pages.ts";
 import { wholeKind } from "../store/whole_kind.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 interface ExportedRecord {
   readonly key: Deno.KvKey;
@@ -134,7 +135,7 @@ function plain(_field: string, value: unknown): unknown {
  * ```
  */
 export async function* exportRecords(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   slices?: TimeSlices,
 ): AsyncGenerator<string> {
   for (const kind of rowKinds) {

@@ -34,6 +34,7 @@ import { Scan } from "./verify_scan.ts";
 import { checkUntilRest } from "./verify_suspects.ts";
 import { verifyVideos } from "../videos/verify.ts";
 import { wholeKind } from "../store/whole_kind.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 export type { Problem } from "./verify_account.ts";
 
@@ -66,7 +67,7 @@ export interface VerifyOptions {
 }
 
 async function countPasses(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   rowsPerPass: number,
   slices: TimeSlices | undefined,
 ): Promise<number> {
@@ -93,7 +94,7 @@ async function countPasses(
  * ```
  */
 export async function verifyStore(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   options: VerifyOptions = {},
 ): Promise<VerifyReport> {
   const rowsPerPass = options.rowsPerPass ?? limits.verifyRowsPerPass;

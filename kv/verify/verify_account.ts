@@ -17,6 +17,7 @@ import {
   versionOf,
 } from "./verify_sums.ts";
 import { readWallet } from "../wallet/wallets.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Something that must not be. */
 export interface Problem {
@@ -61,7 +62,7 @@ interface Holdings {
   readonly version: string;
 }
 
-async function readHoldings(kv: Deno.Kv, accountId: AccountId): Promise<Holdings> {
+async function readHoldings(kv: KeyValueStore, accountId: AccountId): Promise<Holdings> {
   const wallet = await readWallet(kv, accountId);
   const leases = await readLeasesOf(kv, accountId);
   const charges: PendingCharge[] = [];
@@ -91,7 +92,7 @@ export interface AccountCheckOptions {
 
 /** Checks one account. `moving`: it was in use all the time; ask again when it is quieter. */
 export async function verifyAccount(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   { known, slices }: AccountCheckOptions,
 ): Promise<Problem[] | "moving"> {

@@ -5,6 +5,7 @@ import { claimCellOf, claimsPrefix } from "../schema/keys.ts";
 import { claimSum, ClaimSums } from "../ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { wholeKind } from "../store/whole_kind.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** All rows of claims at one time. */
 export interface ClaimRows {
@@ -15,7 +16,7 @@ export interface ClaimRows {
 }
 
 export async function readClaimRows(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   slices: TimeSlices | undefined,
 ): Promise<ClaimRows> {
   const sums = new ClaimSums();

@@ -19,6 +19,7 @@ import type { ClaimSums } from "../ledger/provider_claims.ts";
 import { pageIds } from "../receipts/receipt_index.ts";
 import { decodeReceiptPage } from "../receipts/receipt_pages.ts";
 import { wholeKind } from "../store/whole_kind.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A quick hash of a text; 32 bits. FNV-1a. */
 export function hash(text: string): number {
@@ -57,7 +58,7 @@ export function isIndexed({ old, recent }: AccountPrints): boolean {
 }
 
 /** The ids of calls that may move yet begin behind this text. Known from the store, so that no clock has a say. */
-export async function recentIdsStart(kv: Deno.Kv): Promise<string> {
+export async function recentIdsStart(kv: KeyValueStore): Promise<string> {
   const last = kv.list({ prefix: receiptsPrefix() }, { reverse: true, limit: 1 });
   for await (const { key } of last) {
     const newestMs = idTimeMs("request", newestOnReceiptPage(key));
@@ -103,7 +104,7 @@ function readable<Item>(read: () => Item[]): Item[] {
 
 /** Reads receipts and index of some accounts again, for the recent calls; of the others stands what was seen of them. */
 export async function rereadRecent(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accounts: ReadonlyMap<AccountId, AccountPrints>,
   { recentStart, slices }: ScanOptions,
 ): Promise<IndexPrints> {

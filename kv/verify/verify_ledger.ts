@@ -6,6 +6,7 @@ import type { AccountId, LedgerId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Equal for a line and the row of its operation. */
 export function ledgerFingerprint(entry: LedgerEntry): string {
@@ -17,7 +18,10 @@ export function ledgerFingerprint(entry: LedgerEntry): string {
  * What is wrong between the lines of one account and their operations. Reads every operation of the store, since these
  * rows are found by their cause alone; memory is bounded by the lines of the account.
  */
-export async function ledgerDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
+export async function ledgerDisagreements(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<LedgerId, LedgerEntry>();
   const page = { batchSize: limits.listBatchRows };

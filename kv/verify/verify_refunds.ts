@@ -11,6 +11,7 @@ import { readReceipts } from "../receipts/receipts.ts";
 import { refundOperationId, refundSum } from "../ledger/refunds.ts";
 import { rollupCell } from "../receipts/rollups.ts";
 import { sumId } from "./verify_sums.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** The cell of a sum of refunds, in the words of the day sum that its receipts are in. */
 export function refundCellId(key: Deno.KvKey): string {
@@ -23,7 +24,10 @@ export function isRefund(value: unknown): value is LedgerEntry {
 }
 
 /** What is wrong with the refunds of one account. Memory is bounded by its refunds. */
-export async function refundDisagreements(kv: Deno.Kv, accountId: AccountId): Promise<string[]> {
+export async function refundDisagreements(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<RequestId, LedgerEntry>();
   const page = { batchSize: limits.listBatchRows };
@@ -45,7 +49,7 @@ export async function refundDisagreements(kv: Deno.Kv, accountId: AccountId): Pr
 }
 
 async function sumLines(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   lines: ReadonlyMap<RequestId, LedgerEntry>,
   found: string[],

@@ -41,6 +41,7 @@ import { isRefund, refundCellId } from "./verify_refunds.ts";
 import { type ProvedSums, sumId } from "./verify_sums.ts";
 import { walletRow } from "../wallet/wallets.ts";
 import { wholeKind } from "../store/whole_kind.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** What a scan adds up for one account. */
 export interface Tally {
@@ -59,7 +60,7 @@ export class Scan {
   readonly suspects = new Set<AccountId>();
   readonly problems: Problem[] = [];
   receipts = 0;
-  readonly #kv: Deno.Kv;
+  readonly #kv: KeyValueStore;
   readonly #isOurs: (accountId: AccountId) => boolean;
   readonly #slices: TimeSlices | undefined;
   readonly #claims: ClaimSums | undefined;
@@ -80,7 +81,7 @@ export class Scan {
   readonly #bucketIds = new Set<RequestId>();
 
   constructor(
-    kv: Deno.Kv,
+    kv: KeyValueStore,
     isOurs: (accountId: AccountId) => boolean,
     { recentStart, slices, claims }: ScanOptions,
   ) {

@@ -20,6 +20,7 @@ import {
   type UsageSum,
   usageSum,
 } from "../receipts/rollups.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Names a day sum: its key as a text. */
 export function sumId(cell: RollupCell): string {
@@ -47,7 +48,7 @@ interface DaySum {
 export type DaySums = ReadonlyMap<string, DaySum>;
 
 /** Reads the day sums of an account. */
-export async function readDaySums(kv: Deno.Kv, accountId: AccountId): Promise<DaySums> {
+export async function readDaySums(kv: KeyValueStore, accountId: AccountId): Promise<DaySums> {
   const sums = new Map<string, DaySum>();
   for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
     const cell = daySumCellOf(entry.key);
@@ -72,7 +73,7 @@ export interface ReceiptSums {
 
 /** Reads receipts and adds them up, those of the sums called `proved` left out. */
 export async function sumReceipts(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   ids: readonly RequestId[],
   { slices, proved }: {
     readonly slices: TimeSlices | undefined;
@@ -104,7 +105,7 @@ export interface IndexedCalls {
 
 /** Adds up the indexed calls of an account. Memory is bounded by the ids of the days whose sums are not proved. */
 export async function checkIndexedCalls(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   { stored, known, slices }: {
     readonly stored: DaySums;
@@ -141,7 +142,7 @@ const dayMs = 86_400_000;
 
 /** The indexed calls from a day on, and some before: an id is as old as its call, but not by the same reading of the clock. */
 async function indexedSince(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   day: string,
 ): Promise<RequestId[]> {

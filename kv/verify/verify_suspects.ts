@@ -5,6 +5,7 @@ import { limits } from "../../core/limits.ts";
 import { type AccountCheckOptions, type Problem, verifyAccount } from "./verify_account.ts";
 import { type AccountPrints, isIndexed, rereadRecent, type ScanOptions } from "./verify_index.ts";
 import { Scan } from "./verify_scan.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Accounts by what was seen of their receipts and index. */
 export type Suspects = ReadonlyMap<AccountId, AccountPrints>;
@@ -22,7 +23,7 @@ interface SecondLook {
  * names are seen by reading all accounts' receipts alone: accounts that may have some share one more such reading.
  */
 async function checkSuspects(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   suspects: Suspects,
   check: SecondLookOptions,
 ): Promise<SecondLook> {
@@ -53,7 +54,7 @@ async function checkSuspects(
 }
 
 /** Of calls at rest too where these do not agree, which takes a scan of everything. */
-async function readPrintsAgain(kv: Deno.Kv, doubtful: Suspects, check: SecondLookOptions) {
+async function readPrintsAgain(kv: KeyValueStore, doubtful: Suspects, check: SecondLookOptions) {
   if ([...doubtful.values()].every(({ old }) => old.receipts === old.index)) {
     return await rereadRecent(kv, doubtful, check);
   }
@@ -63,7 +64,7 @@ async function readPrintsAgain(kv: Deno.Kv, doubtful: Suspects, check: SecondLoo
 }
 
 async function exactProblems(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   check: AccountCheckOptions,
 ): Promise<Problem[] | "moving"> {
@@ -77,7 +78,7 @@ async function exactProblems(
 
 /** Checks them, and those in use a few times more, with pauses. */
 export async function checkUntilRest(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   suspects: Suspects,
   { pause, ...check }: SecondLookOptions & {
     readonly pause: (durationMs: number) => Promise<void>;

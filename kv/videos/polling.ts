@@ -10,6 +10,7 @@ import type { VideoTask } from "../../core/media/video/task.ts";
 import { limits } from "../../core/limits.ts";
 import { listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./tasks.ts";
 import { commitStep } from "./transitions.ts";
+import type { AtomicWrite } from "../store/key_value_store.ts";
 
 /** What a provider answered. */
 export type VideoAnswer =
@@ -68,7 +69,7 @@ async function pollTask(
   if (overdue) step = endOverdue(step, nowMs);
 
   if (isFinal(step.task.state)) {
-    const also = (operation: Deno.AtomicOperation) => finishClaim(operation, videoPolls, claim);
+    const also = (operation: AtomicWrite) => finishClaim(operation, videoPolls, claim);
     if (await commitStep(kv, row, step, { nowMs, also }) === undefined) throw new RowChangedError();
     return "settled";
   }
@@ -87,8 +88,7 @@ async function pollTask(
     await operation.commit();
     return "settled";
   }
-  const also = (operation: Deno.AtomicOperation) =>
-    postponeClaim(operation, videoPolls, claim, next);
+  const also = (operation: AtomicWrite) => postponeClaim(operation, videoPolls, claim, next);
   if (await commitStep(kv, row, step, { nowMs, also }) === undefined) throw new RowChangedError();
   return "settled";
 }

@@ -13,6 +13,7 @@ import {
 import { type BegunOrder, writeOrdered } from "../calls/orders.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox/outbox.ts";
 import type { Attachment } from "../wallet/mod.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A poll that is due: which task, and whose. */
 export interface VideoPoll {
@@ -86,7 +87,7 @@ export function isVideoTask(value: unknown): value is VideoTask {
 
 /** A task of this account; `undefined` for a foreign id as for one that never was. */
 export async function readVideo(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   videoId: VideoId,
 ): Promise<VideoTaskRow | undefined> {
@@ -106,7 +107,7 @@ export interface VideoListQuery {
 
 /** The tasks of an account by time of creation, one page of them. */
 export async function listVideos(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   query: VideoListQuery,
 ): Promise<{ readonly tasks: readonly VideoTask[]; readonly hasMore: boolean }> {
@@ -126,14 +127,14 @@ export async function listVideos(
  *
  * @throws {InvariantError} if the task has not ended: cancel it instead
  */
-export async function forgetVideo(kv: Deno.Kv, row: VideoTaskRow): Promise<boolean> {
+export async function forgetVideo(kv: KeyValueStore, row: VideoTaskRow): Promise<boolean> {
   invariant(isFinal(row.task.state), "only ended tasks are forgotten");
   return (await kv.atomic().check(row).delete(row.key).commit()).ok;
 }
 
 /** Open tasks whose deadline passed before `deadlineBeforeMs`; a bounded number of them. */
 export async function listOverdueVideos(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   deadlineBeforeMs: number,
 ): Promise<VideoPoll[]> {
   const overdue: VideoPoll[] = [];

@@ -10,9 +10,10 @@ import { openVideoKey } from "../schema/keys.ts";
 import { readReceipt } from "../receipts/receipts.ts";
 import { refundCall } from "../ledger/refunds.ts";
 import type { VideoTaskRow } from "./tasks.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Rows and checks of the caller for the same atomic, e.g. the end of its claim. At most five checks. */
-export type AlsoCommit = (operation: Deno.AtomicOperation) => void;
+export type AlsoCommit = (operation: AtomicWrite) => void;
 
 /**
  * Writes a step.
@@ -24,14 +25,14 @@ export type AlsoCommit = (operation: Deno.AtomicOperation) => void;
  * @throws if the store does not answer; reading the task again and repeating the step is safe
  */
 export async function commitStep(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   row: VideoTaskRow,
   step: VideoStep,
   options: { readonly nowMs: number; readonly also?: AlsoCommit },
 ): Promise<VideoTask | undefined> {
   invariant(!isFinal(row.task.state), "ended tasks never change");
   invariant(!step.refund || isFinal(step.task.state), "only an end is refunded");
-  const write = (operation: Deno.AtomicOperation, task: VideoTask) => {
+  const write = (operation: AtomicWrite, task: VideoTask) => {
     operation.check(row).set(row.key, task);
     if (isFinal(task.state)) operation.delete(openVideoKey(task.id));
     options.also?.(operation);
@@ -65,7 +66,7 @@ export async function commitStep(
   }
 }
 
-async function receiptOf(kv: Deno.Kv, task: VideoTask): Promise<Receipt> {
+async function receiptOf(kv: KeyValueStore, task: VideoTask): Promise<Receipt> {
   const receipt = await readReceipt(kv, task.requestId);
   invariant(receipt?.accountId === task.accountId, `video ${task.id}: its receipt is missing`);
   return receipt;

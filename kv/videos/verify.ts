@@ -16,6 +16,7 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import { readReceipt } from "../receipts/receipts.ts";
 import { refundOperationId } from "../ledger/refunds.ts";
 import { isVideoTask, type OpenVideo } from "./tasks.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Something that is not as it must be. */
 export interface VideoProblem {
@@ -28,7 +29,7 @@ export interface VideoProblem {
  * Checks each task against its receipt, its refund and the index of open tasks. May run beside a live service: a task
  * and the rows that change with it are read at one moment.
  */
-export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
+export async function* verifyVideos(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
   for await (
     const { key, value } of kv.list({ prefix: allVideosPrefix() }, {
       batchSize: limits.listBatchRows,
@@ -47,7 +48,7 @@ export async function* verifyVideos(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
 }
 
 /** Tasks that were paid and have not ended cannot be removed: one that is open but not there was lost. */
-async function* openWithoutTask(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
+async function* openWithoutTask(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
   const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, {
     batchSize: limits.listBatchRows,
   });
@@ -60,7 +61,7 @@ async function* openWithoutTask(kv: Deno.Kv): AsyncGenerator<VideoProblem> {
   }
 }
 
-async function problemsOf(kv: Deno.Kv, seen: VideoTask): Promise<string[]> {
+async function problemsOf(kv: KeyValueStore, seen: VideoTask): Promise<string[]> {
   const [row, open, movement] = await kv.getMany<[VideoTask, unknown, LedgerEntry]>([
     videoKey(seen.accountId, seen.id),
     openVideoKey(seen.id),

@@ -5,10 +5,11 @@ import { readLeasesOf } from "./leases.ts";
 import { readWallet } from "./wallets.ts";
 import type { Lease } from "./lease_book.ts";
 import type { Balance } from "./types.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Who asks. */
 export interface BalanceView {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
   /** At the moment of the call: both change when the instance lease was lost. */

@@ -11,6 +11,7 @@ import { type KnownSum, writeIndex } from "../receipts/index_write.ts";
 import { batchKey } from "../schema/keys.ts";
 import { RollupGroup, rollupGroupId, takeChunk } from "../receipts/rollup_group.ts";
 import { type RollupCell, rollupCell } from "../receipts/rollups.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 interface QueuedBatch {
   readonly commit: number;
@@ -38,7 +39,7 @@ function belongsTo({ accountId, day, keyId, model }: RollupCell, receipt: Receip
 }
 
 export interface IndexQueueDeps {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly instanceId: InstanceId;
   readonly versionstamp: string;
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;

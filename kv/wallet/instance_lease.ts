@@ -8,6 +8,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { type InstanceId, newId } from "../../core/lib/ids.ts";
 import { indexerKey, instanceKey } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** The stored value. */
 export type InstanceLeaseRow =
@@ -28,7 +29,7 @@ export class StoppedError extends Error {
 }
 
 export interface InstanceLeaseDeps {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly ttlMs: number;
   /** Bounds a store call in time. */
@@ -99,7 +100,7 @@ export class InstanceLease {
    * @throws {StoppedError} when told to stop while the outcome is unknown
    */
   async commit(
-    build: (op: Deno.AtomicOperation, commit: number) => void,
+    build: (op: AtomicWrite, commit: number) => void,
   ): Promise<CommitOutcome> {
     const commit = ++this.#commit;
     const sent = await this.#send(commit, build);
@@ -108,7 +109,7 @@ export class InstanceLease {
 
   async #send(
     commit: number,
-    build: (op: Deno.AtomicOperation, commit: number) => void,
+    build: (op: AtomicWrite, commit: number) => void,
   ): Promise<Sent> {
     const { kv, clock, ttlMs, bounded } = this.#deps;
     const key = instanceKey(this.instanceId);

@@ -8,6 +8,7 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import { leaseOf, leasesOfPrefix } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** The stored value. */
 export interface LeaseValue {
@@ -48,7 +49,7 @@ export function leaseRow(entry: Deno.KvEntry<unknown>): LeaseRow {
 }
 
 /** The leases that all instances hold on one wallet. */
-export async function readLeasesOf(kv: Deno.Kv, accountId: AccountId): Promise<LeaseRow[]> {
+export async function readLeasesOf(kv: KeyValueStore, accountId: AccountId): Promise<LeaseRow[]> {
   const rows: LeaseRow[] = [];
   for await (const entry of kv.list<unknown>({ prefix: leasesOfPrefix(accountId) })) {
     rows.push(leaseRow(entry));

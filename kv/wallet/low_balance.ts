@@ -3,10 +3,11 @@ import type { AccountId } from "../../core/lib/ids.ts";
 import { type Account, updateAccount } from "../accounts/accounts.ts";
 import { accountKey, accountOfKey, lowBalanceWatchPrefix } from "../schema/keys.ts";
 import { addMail } from "../outbox/mail.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** What the check needs of the world. */
 export interface LowBalanceWorld {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   /** What an account has left, in µVND. */
   readonly balanceOf: (accountId: AccountId) => Promise<bigint>;
   readonly nowMs: number;

@@ -30,6 +30,7 @@ export type {
   RowWriter,
   WalletEngine,
 } from "./types.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 export interface OpenWalletEngineOptions {
   readonly clock: Clock;
@@ -67,7 +68,7 @@ const defaultReservationWaitMs = 15_000;
  * ```
  */
 export async function openWalletEngine(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   options: OpenWalletEngineOptions,
 ): Promise<WalletEngine> {
   return await LiveWalletEngine.open(kv, {

@@ -25,6 +25,7 @@ import { readReceipts } from "../receipts/receipts.ts";
 import { chunkGroups, groupReceipts } from "../receipts/rollup_group.ts";
 import type { InstanceLeaseRow } from "./instance_lease.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 export interface ReapOptions {
   /**
@@ -58,7 +59,7 @@ export interface ReapReport {
  * ```
  */
 export async function reapExpiredInstances(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   nowMs: number,
   options: ReapOptions = {},
 ): Promise<ReapReport> {
@@ -80,7 +81,7 @@ export async function reapExpiredInstances(
 }
 
 async function reapOne(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   instanceId: InstanceId,
   entry: Deno.KvEntry<InstanceLeaseRow>,
   nowMs: number,
@@ -108,7 +109,7 @@ async function reapOne(
  * @throws if the store fails; another run, or another reaper, goes on where it stopped
  */
 export async function retireInstance(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   instanceId: InstanceId,
   nowMs: number,
 ): Promise<void> {
@@ -120,7 +121,7 @@ export async function retireInstance(
 
 /** From here on nothing of that instance can be committed, settlements and index alike. */
 async function takeInstanceLease(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   entry: Deno.KvEntry<InstanceLeaseRow>,
   nowMs: number,
 ): Promise<boolean> {
@@ -132,13 +133,13 @@ async function takeInstanceLease(
 }
 
 /** The order matters: what a batch took from a lease is known only from its row, so the leases go first. */
-async function clearUp(kv: Deno.Kv, instanceId: InstanceId): Promise<boolean> {
+async function clearUp(kv: KeyValueStore, instanceId: InstanceId): Promise<boolean> {
   await returnLeases(kv, instanceId);
   await finishBatches(kv, instanceId);
   return await markDone(kv, instanceId);
 }
 
-async function markDone(kv: Deno.Kv, instanceId: InstanceId): Promise<boolean> {
+async function markDone(kv: KeyValueStore, instanceId: InstanceId): Promise<boolean> {
   const entry = await kv.get<InstanceLeaseRow>(instanceKey(instanceId));
   if (entry.value === null || entry.value.state !== "reaped") return false;
   const done: InstanceLeaseRow = { ...entry.value, state: "done" };
@@ -148,7 +149,7 @@ async function markDone(kv: Deno.Kv, instanceId: InstanceId): Promise<boolean> {
 
 /** Charges of the instance's batches by account, for those that a lease row may not know of yet. */
 async function chargesByAccount(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   instanceId: InstanceId,
 ): Promise<Map<AccountId, { commit: number; chargedMicroVnd: bigint }[]>> {
   const charges = new Map<AccountId, { commit: number; chargedMicroVnd: bigint }[]>();
@@ -162,7 +163,7 @@ async function chargesByAccount(
   return charges;
 }
 
-async function returnLeases(kv: Deno.Kv, instanceId: InstanceId): Promise<void> {
+async function returnLeases(kv: KeyValueStore, instanceId: InstanceId): Promise<void> {
   const charges = await chargesByAccount(kv, instanceId);
   for await (const entry of kv.list<unknown>({ prefix: leasesPrefix() })) {
     if (leaseOf(entry.key).instanceId !== instanceId) continue;
@@ -174,7 +175,11 @@ async function returnLeases(kv: Deno.Kv, instanceId: InstanceId): Promise<void> 
   }
 }
 
-async function returnLease(kv: Deno.Kv, lease: LeaseRow, leftMicroVnd: bigint): Promise<void> {
+async function returnLease(
+  kv: KeyValueStore,
+  lease: LeaseRow,
+  leftMicroVnd: bigint,
+): Promise<void> {
   const { accountId, instanceId, versionstamp } = lease;
   invariant(leftMicroVnd >= 0n, `lease of ${accountId}: more was charged than it had`);
   const key = leaseKey(accountId, instanceId);
@@ -192,14 +197,14 @@ async function returnLease(kv: Deno.Kv, lease: LeaseRow, leftMicroVnd: bigint): 
 }
 
 /** Indexes what the instance settled and deletes the batch rows. Only after its leases have gone back. */
-async function finishBatches(kv: Deno.Kv, instanceId: InstanceId): Promise<void> {
+async function finishBatches(kv: KeyValueStore, instanceId: InstanceId): Promise<void> {
   for await (const batch of listBatches(kv, instanceId)) {
     await indexBatch(kv, batch);
     await kv.delete(batch.key);
   }
 }
 
-async function indexBatch(kv: Deno.Kv, batch: Batch): Promise<void> {
+async function indexBatch(kv: KeyValueStore, batch: Batch): Promise<void> {
   const requestIds = batch.parts.flatMap((part) => part.requestIds);
   const receipts = await readReceipts(kv, requestIds);
   invariant(receipts.length === requestIds.length, "every settled call has its receipt");

@@ -11,6 +11,7 @@ import type { Lease, LeaseBook } from "./lease_book.ts";
 import { refusal, unavailable } from "./refusals.ts";
 import { aheadMicroVnd, planTransfer, type TransferPlan } from "./transfer_plan.ts";
 import type { Refusal } from "./types.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** What a waiter gets. When granted, the amount is held on the lease already. */
 export type Granted =
@@ -38,7 +39,7 @@ interface TransferRequest {
 }
 
 export interface TransfersDeps {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly nowMs: () => number;
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
   readonly debt: DebtRules;

@@ -8,6 +8,7 @@ import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../schema/key
 import { credit, debit, type MovementResult } from "../ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../operators/operator_audit.ts";
 import { type Authority, authorize } from "../operators/operator_authority.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** A correction of a wallet: positive is given, negative taken. */
 export interface Adjustment {
@@ -47,7 +48,7 @@ const adjustAttempts = 4;
 
 /** Gives or takes money, once per case id. A deleted account is given nothing, whenever that was asked for. */
 export async function adjustWallet(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   adjustment: Adjustment,
   context: AdjustmentContext,
 ): Promise<AdjustmentResult> {
@@ -62,7 +63,7 @@ type Refusal = Extract<AdjustmentResult, { ok: false }>["why"];
 type Attempt = { readonly done: AdjustmentResult } | "again";
 
 async function tryToAdjust(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   adjustment: Adjustment,
   context: AdjustmentContext,
 ): Promise<Attempt> {
@@ -98,10 +99,10 @@ async function tryToAdjust(
 }
 
 async function move(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { accountId, amountMicroVnd, reason }: Adjustment,
   { operator, nowMs, caseId, authority, balanceOf }: AdjustmentContext,
-  attach: (operation: Deno.AtomicOperation, money: MovedMoney) => void,
+  attach: (operation: AtomicWrite, money: MovedMoney) => void,
 ): Promise<MovementResult> {
   const movement = {
     accountId,
@@ -110,7 +111,7 @@ async function move(
     operationId: adjustmentOperationId(caseId),
     reason,
     atMs: nowMs,
-    async attach(operation: Deno.AtomicOperation) {
+    async attach(operation: AtomicWrite) {
       const balanceBeforeMicroVnd = await balanceOf(accountId);
       const money: MovedMoney = {
         accountId,

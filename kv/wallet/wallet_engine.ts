@@ -28,6 +28,7 @@ import type {
   ReserveResult,
   WalletEngine,
 } from "./types.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
 
 export interface WalletEngineOptions {
   readonly clock: Clock;
@@ -43,7 +44,7 @@ export interface WalletEngineOptions {
 }
 
 export class LiveWalletEngine implements WalletEngine {
-  readonly #kv: Deno.Kv;
+  readonly #kv: KeyValueStore;
   readonly #options: WalletEngineOptions;
   readonly #backoff: Backoff;
   readonly #pipeline: Pipeline;
@@ -56,7 +57,7 @@ export class LiveWalletEngine implements WalletEngine {
   #closing: Promise<void> | undefined;
 
   private constructor(
-    kv: Deno.Kv,
+    kv: KeyValueStore,
     options: WalletEngineOptions,
     backoff: Backoff,
     instanceLease: InstanceLease,
@@ -79,7 +80,7 @@ export class LiveWalletEngine implements WalletEngine {
     this.#housekeeping.start();
   }
 
-  static async open(kv: Deno.Kv, options: WalletEngineOptions): Promise<LiveWalletEngine> {
+  static async open(kv: KeyValueStore, options: WalletEngineOptions): Promise<LiveWalletEngine> {
     const backoff = new Backoff(options.timer, options.random);
     const instanceLease = await InstanceLease.register(instanceLeaseDeps(kv, options, backoff));
     backoff.answered();
@@ -233,7 +234,7 @@ export class LiveWalletEngine implements WalletEngine {
 }
 
 function instanceLeaseDeps(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { clock, ttlMs, debt }: WalletEngineOptions,
   backoff: Backoff,
 ) {

@@ -7,6 +7,7 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { walletKey } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** The stored value. */
 export interface Wallet {
@@ -60,7 +61,7 @@ export function walletRow(
 }
 
 /** Reads one wallet. */
-export async function readWallet(kv: Deno.Kv, accountId: AccountId): Promise<WalletRow> {
+export async function readWallet(kv: KeyValueStore, accountId: AccountId): Promise<WalletRow> {
   return walletRow(accountId, await kv.get(walletKey(accountId)));
 }
 
@@ -71,7 +72,7 @@ export async function readWallet(kv: Deno.Kv, accountId: AccountId): Promise<Wal
  * @throws {InvariantError} if it would owe more
  */
 export function changeWallet(
-  op: Deno.AtomicOperation,
+  op: AtomicWrite,
   row: WalletRow,
   availableMicroVnd: bigint,
   change: { readonly mostDebtMicroVnd?: bigint; readonly isTopup?: boolean } = {},

@@ -7,11 +7,12 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { type BegunOrder, dropOrder, writeOver, writeUnordered } from "../../kv/calls/orders.ts";
 import type { Attachment, ReceiptDraft } from "../../kv/wallet/mod.ts";
 import type { CallOrders } from "./call_orders.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** What an order needs of the gateway. */
 interface OrderWorld {
   readonly clock: Clock;
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly orders: CallOrders;
 }
 

@@ -20,6 +20,7 @@ import type { CallOrders } from "./call_orders.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media/media_services.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface Gateway {
   readonly config: Config;
@@ -27,7 +28,7 @@ export interface Gateway {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly deadlines: Deadlines;
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly control: Control;
   readonly directory: KeyDirectory;
   readonly wallet: KeyedWalletEngine;

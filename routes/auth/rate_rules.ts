@@ -5,6 +5,7 @@
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { limits } from "../../core/limits.ts";
 import { countTry, type RateRule, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -40,7 +41,7 @@ export const rateRules = {
 
 /** Counts a try by the caller's IP address, IPv6 by its /64. */
 export function countTryByAddress(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   rule: RateRule,
   address: string,
   nowMs: number,

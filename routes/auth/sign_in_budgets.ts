@@ -10,6 +10,7 @@ import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
 import { areKnownPlaces, type PlaceHash } from "../../kv/accounts/known_places.ts";
 import { countTry, forgetTries, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
 import { countTryByAddress, rateRules } from "./rate_rules.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** Where a request comes from. */
 export interface Origin {
@@ -42,7 +43,7 @@ interface Familiarity {
 const absentAccount = parseId("account", `acc_${"0".repeat(25)}`);
 
 async function familiarityOf(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   email: string | undefined,
   origin: Origin,
   nowMs: number,
@@ -63,7 +64,7 @@ async function familiarityOf(
  * @param typed what was typed as an e-mail address, for the budget of addresses that are none
  */
 export async function countPasswordTry(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { email, typed, nowMs }: {
     readonly email: string | undefined;
     readonly typed: string;
@@ -90,7 +91,7 @@ export type OpeningMail = "reset_password" | "sign_in_link";
  * link works: whoever owns the mailbox has one that works, and is not flooded.
  */
 export async function countOpeningMail(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { kind, email, nowMs }: {
     readonly kind: OpeningMail;
     readonly email: string;
@@ -105,7 +106,7 @@ export async function countOpeningMail(
 }
 
 /** After a link was used: strangers may cause the next mail at once, since this one works no more. */
-export async function linkWasUsed(kv: Deno.Kv, email: string, nowMs: number): Promise<void> {
+export async function linkWasUsed(kv: KeyValueStore, email: string, nowMs: number): Promise<void> {
   for (const kind of ["reset_password", "sign_in_link"] satisfies OpeningMail[]) {
     await forgetTries(kv, rateRules.mailByStranger, `${kind} ${email}`, nowMs);
   }

@@ -1,10 +1,11 @@
 /** What every page needs of the gateway. */
 import type { SupportContact } from "../../core/config/support.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** Enough to know who is looking. Every sub-app of the dashboard gets at least this. */
 export interface PageDeps {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly clock: Clock;
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;

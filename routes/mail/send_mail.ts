@@ -9,9 +9,10 @@ import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
 import { mailQueue } from "../../kv/outbox/mail.ts";
 import type { OutboxWork } from "../../kv/outbox/outbox_worker.ts";
 import { issueMailToken, type MailGrant, passwordMark } from "../../kv/accounts/tokens.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface SendMailDeps {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly baseUrl: string;
@@ -31,7 +32,7 @@ interface Outgoing {
 }
 
 /** Decides what becomes of a job, now that nobody watches how long it takes. `undefined`: nothing is sent. */
-async function outgoing(kv: Deno.Kv, job: MailJob): Promise<Outgoing | undefined> {
+async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | undefined> {
   switch (job.kind) {
     case "sign_up": {
       const { to, locale, passwordHash, browserHash, next } = job;

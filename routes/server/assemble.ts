@@ -29,6 +29,7 @@ import { CallsInFlight } from "../api/calls_in_flight.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { openMediaServices } from "../api/media/media_services.ts";
 import { openTransports } from "./transports.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface Assembled {
   readonly gateway: Gateway;
@@ -77,7 +78,7 @@ function debtRules({ wallet: { debtVnd } }: Catalog): DebtRules {
 /** Assembles a gateway on an open store. */
 export async function assemble(
   config: Config,
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   { clock: exactClock, random, write }: Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);

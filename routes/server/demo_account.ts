@@ -6,11 +6,17 @@ import { type Account, findAccountByEmail, tryCreateAccount } from "../../kv/acc
 import { createApiKey, revokeApiKey } from "../../kv/api_keys/api_key_changes.ts";
 import { isActive, listApiKeys, revealApiKey } from "../../kv/api_keys/api_keys.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 const demoEmail = "demo@sandbox.invalid";
 const demoVnd = 100_000;
 
-async function demoKey(kv: Deno.Kv, masterKeys: MasterKeys, accountId: AccountId, nowMs: number) {
+async function demoKey(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  nowMs: number,
+) {
   for (const record of await listApiKeys(kv, accountId)) {
     const secret = isActive(record, nowMs) ? await revealApiKey(masterKeys, record) : undefined;
     if (secret !== undefined) return secret;
@@ -21,7 +27,7 @@ async function demoKey(kv: Deno.Kv, masterKeys: MasterKeys, accountId: AccountId
 }
 
 /** Instances that start at the same moment on a shared store find it missing together: one of them makes it. */
-async function demoAccount(kv: Deno.Kv, nowMs: number): Promise<Account> {
+async function demoAccount(kv: KeyValueStore, nowMs: number): Promise<Account> {
   const account = await findAccountByEmail(kv, demoEmail) ??
     await tryCreateAccount(kv, { nowMs, email: demoEmail }) ??
     await findAccountByEmail(kv, demoEmail);
@@ -31,7 +37,7 @@ async function demoAccount(kv: Deno.Kv, nowMs: number): Promise<Account> {
 
 /** Makes the demo account on first start and returns a key of it. The credit is counted once, ever. */
 export async function ensureDemoAccount(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   masterKeys: MasterKeys,
   nowMs: number,
 ): Promise<{ accountId: AccountId; secret: string }> {
@@ -51,7 +57,7 @@ export async function ensureDemoAccount(
  * In production the play money of a store that began as a sandbox would buy real answers, with a key that stands in
  * logs and terminals: its keys are revoked. Back in sandbox mode there will be a new one.
  */
-export async function retireDemoAccount(kv: Deno.Kv, nowMs: number): Promise<void> {
+export async function retireDemoAccount(kv: KeyValueStore, nowMs: number): Promise<void> {
   const account = await findAccountByEmail(kv, demoEmail);
   if (account === undefined) return;
   for (const record of await listApiKeys(kv, account.id)) {

@@ -29,9 +29,10 @@ import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./receipt_scan.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface UsageApiDeps {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly directory: KeyDirectory;
   readonly wallet: Pick<WalletEngine, "balance">;

@@ -5,6 +5,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { listReceipts } from "../../kv/receipts/receipts.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface ReceiptFilter {
   readonly accountId: AccountId;
@@ -30,7 +31,7 @@ function firstIdAt(atMs: number): RequestId {
  * started, which is the same moment or a little later: so the range is widened, and {@linkcode matches} decides.
  */
 async function* walkReceipts(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   filter: ReceiptFilter,
 ): AsyncGenerator<Receipt, void, void> {
   const top = firstIdAt(filter.untilMs + limits.callMs);
@@ -54,7 +55,7 @@ async function* walkReceipts(
 
 /** Yields every receipt of a range that fits, newest first. For exports, which stream. */
 export async function* scanReceipts(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   filter: ReceiptFilter,
 ): AsyncGenerator<Receipt, void, void> {
   for await (const receipt of walkReceipts(kv, filter)) {
@@ -73,7 +74,7 @@ function matches(receipt: Receipt, filter: ReceiptFilter): boolean {
  * that fits little, a page may be short and still have a next one.
  */
 export async function takeReceipts(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   filter: ReceiptFilter,
   count: number,
 ): Promise<{ receipts: Receipt[]; next: RequestId | undefined }> {

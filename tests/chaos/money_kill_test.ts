@@ -25,10 +25,14 @@ import {
   withStoreFolder,
 } from "../support/money_process.ts";
 import type { StartedGateway } from "../support/started_gateway.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 
-async function ledgerOf(kv: Deno.Kv, { accountId }: TopupOrder): Promise<readonly LedgerEntry[]> {
+async function ledgerOf(
+  kv: KeyValueStore,
+  { accountId }: TopupOrder,
+): Promise<readonly LedgerEntry[]> {
   const lines = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) });
   return (await Array.fromAsync(lines)).map(({ value }) => value);
 }
@@ -242,7 +246,7 @@ Deno.test(
     }),
 );
 
-async function requestAll(kv: Deno.Kv, orders: readonly TopupOrder[]): Promise<Invoice[]> {
+async function requestAll(kv: KeyValueStore, orders: readonly TopupOrder[]): Promise<Invoice[]> {
   for (const { accountId, code } of orders) {
     const made = await requestInvoice(kv, {
       accountId,

@@ -19,9 +19,10 @@ import {
 import { mailWork } from "../../routes/mail/send_mail.ts";
 import { ManualTime } from "./manual_time.ts";
 import { TestBrowser } from "./test_browser.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface DashboardWorld extends AsyncDisposable {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly time: ManualTime;
   readonly wallet: WalletEngine;
   readonly deps: DashboardDeps;

@@ -2,6 +2,7 @@
  * A store that fails on command: before a call took effect, or after it (the answer was lost). Or that falls silent:
  * the caller never hears again, as if its process had been killed at that call.
  */
+import type { AtomicWrite, KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** What happens to the next call of the store. */
 export type Fault = "none" | "before" | "after" | "silence" | "silence_after";
@@ -24,24 +25,24 @@ async function withFault<Result>(fault: Fault, run: () => Promise<Result>): Prom
  * Wraps a store. `nextFault` is asked at each awaited call; reads fail too, and `list` fails where it begins.
  * The wrapped store stays the caller's to close.
  */
-export function faultyKv(kv: Deno.Kv, nextFault: (call: string) => Fault): Deno.Kv {
+export function faultyKv(kv: KeyValueStore, nextFault: (call: string) => Fault): KeyValueStore {
   return new Proxy(kv, {
     get(target, property) {
       switch (property) {
         case "get":
-          return (...args: Parameters<Deno.Kv["get"]>) =>
+          return (...args: Parameters<KeyValueStore["get"]>) =>
             withFault(nextFault("get"), () => target.get(...args));
         case "getMany":
-          return (...args: Parameters<Deno.Kv["getMany"]>) =>
+          return (...args: Parameters<KeyValueStore["getMany"]>) =>
             withFault(nextFault("getMany"), () => target.getMany(...args));
         case "set":
-          return (...args: Parameters<Deno.Kv["set"]>) =>
+          return (...args: Parameters<KeyValueStore["set"]>) =>
             withFault(nextFault("set"), () => target.set(...args));
         case "delete":
-          return (...args: Parameters<Deno.Kv["delete"]>) =>
+          return (...args: Parameters<KeyValueStore["delete"]>) =>
             withFault(nextFault("delete"), () => target.delete(...args));
         case "list":
-          return (...args: Parameters<Deno.Kv["list"]>) =>
+          return (...args: Parameters<KeyValueStore["list"]>) =>
             faultyList(nextFault("list"), () => target.list(...args));
         case "atomic":
           return () => faultyAtomic(target.atomic(), nextFault);
@@ -63,10 +64,10 @@ async function* faultyList(
 }
 
 function faultyAtomic(
-  operation: Deno.AtomicOperation,
+  operation: AtomicWrite,
   nextFault: (call: string) => Fault,
-): Deno.AtomicOperation {
-  const wrapped: Deno.AtomicOperation = new Proxy(operation, {
+): AtomicWrite {
+  const wrapped: AtomicWrite = new Proxy(operation, {
     get(target, property) {
       if (property === "commit") {
         return () => withFault(nextFault("commit"), () => target.commit());

@@ -12,10 +12,11 @@ import type { ApiKeyOptions } from "../../kv/api_keys/api_keys.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
 import { createApp } from "../../routes/app.ts";
 import { assemble, type Assembled } from "../../routes/server/assemble.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface TestGateway extends AsyncDisposable {
   readonly assembled: Assembled;
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly masterKeys: MasterKeys;
   /** Log lines so far. */
   readonly log: string[];
@@ -33,7 +34,7 @@ export interface TestGatewayOptions {
   readonly file?: (file: Record<string, unknown>) => unknown;
   readonly env?: Readonly<Record<string, string>>;
   /** A store that is shared with another gateway; it is not closed at the end. */
-  readonly kv?: Deno.Kv;
+  readonly kv?: KeyValueStore;
   readonly masterKeys?: MasterKeys;
 }
 

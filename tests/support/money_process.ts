@@ -11,6 +11,7 @@ import { codeFor, secretOn } from "./operator_world.ts";
 import { type StartedGateway, startGateway, type StartOptions } from "./started_gateway.ts";
 import { TestBrowser } from "./test_browser.ts";
 import { receivingAccount } from "./topup_world.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 const hookSecret = "money-process-secret";
 const operatorEmails = ["first@example.com", "second@example.com"] as const;
@@ -47,14 +48,14 @@ export async function withStoreFolder(run: (folder: string) => Promise<void>): P
 /** Works on the store while no gateway has it open. */
 export async function onStore<Result>(
   folder: string,
-  run: (kv: Deno.Kv) => Promise<Result>,
+  run: (kv: KeyValueStore) => Promise<Result>,
 ): Promise<Result> {
   using kv = await Deno.openKv(`${folder}/gateway.sqlite3`);
   return await run(kv);
 }
 
 /** Customers with as many open orders as asked for; all of them ask for different sums. */
-export async function seedOrders(kv: Deno.Kv, count: number): Promise<TopupOrder[]> {
+export async function seedOrders(kv: KeyValueStore, count: number): Promise<TopupOrder[]> {
   const orders: TopupOrder[] = [];
   let account: Account | undefined;
   for (let i = 0; i < count; i++) {
@@ -75,7 +76,7 @@ export async function seedOrders(kv: Deno.Kv, count: number): Promise<TopupOrder
 }
 
 /** Sessions of the two operators, as cookies. */
-export async function seedOperators(kv: Deno.Kv): Promise<string[]> {
+export async function seedOperators(kv: KeyValueStore): Promise<string[]> {
   return await Promise.all(operatorEmails.map(async (email) => {
     const { id } = await createAccount(kv, { nowMs: Date.now(), email });
     const { token } = await openSession(kv, {
@@ -147,7 +148,7 @@ export function noticeOfOrder({ code, askedMicroVnd }: TopupOrder, i: number): T
 }
 
 /** The books of a store that nobody has open are right. */
-export async function assertSoundBooks(kv: Deno.Kv): Promise<void> {
+export async function assertSoundBooks(kv: KeyValueStore): Promise<void> {
   assertEquals((await verifyStore(kv)).problems, []);
   assertEquals((await checkTopups(kv, Date.now())).problems, []);
 }

@@ -7,6 +7,7 @@ import { ReceiptPageLayout } from "../../kv/receipts/receipt_pages.ts";
 import type { DayRange } from "../../kv/receipts/rollups.ts";
 import type { ReceiptDraft, ReserveResult, WalletEngine } from "../../kv/wallet/mod.ts";
 import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/receipts/usage.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 const startMs = Date.UTC(2026, 10, 20);
 
@@ -46,7 +47,10 @@ export function receiptOf(accountId: AccountId, some: Partial<Receipt> = {}): Re
 }
 
 /** Puts receipts into the store as a settlement does. */
-export async function storeReceipts(kv: Deno.Kv, receipts: readonly Receipt[]): Promise<void> {
+export async function storeReceipts(
+  kv: KeyValueStore,
+  receipts: readonly Receipt[],
+): Promise<void> {
   const pages = new ReceiptPageLayout();
   for (const receipt of receipts) pages.add(receipt);
   const op = kv.atomic();
@@ -62,7 +66,7 @@ let operations = 0;
 
 /** Puts money into a wallet. */
 export async function topUp(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   amountMicroVnd: bigint,
 ): Promise<void> {
@@ -99,7 +103,7 @@ export async function mustReserve(
 
 /** The sum over a range of days. */
 export async function readUsageTotal(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   range: DayRange,
 ): Promise<Usage> {
@@ -109,14 +113,14 @@ export async function readUsageTotal(
 
 /** What an operation id did, if anything. */
 export async function findMovement(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   operationId: string,
 ): Promise<LedgerEntry | undefined> {
   return (await kv.get<LedgerEntry>(ledgerOperationKey(operationId))).value ?? undefined;
 }
 
 /** The lines of an account in the ledger, oldest first. */
-export async function ledgerLines(kv: Deno.Kv, accountId: AccountId): Promise<LedgerEntry[]> {
+export async function ledgerLines(kv: KeyValueStore, accountId: AccountId): Promise<LedgerEntry[]> {
   const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) });
   return await Array.fromAsync(rows, ({ value }) => value);
 }

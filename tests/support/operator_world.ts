@@ -12,6 +12,7 @@ import type { DashboardEnv } from "../../routes/dashboard/visitor/visitor.ts";
 import { createOperatorPages, type OperatorDeps } from "../../routes/operator/pages/mod.ts";
 import { pageApp, type PageVisitor, visit } from "./page_visitor.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "./topup_world.ts";
+import type { AtomicWrite } from "../../kv/store/key_value_store.ts";
 
 export interface OperatorWorld {
   readonly world: TopupWorld;
@@ -53,7 +54,7 @@ export async function operatorWorld(
     },
     async update(
       apply: (switches: Switches) => Switches,
-      attach?: (operation: Deno.AtomicOperation) => void,
+      attach?: (operation: AtomicWrite) => void,
     ) {
       const operation = kv.atomic();
       attach?.(operation);

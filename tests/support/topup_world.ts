@@ -17,6 +17,7 @@ import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { verifyStore } from "../../kv/verify/verify.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export const receivingAccount: ReceivingAccount = {
   bin: "970422",
@@ -30,7 +31,7 @@ export const receivingAccount: ReceivingAccount = {
 const startMs = Date.parse("2026-11-20T14:00:00+07:00");
 
 export interface TopupWorld {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly settings: MatchingSettings;
   readonly intake: BankIntake;
   readonly problems: IntakeProblem[];
@@ -40,12 +41,12 @@ export interface TopupWorld {
   balanceVnd(accountId: AccountId): Promise<number>;
   state(event: BankEvent): Promise<BankEventState | undefined>;
   /** An intake over another view of the same store, e.g. a faulty one. */
-  intakeOver(kv: Deno.Kv): BankIntake;
+  intakeOver(kv: KeyValueStore): BankIntake;
   /** What the checks of the ledger and of the bank find wrong: nothing, if all is well. */
   findings(): Promise<readonly string[]>;
 }
 
-export function topupWorld(kv: Deno.Kv, change: Partial<MatchingSettings> = {}): TopupWorld {
+export function topupWorld(kv: KeyValueStore, change: Partial<MatchingSettings> = {}): TopupWorld {
   const problems: IntakeProblem[] = [];
   const report = (problem: IntakeProblem) => void problems.push(problem);
   const settings: MatchingSettings = {
@@ -124,7 +125,7 @@ export async function operator(world: TopupWorld, name: string): Promise<Operato
 }
 
 /** A notice that waits for a person, beside a customer with an order, and what decides about it. */
-export async function reviewedNotice(kv: Deno.Kv) {
+export async function reviewedNotice(kv: KeyValueStore) {
   const world = topupWorld(kv);
   const ann = await world.customer("ann");
   const order = await world.order(ann);

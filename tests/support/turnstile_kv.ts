@@ -2,6 +2,7 @@
  * A store behind a turnstile: calls of many clients wait until the test lets one pass, so that every order of calls can
  * be played, and every fate of an answer: late, lost, wrong, never.
  */
+import type { AtomicWrite, KeyValueStore, RowIterator } from "../../kv/store/key_value_store.ts";
 
 /** What happens to a call that passes. */
 export type Fate =
@@ -28,11 +29,11 @@ export class StoreDown extends Error {
 }
 
 export class Turnstile {
-  readonly #kv: Deno.Kv;
+  readonly #kv: KeyValueStore;
   readonly #waiting: WaitingCall[] = [];
   readonly #dead = new Set<string>();
 
-  constructor(kv: Deno.Kv) {
+  constructor(kv: KeyValueStore) {
     this.#kv = kv;
   }
 
@@ -51,20 +52,20 @@ export class Turnstile {
   }
 
   /** The store as one client sees it. */
-  client(client: string): Deno.Kv {
+  client(client: string): KeyValueStore {
     const through: Through = (name, run) => this.#call(client, name, run);
     const kv = this.#kv;
     return new Proxy(kv, {
       get(target, property) {
         switch (property) {
           case "get":
-            return (...args: Parameters<Deno.Kv["get"]>) =>
+            return (...args: Parameters<KeyValueStore["get"]>) =>
               through("get", () => target.get(...args));
           case "getMany":
-            return (...args: Parameters<Deno.Kv["getMany"]>) =>
+            return (...args: Parameters<KeyValueStore["getMany"]>) =>
               through("getMany", () => target.getMany(...args));
           case "delete":
-            return (...args: Parameters<Deno.Kv["delete"]>) =>
+            return (...args: Parameters<KeyValueStore["delete"]>) =>
               through("delete", () => target.delete(...args));
           case "list":
             return (selector: Deno.KvListSelector, options?: Deno.KvListOptions) =>
@@ -108,8 +109,8 @@ export class Turnstile {
 
 type Through = <T>(name: string, run: (fate: Fate) => Promise<T>) => Promise<T>;
 
-function atomicThrough(op: Deno.AtomicOperation, through: Through): Deno.AtomicOperation {
-  const wrapped: Deno.AtomicOperation = new Proxy(op, {
+function atomicThrough(op: AtomicWrite, through: Through): AtomicWrite {
+  const wrapped: AtomicWrite = new Proxy(op, {
     get(target, property) {
       if (property === "commit") {
         return () =>
@@ -130,7 +131,7 @@ function atomicThrough(op: Deno.AtomicOperation, through: Through): Deno.AtomicO
 }
 
 /** Each row is a call: others may write between two of them, as between the batches of a real list. */
-function listThrough<T>(rows: Deno.KvListIterator<T>, through: Through): Deno.KvListIterator<T> {
+function listThrough<T>(rows: RowIterator<T>, through: Through): RowIterator<T> {
   return new Proxy(rows, {
     get(target, property) {
       if (property === "next") return () => through("list", () => target.next());

@@ -22,6 +22,7 @@ import { formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const tones: Readonly<Record<InvoiceState, BadgeTone>> = {
   requested: "busy",
@@ -196,7 +197,7 @@ export function InvoiceFiles({ invoice, base, locale }: {
 }
 
 /** The file of the path as a download: never shown inside a page of ours. */
-export async function fileResponse(c: Context<DashboardEnv>, kv: Deno.Kv, invoice: Invoice) {
+export async function fileResponse(c: Context<DashboardEnv>, kv: KeyValueStore, invoice: Invoice) {
   const file = invoice.files.find(({ fileId }) => fileId === c.req.param("fileId"));
   const bytes = file === undefined ? undefined : await readInvoiceFile(kv, invoice.id, file);
   if (file === undefined || bytes === undefined) return await notFoundPage(c);

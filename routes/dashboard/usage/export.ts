@@ -12,6 +12,7 @@ import { scanReceipts } from "../../usage_api/receipt_scan.ts";
 import type { DashboardDeps } from "../deps.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { readUsageFilter } from "./filter.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** What a row of the file is made of. */
 interface ExportedCall {
@@ -57,7 +58,7 @@ export const jsonForm: FileForm = {
 const rowsPerChunk = 200;
 
 async function* fileText(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   receipts: AsyncIterable<Receipt>,
   keyNames: ReadonlyMap<string, string>,
   form: FileForm,

@@ -2,6 +2,7 @@
 import { GatewayError } from "../../../core/errors.ts";
 import { type AccountId, parseId } from "../../../core/lib/ids.ts";
 import { findAccountByEmail, getAccount } from "../../../kv/accounts/accounts.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 function accountIdOf(text: string): AccountId {
   const id = parseId("account", text);
@@ -10,7 +11,7 @@ function accountIdOf(text: string): AccountId {
 }
 
 /** @throws {GatewayError} `invalid_request` or `not_found` if there is no such account */
-export async function requireAccount(kv: Deno.Kv, text: string): Promise<AccountId> {
+export async function requireAccount(kv: KeyValueStore, text: string): Promise<AccountId> {
   const id = text.includes("@")
     ? (await findAccountByEmail(kv, text.toLowerCase()))?.id
     : (await getAccount(kv, accountIdOf(text)))?.id;

@@ -13,6 +13,7 @@ import { forgetSecondFactor } from "../../../kv/accounts/second_factor.ts";
 import { requireAccount } from "./account_operand.ts";
 import { movementSummary, readTypedVnd } from "./amount.ts";
 import type { AdminDeps } from "./admin_deps.ts";
+import type { AtomicWrite } from "../../../kv/store/key_value_store.ts";
 
 const accountBody = z.strictObject({ email: z.email().optional() });
 const creditBody = z.strictObject({
@@ -91,7 +92,7 @@ export function addCreditRoute(
       operationId,
       reason,
       atMs,
-      async attach(operation: Deno.AtomicOperation) {
+      async attach(operation: AtomicWrite) {
         const { totalMicroVnd: balanceBeforeMicroVnd } = await wallet.balance(accountId);
         const balanceAfterMicroVnd = balanceBeforeMicroVnd + amountMicroVnd;
         addAuditLine(operation, commandLine, {

@@ -5,9 +5,10 @@ import type { ReceivingAccount } from "../../../core/payments/receiving_account.
 import type { Control } from "../../../kv/operators/control.ts";
 import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { BeginReading } from "./store_readings.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 export interface AdminDeps {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly masterKeys: MasterKeys;
   readonly control: Control;

@@ -9,6 +9,7 @@ import { verifyStore } from "../../../kv/verify/verify.ts";
 import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 import type { StoreReading } from "./store_readings.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
@@ -44,7 +45,7 @@ export function addBookRoutes(
 }
 
 async function* exported(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   reading: StoreReading | undefined,
 ): AsyncGenerator<string> {
   using _ending = reading;

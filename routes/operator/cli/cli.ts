@@ -19,6 +19,7 @@ import { createAdminApp } from "./app.ts";
 import { readAdminCommand } from "./command.ts";
 import { type AdminRequest, adminUsage } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const encoder = new TextEncoder();
 
@@ -85,7 +86,7 @@ async function runAtServer(
 
 /** Runs the command in this process, which is alone on the store. */
 async function runHere(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   config: Config,
   command: AdminRequest,
   world: CommandWorld,

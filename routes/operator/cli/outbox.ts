@@ -14,6 +14,7 @@ import {
 } from "../../../kv/outbox/outbox_dead_letters.ts";
 import { videoPolls } from "../../../kv/videos/mod.ts";
 import type { AdminDeps } from "./admin_deps.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
 
@@ -46,7 +47,7 @@ function shown(queue: string, letter: DeadLetter) {
   };
 }
 
-async function revive(kv: Deno.Kv, clock: Clock, { queue, id }: TemplateName): Promise<void> {
+async function revive(kv: KeyValueStore, clock: Clock, { queue, id }: TemplateName): Promise<void> {
   const outcome = await reviveDeadLetter(kv, queue, { id, nowMs: clock.nowMs() });
   if (outcome === "revived") return;
   const why = {

@@ -12,6 +12,7 @@ import { accountTexts } from "./accounts/account_texts.ts";
 import { bankTexts } from "./payments/bank_texts.ts";
 import { noticePath } from "./payments/notice_views.tsx";
 import { frameTexts } from "./texts.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** With the rows that its ids name; whatever is gone is shown by its id. */
 export interface ShownMoney extends MovedMoney {
@@ -23,7 +24,7 @@ export interface ShownMoney extends MovedMoney {
 }
 
 /** Looks up what the ids of a movement name. */
-export async function lookUpMoney(kv: Deno.Kv, money: MovedMoney): Promise<ShownMoney> {
+export async function lookUpMoney(kv: KeyValueStore, money: MovedMoney): Promise<ShownMoney> {
   const [account, order, event] = await Promise.all([
     getAccount(kv, money.accountId),
     money.orderCode === undefined ? undefined : getTopupOrder(kv, money.orderCode),

@@ -16,9 +16,10 @@ import {
   takeSignInFlow,
 } from "../../../kv/accounts/tokens.ts";
 import { countTry } from "../../../kv/accounts/rate_limits.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const accountId = newId("account", 0);
-const open = (kv: Deno.Kv, nowMs: number) =>
+const open = (kv: KeyValueStore, nowMs: number) =>
   openSession(kv, { accountId, nowMs, method: "password", device: "x", address: "y" });
 
 Deno.test("tokens of sessions are random and never stored", async () => {

@@ -15,6 +15,7 @@ import { openControl } from "../../../kv/operators/control.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
 import { block } from "../../support/blocked_account.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const masterKeys = await readMasterKeys(newMasterKey());
 
@@ -24,7 +25,7 @@ class TestClock {
   monotonicMs = () => this.ms;
 }
 
-async function make(kv: Deno.Kv, accountId: AccountId, name = "k") {
+async function make(kv: KeyValueStore, accountId: AccountId, name = "k") {
   const made = await createApiKey(kv, masterKeys, accountId, { name, nowMs: 1_000_000 });
   assert(made.ok);
   return made;

@@ -8,6 +8,7 @@ import { type ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
 import { type KeyedWalletEngine, withKeyLimits } from "../../../kv/api_keys/key_limits.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 class TestClock {
   ms = Date.UTC(2026, 10, 20, 5);
@@ -21,7 +22,7 @@ interface World {
   readonly key: Awaited<ReturnType<typeof makeKey>>;
 }
 
-async function makeKey(kv: Deno.Kv, options: Omit<ApiKeyOptions, "name">) {
+async function makeKey(kv: KeyValueStore, options: Omit<ApiKeyOptions, "name">) {
   const account = await createAccount(kv, { nowMs: 1 });
   await credit(kv, {
     accountId: account.id,
@@ -81,11 +82,11 @@ async function spend(world: World, vnd: number, startedAtMs = world.clock.ms): P
 }
 
 /** A store whose lists, once `gate` is set, are read at once but handed over only when it opens. */
-function slowLists(kv: Deno.Kv, gate: () => Promise<void> | undefined): Deno.Kv {
+function slowLists(kv: KeyValueStore, gate: () => Promise<void> | undefined): KeyValueStore {
   return new Proxy(kv, {
     get(target, property) {
       if (property === "list") {
-        return async function* (...args: Parameters<Deno.Kv["list"]>) {
+        return async function* (...args: Parameters<KeyValueStore["list"]>) {
           const rows = await Array.fromAsync(target.list(...args));
           await gate();
           yield* rows;

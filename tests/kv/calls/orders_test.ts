@@ -4,13 +4,14 @@ import type { AccountId, RequestId, VideoId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
 import { beginOrder, dropOrder, type OrderStart, writeOrdered } from "../../../kv/calls/orders.ts";
 import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const nowMs = Date.UTC(2026, 10, 20);
 const accountId = "acc_1" as AccountId;
 const wish = { of: "video" as const, accountId, id: "k", fingerprint: "f", nowMs };
 const requestOf = (number: number) => `req_${number}` as RequestId;
 
-const begins = (kv: Deno.Kv, number: number, more: Partial<typeof wish> = {}) =>
+const begins = (kv: KeyValueStore, number: number, more: Partial<typeof wish> = {}) =>
   beginOrder(kv, { ...wish, ...more, requestId: requestOf(number) });
 
 Deno.test("of any number of equal orders at once one begins, whatever answers of the store are lost", async () => {

@@ -6,6 +6,7 @@ import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
 import { findMovement, newAccount } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 function movement(accountId: AccountId, some: Partial<Movement> = {}): Movement {
   return {
@@ -19,7 +20,7 @@ function movement(accountId: AccountId, some: Partial<Movement> = {}): Movement 
   };
 }
 
-async function available(kv: Deno.Kv, accountId: AccountId): Promise<bigint> {
+async function available(kv: KeyValueStore, accountId: AccountId): Promise<bigint> {
   return (await readWallet(kv, accountId)).availableMicroVnd;
 }
 

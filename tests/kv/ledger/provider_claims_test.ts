@@ -7,6 +7,7 @@ import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const everyDay = { fromDay: "2000-01-01", toDay: "2100-01-01" };
 const dayMs = 86_400_000;
@@ -71,7 +72,7 @@ Deno.test("a claim is on its receipt, and costs the customer nothing", async () 
 });
 
 Deno.test("verification tells of a sum of claims that is missing, wrong or no sum", async () => {
-  const damages: ((kv: Deno.Kv, key: Deno.KvKey) => Promise<unknown>)[] = [
+  const damages: ((kv: KeyValueStore, key: Deno.KvKey) => Promise<unknown>)[] = [
     (kv, key) => kv.delete(key),
     (kv, key) => kv.set(key, { calls: 1, claimMicroVnd: 961n }),
     (kv, key) => kv.set(key, { calls: 2, claimMicroVnd: 960n }),

@@ -20,13 +20,14 @@ import {
   testKeyId,
   topUp,
 } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** 23:30 in Hà Nội, on the last day of a month. */
 const lateMs = Date.parse("2026-11-30T23:30:00+07:00");
 const allDays = { fromDay: "2000-01-01", toDay: "2099-12-31" };
 
 interface World {
-  readonly kv: Deno.Kv;
+  readonly kv: KeyValueStore;
   readonly wallet: WalletEngine;
   readonly account: AccountId;
   paid(priceMicroVnd: bigint, model?: string): Promise<Receipt>;
@@ -52,7 +53,7 @@ async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
   await wallet.close();
 }
 
-const refund = (kv: Deno.Kv, receipt: Receipt, atMs = lateMs + 3_600_000) =>
+const refund = (kv: KeyValueStore, receipt: Receipt, atMs = lateMs + 3_600_000) =>
   refundCall(kv, receipt, { reason: "test", atMs });
 
 Deno.test("a refund lowers the usage of the day of its call, however late it comes", async () => {

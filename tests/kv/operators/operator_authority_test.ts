@@ -6,11 +6,12 @@ import { assignBankEvent } from "../../../kv/payments/bank_assignment.ts";
 import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { adjustWallet } from "../../../kv/wallet/wallet_adjustment.ts";
 import { notice, operator, reviewedNotice } from "../../support/topup_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const hourMs = 3_600_000;
 
 /** Adjusts a wallet as `reviewedNotice`'s operator, under a limit of 5,000,000 VND. */
-async function authorityWorld(kv: Deno.Kv) {
+async function authorityWorld(kv: KeyValueStore) {
   const made = await reviewedNotice(kv);
   let forms = 0;
   return {

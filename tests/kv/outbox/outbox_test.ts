@@ -12,6 +12,7 @@ import {
   reviveDeadLetter,
 } from "../../../kv/outbox/outbox_dead_letters.ts";
 import { outboxRowKey } from "../../../kv/schema/keys.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const letters: OutboxQueue<string> = {
   name: "letters",
@@ -24,7 +25,7 @@ const letters: OutboxQueue<string> = {
   backoffMs: [1_000, 10_000],
 };
 
-async function put(kv: Deno.Kv, id: string, nowMs: number, dueAtMs?: number): Promise<void> {
+async function put(kv: KeyValueStore, id: string, nowMs: number, dueAtMs?: number): Promise<void> {
   const operation = kv.atomic();
   addToOutbox(operation, letters, {
     id,
@@ -35,13 +36,16 @@ async function put(kv: Deno.Kv, id: string, nowMs: number, dueAtMs?: number): Pr
   await operation.commit();
 }
 
-async function claimOne(kv: Deno.Kv, nowMs: number) {
+async function claimOne(kv: KeyValueStore, nowMs: number) {
   const [claim] = await claimDue(kv, letters, { nowMs, count: 1 });
   assert(claim !== undefined, `nothing to claim at ${nowMs}`);
   return claim;
 }
 
-async function finish(kv: Deno.Kv, claim: Awaited<ReturnType<typeof claimOne>>): Promise<boolean> {
+async function finish(
+  kv: KeyValueStore,
+  claim: Awaited<ReturnType<typeof claimOne>>,
+): Promise<boolean> {
   const operation = kv.atomic();
   finishClaim(operation, letters, claim);
   return (await operation.commit()).ok;

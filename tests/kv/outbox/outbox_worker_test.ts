@@ -10,6 +10,7 @@ import {
   startOutboxWorker,
 } from "../../../kv/outbox/outbox_worker.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const jobs: OutboxQueue<number> = {
   name: "jobs",
@@ -24,11 +25,15 @@ function fakeClock() {
   return clock;
 }
 
-function world(kv: Deno.Kv, clock = fakeClock(), more: Partial<OutboxWorld> = {}): OutboxWorld {
+function world(
+  kv: KeyValueStore,
+  clock = fakeClock(),
+  more: Partial<OutboxWorld> = {},
+): OutboxWorld {
   return { kv, clock, random: () => 0, ...more };
 }
 
-async function fill(kv: Deno.Kv, count: number): Promise<void> {
+async function fill(kv: KeyValueStore, count: number): Promise<void> {
   const operation = kv.atomic();
   for (let i = 0; i < count; i++) {
     addToOutbox(operation, jobs, { id: String(i).padStart(4, "0"), payload: i, nowMs: 0 });

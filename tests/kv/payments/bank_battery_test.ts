@@ -9,6 +9,7 @@ import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../kv/payments/topups.ts";
 import { type Fault, faultyKv, StoreFault } from "../../support/faulty_kv.ts";
 import { notice, topupWorld } from "../../support/topup_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 Deno.test("fifty deliveries of one notice at once credit once", async () => {
   using kv = await Deno.openKv(":memory:");
@@ -80,7 +81,7 @@ Deno.test("an account that is deleted while its money arrives is not credited af
       get(target, property) {
         const value: unknown = Reflect.get(target, property, target);
         if (property !== "get" || typeof value !== "function") return value;
-        return async (...args: Parameters<Deno.Kv["get"]>) => {
+        return async (...args: Parameters<KeyValueStore["get"]>) => {
           const entry = await target.get(...args);
           if (args[0][0] === "account" && !deleted) {
             deleted = true;
@@ -137,7 +138,7 @@ Deno.test("notices of one movement without a code, at the same moment, are one i
 /** Delivers until told that it is safe, as a provider does; then lets the sweep finish. */
 async function deliverUntilTaken(
   world: ReturnType<typeof topupWorld>,
-  faulty: Deno.Kv,
+  faulty: KeyValueStore,
   event: BankEvent,
 ): Promise<void> {
   for (let attempt = 0; attempt < 8; attempt++) {

@@ -13,6 +13,7 @@ import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../kv/payments/topups.ts";
 import { block } from "../../support/blocked_account.ts";
 import { notice, operator, reviewedNotice } from "../../support/topup_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 Deno.test("assigning credits once, pays the order, and leaves an audit line", async () => {
   using kv = await Deno.openKv(":memory:");
@@ -169,7 +170,7 @@ Deno.test("what needs two operators cannot be done by one, and is done once", as
 });
 
 async function askedGift(
-  kv: Deno.Kv,
+  kv: KeyValueStore,
   accountId: AccountId,
   context: Parameters<typeof requestApproval>[2],
 ) {

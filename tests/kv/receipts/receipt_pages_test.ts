@@ -9,6 +9,7 @@ import { decodeReceiptPage, readReceiptPages } from "../../../kv/receipts/receip
 import { readReceipt, readReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const account = newAccount();
 
@@ -19,7 +20,7 @@ function receiptAt(atMs: number, some: Partial<Receipt> = {}): Receipt {
   return receiptOf(account, { requestId: `req_${time}${tail}` as RequestId, ...some });
 }
 
-const pagesOf = async (kv: Deno.Kv) =>
+const pagesOf = async (kv: KeyValueStore) =>
   await Array.fromAsync(kv.list<unknown>({ prefix: ["receipt"] }));
 
 Deno.test("every receipt is found by its id, however calls and commits were mixed", async () => {

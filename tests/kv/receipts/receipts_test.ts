@@ -14,6 +14,7 @@ import { addReceipts, noUsage } from "../../../kv/receipts/rollups.ts";
 import { readUsage, rebuildRollups } from "../../../kv/receipts/usage.ts";
 import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../../support/money_world.ts";
 import { anyReceipt } from "../../support/receipt_arbitrary.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 Deno.test("a receipt comes out of the store as it went in", () => {
   fc.assert(fc.property(anyReceipt, (receipt) => {
@@ -44,7 +45,12 @@ const plain = (requestId: RequestId, some: Partial<Receipt> = {}) =>
   receiptOf(account, { requestId, ...some });
 
 /** Stores receipts as settlements do: some indexed, some still in a batch, some in both. */
-async function store(kv: Deno.Kv, receipts: readonly Receipt[], indexed: number, batched: number) {
+async function store(
+  kv: KeyValueStore,
+  receipts: readonly Receipt[],
+  indexed: number,
+  batched: number,
+) {
   await storeReceipts(kv, receipts);
   for (const chunk of chunkGroups(groupReceipts(receipts.slice(0, indexed)))) {
     assertEquals(await writeIndex(kv, chunk, { bounded: (call) => call }), "written");

@@ -4,12 +4,13 @@ import { limits } from "../../../core/limits.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { StoreTimeoutError, withDeadlines } from "../../../kv/store/store_deadlines.ts";
 import { ManualTime } from "../../support/manual_time.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const untilNextTurn = () => sleep(0);
 const silence = () => new Promise<never>(() => {});
 
 /** A store that says nothing more: not to a call, and not for the second row of a list. */
-async function silentStore(): Promise<Deno.Kv> {
+async function silentStore(): Promise<KeyValueStore> {
   const kv = await Deno.openKv(":memory:");
   const list = kv.list.bind(kv);
   const atomic = kv.atomic.bind(kv);
@@ -18,7 +19,7 @@ async function silentStore(): Promise<Deno.Kv> {
     set: silence,
     delete: silence,
     getMany: silence,
-    list(...call: Parameters<Deno.Kv["list"]>) {
+    list(...call: Parameters<KeyValueStore["list"]>) {
       const rows = list(...call);
       const value = { key: ["row", "one"], value: "one", versionstamp: "0".repeat(20) };
       let isFirst = true;
@@ -60,7 +61,7 @@ Deno.test("a store with deadlines answers as without", async () => {
   deadlines.close();
 });
 
-const calls: Readonly<Record<string, (kv: Deno.Kv) => Promise<unknown>>> = {
+const calls: Readonly<Record<string, (kv: KeyValueStore) => Promise<unknown>>> = {
   get: (kv) => kv.get(["row", "one"]),
   set: (kv) => kv.set(["row", "three"], 3),
   delete: (kv) => kv.delete(["row", "one"]),

@@ -5,13 +5,14 @@ import * as keys from "../../../kv/schema/keys.ts";
 import { mailQueue } from "../../../kv/outbox/mail.ts";
 import { addToOutbox } from "../../../kv/outbox/outbox.ts";
 import { bury } from "../../../kv/outbox/outbox_dead_letters.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 interface Line {
   readonly key: readonly unknown[];
   readonly value: unknown;
 }
 
-async function exported(kv: Deno.Kv): Promise<Line[]> {
+async function exported(kv: KeyValueStore): Promise<Line[]> {
   const text = (await Array.fromAsync(exportRecords(kv))).join("");
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }

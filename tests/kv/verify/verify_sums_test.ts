@@ -11,6 +11,7 @@ import {
 } from "../../../kv/verify/verify_sums.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** An id of that time, whatever time ids were made for before. */
 function idOf(atMs: number): RequestId {
@@ -55,7 +56,7 @@ const versionsOf = (sums: DaySums) =>
   new Map([...sums].map(([id, { versionstamp }]) => [id, versionstamp]));
 
 /** Without the receipts of the first day: whoever reads it says so. */
-async function forgetFirstDay(kv: Deno.Kv): Promise<void> {
+async function forgetFirstDay(kv: KeyValueStore): Promise<void> {
   for await (const { key } of kv.list({ prefix: ["receipt"] }, { limit: 2 })) await kv.delete(key);
 }
 

@@ -9,6 +9,7 @@ import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** A store with a live instance: money in the wallet, in a lease, receipts in the index and in a batch. */
 async function usedStore() {
@@ -24,7 +25,7 @@ async function usedStore() {
   return { kv, account, wallet, [Symbol.dispose]: () => kv.close() };
 }
 
-async function firstKey(kv: Deno.Kv, prefix: string): Promise<Deno.KvKey> {
+async function firstKey(kv: KeyValueStore, prefix: string): Promise<Deno.KvKey> {
   for await (const { key } of kv.list({ prefix: [prefix] })) return key;
   throw new Error(`no row under ${prefix}`);
 }
@@ -57,14 +58,17 @@ Deno.test("beside calls, verifying and exporting give the thread away between sl
   }
 });
 
-async function exportAll(kv: Deno.Kv, { slices }: { readonly slices: TimeSlices }): Promise<void> {
+async function exportAll(
+  kv: KeyValueStore,
+  { slices }: { readonly slices: TimeSlices },
+): Promise<void> {
   await Array.fromAsync(exportRecords(kv, slices));
 }
 
 const damages: readonly (readonly [
   name: string,
   kind: string,
-  damage: (kv: Deno.Kv, account: AccountId) => Promise<unknown>,
+  damage: (kv: KeyValueStore, account: AccountId) => Promise<unknown>,
 ])[] = [
   [
     "a wallet that has a µVND too much",
@@ -152,17 +156,17 @@ for (const [name, kind, damage] of damages) {
   });
 }
 
-async function firstLine(kv: Deno.Kv, account: AccountId): Promise<LedgerEntry> {
+async function firstLine(kv: KeyValueStore, account: AccountId): Promise<LedgerEntry> {
   for await (const { value } of kv.list<LedgerEntry>({ prefix: ["ledger", account] })) return value;
   throw new Error("no line");
 }
 
-async function addToWallet(kv: Deno.Kv, account: AccountId, amountMicroVnd: bigint) {
+async function addToWallet(kv: KeyValueStore, account: AccountId, amountMicroVnd: bigint) {
   const { availableMicroVnd } = await readWallet(kv, account);
   await kv.set(["wallet", account], { availableMicroVnd: availableMicroVnd + amountMicroVnd });
 }
 
-async function deleteLedger(kv: Deno.Kv, account: AccountId): Promise<void> {
+async function deleteLedger(kv: KeyValueStore, account: AccountId): Promise<void> {
   for await (const { key } of kv.list({ prefix: ["ledger", account] })) await kv.delete(key);
 }
 

@@ -28,12 +28,13 @@ import {
   quietWalletEngine,
 } from "./video_world.ts";
 import { findMovement, ledgerLines } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-function worldOf(kv: Deno.Kv, clock: FakeClock): VideoPollWorld {
+function worldOf(kv: KeyValueStore, clock: FakeClock): VideoPollWorld {
   return { kv, clock, random: () => 0, ask: fatefulProvider(clock) };
 }
 
-async function refundsOf(kv: Deno.Kv, task: VideoTask) {
+async function refundsOf(kv: KeyValueStore, task: VideoTask) {
   const lines = await ledgerLines(kv, task.accountId);
   return lines.filter((entry) => entry.operationId === refundOperationId(task.requestId));
 }
@@ -337,7 +338,7 @@ Deno.test("an ended task can be forgotten, once", async () => {
  * A poller whose process is killed at its `deathAt`-th awaited call: before that call took effect, or just after.
  * Nothing it waits for ever comes back; `died` resolves instead.
  */
-function mortalPoller(kv: Deno.Kv, clock: FakeClock, deathAt: number, after: boolean) {
+function mortalPoller(kv: KeyValueStore, clock: FakeClock, deathAt: number, after: boolean) {
   let calls = 0;
   const died = Promise.withResolvers<number>();
   const next = () => {

@@ -6,6 +6,7 @@ import type { VideoTask } from "../../../core/media/video/task.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { type AskProvider, newTaskRows, type VideoAnswer } from "../../../kv/videos/mod.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const startMs = 1_700_000_000_000;
 export const creditMicroVnd = 10_000_000_000_000n;
@@ -22,11 +23,14 @@ export function fakeClock(): FakeClock {
 }
 
 /** A wallet engine whose background chores run only when they are called. */
-export async function quietWalletEngine(kv: Deno.Kv, clock: FakeClock): Promise<WalletEngine> {
+export async function quietWalletEngine(
+  kv: KeyValueStore,
+  clock: FakeClock,
+): Promise<WalletEngine> {
   return await openWalletEngine(kv, { clock, timer: { start: () => () => {} } });
 }
 
-export async function fundedAccount(kv: Deno.Kv): Promise<AccountId> {
+export async function fundedAccount(kv: KeyValueStore): Promise<AccountId> {
   const accountId = newId("account", startMs);
   const result = await credit(kv, {
     accountId,

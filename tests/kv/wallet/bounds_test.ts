@@ -8,8 +8,9 @@ import { type Attachment, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-async function quietWalletEngine(kv: Deno.Kv) {
+async function quietWalletEngine(kv: KeyValueStore) {
   const time = new ManualTime();
   const wallet = await openWalletEngine(kv, { clock: time, timer: { start: () => () => {} } });
   const account = newAccount();

@@ -20,6 +20,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, newAccount } from "../../support/money_world.ts";
 import { type Fate, Turnstile, type WaitingCall } from "../../support/turnstile_kv.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** One thing that happens. Numbers pick among what is there, modulo its count. */
 export type Happening =
@@ -64,7 +65,7 @@ interface Settled {
 }
 
 export class ChaosWorld {
-  readonly #kv: Deno.Kv;
+  readonly #kv: KeyValueStore;
   readonly #turnstile: Turnstile;
   readonly #time = new ManualTime();
   readonly #accounts: AccountId[] = Array.from({ length: 3 }, newAccount);
@@ -75,7 +76,7 @@ export class ChaosWorld {
   #credits = 0;
   #underWay = 0;
 
-  constructor(kv: Deno.Kv) {
+  constructor(kv: KeyValueStore) {
     this.#kv = kv;
     this.#turnstile = new Turnstile(kv);
   }
@@ -249,7 +250,7 @@ export class ChaosWorld {
       });
   }
 
-  async #credit(kv: Deno.Kv, accountId: AccountId, amountMicroVnd: bigint): Promise<void> {
+  async #credit(kv: KeyValueStore, accountId: AccountId, amountMicroVnd: bigint): Promise<void> {
     await credit(kv, {
       accountId,
       amountMicroVnd,

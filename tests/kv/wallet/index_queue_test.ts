@@ -4,12 +4,13 @@ import { encodeBatch } from "../../../kv/store/batches.ts";
 import { batchesOfPrefix, batchKey, batchOf, indexerKey } from "../../../kv/schema/keys.ts";
 import { IndexQueue } from "../../../kv/wallet/index_queue.ts";
 import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const account = newAccount();
 const allDays = { fromDay: "2000-01-01", toDay: "2999-12-31" };
 
 /** A queue with two commits of two calls each, as settlements leave them in the store. */
-async function twoBatches(kv: Deno.Kv) {
+async function twoBatches(kv: KeyValueStore) {
   const instanceId = newId("instance", 1);
   const { versionstamp } = await kv.set(indexerKey(instanceId), { sinceMs: 1 });
   const queue = new IndexQueue({

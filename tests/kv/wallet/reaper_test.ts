@@ -13,6 +13,7 @@ import {
   readUsageTotal,
   topUp,
 } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** A store after an instance died with a lease, an open call and settled calls that no index has. */
 async function afterCrash() {
@@ -27,7 +28,7 @@ async function afterCrash() {
   return { kv, time, account, requestId: draft.requestId, [Symbol.dispose]: () => kv.close() };
 }
 
-async function rowsUnder(kv: Deno.Kv, prefix: string): Promise<number> {
+async function rowsUnder(kv: KeyValueStore, prefix: string): Promise<number> {
   return (await Array.fromAsync(kv.list({ prefix: [prefix] }))).length;
 }
 

@@ -6,6 +6,7 @@ import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 async function world() {
   const kv = await Deno.openKv(":memory:");
@@ -17,7 +18,7 @@ async function world() {
 type World = Awaited<ReturnType<typeof world>>;
 
 /** Lets everything that needs no time come to rest. */
-async function settleDown(kv: Deno.Kv): Promise<void> {
+async function settleDown(kv: KeyValueStore): Promise<void> {
   for (let turn = 0; turn < 10; turn++) {
     await kv.get(["nothing"]);
     await new Promise((resolve) => setImmediate(resolve));

@@ -11,8 +11,9 @@ import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-async function world(wrap: (kv: Deno.Kv) => Deno.Kv = (kv) => kv) {
+async function world(wrap: (kv: KeyValueStore) => KeyValueStore = (kv) => kv) {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
   // What waits for others' reservations is in `reservations_test.ts`.
@@ -28,14 +29,14 @@ async function world(wrap: (kv: Deno.Kv) => Deno.Kv = (kv) => kv) {
 }
 
 /** Lets everything that needs no time come to rest: the store answers in order, so its turn comes after theirs. */
-async function settleDown(kv: Deno.Kv): Promise<void> {
+async function settleDown(kv: KeyValueStore): Promise<void> {
   for (let turn = 0; turn < 10; turn++) {
     await kv.get(["nothing"]);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-async function leaseRows(kv: Deno.Kv): Promise<number> {
+async function leaseRows(kv: KeyValueStore): Promise<number> {
   return (await Array.fromAsync(kv.list({ prefix: ["lease"] }))).length;
 }
 
@@ -153,7 +154,7 @@ Deno.test("a reservation is settled or released once", async () => {
 });
 
 /** A store that writes at once and says so only when `told` resolves. */
-function slowAnswers(kv: Deno.Kv, told: () => Promise<void>): Deno.Kv {
+function slowAnswers(kv: KeyValueStore, told: () => Promise<void>): KeyValueStore {
   return new Proxy(kv, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target);
@@ -519,7 +520,7 @@ Deno.test("an index whose answer is lost again and again counts each call once",
 
 /** Lets time pass until a promise is settled. */
 async function runWith<T>(
-  { kv, time }: { readonly kv: Deno.Kv; readonly time: ManualTime },
+  { kv, time }: { readonly kv: KeyValueStore; readonly time: ManualTime },
   promise: Promise<T>,
 ): Promise<T> {
   let done = false;

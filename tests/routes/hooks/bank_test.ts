@@ -8,6 +8,7 @@ import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { createBankHookRoutes, type HookProblem } from "../../../routes/hooks/bank.ts";
 import { faultyKv } from "../../support/faulty_kv.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "../../support/topup_world.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const secret = "sepay-webhook-secret";
 
@@ -34,7 +35,7 @@ interface Hooked {
 async function hooked(
   run: (hooked: Hooked) => Promise<void>,
   hooks: readonly (BankHook | undefined)[] = [sepayHook({ hmacSecret: secret })],
-  view: (kv: Deno.Kv) => Deno.Kv = (kv) => kv,
+  view: (kv: KeyValueStore) => KeyValueStore = (kv) => kv,
 ): Promise<void> {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);

@@ -4,6 +4,7 @@ import type { BankEvent } from "../../../../core/payments/bank_event.ts";
 import { nearCodes } from "../../../../core/payments/near_codes.ts";
 import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";
 import { getTopupOrder, listOpenCodes, type TopupOrder } from "../../../../kv/payments/topups.ts";
+import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 
 /** One guess, and what speaks for it. */
 export interface LikelyOrder {
@@ -18,7 +19,10 @@ const sameAmountMs = 2 * 86_400_000;
 const shown = 10;
 
 /** The best guesses: a code one slip away first, then open orders of the same amount, the latest first. */
-export async function findLikelyOrders(kv: Deno.Kv, event: BankEvent): Promise<LikelyOrder[]> {
+export async function findLikelyOrders(
+  kv: KeyValueStore,
+  event: BankEvent,
+): Promise<LikelyOrder[]> {
   const codes = await listOpenCodes(kv, limits.nearMissOrders);
   const near = new Set(nearCodes(`${event.memo} ${event.fullText ?? ""}`, codes));
   const entries = await Promise.all(codes.map((code) => getTopupOrder(kv, code)));

@@ -18,8 +18,9 @@ import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { operatorWorld } from "../../../support/operator_world.ts";
 import { notice, receivingAccount } from "../../../support/topup_world.ts";
+import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 
-const acts = async (kv: Deno.Kv) =>
+const acts = async (kv: KeyValueStore) =>
   (await listAuditLines(kv, { count: 50 })).map(({ act }) => act)
     .filter((act) => !act.startsWith("second_factor")).reverse();
 
