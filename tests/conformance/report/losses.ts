@@ -1,4 +1,5 @@
 /** What a conversion lost without a word: of a request by its words, of an answer by what it says. */
+import { decodeBase64 } from "../../../core/lib/runtime/mod.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { list } from "../clients.ts";
@@ -104,7 +105,7 @@ function haystack(value: Json | undefined, found: string[] = []): string[] {
 function needle(text: string): string {
   const [, type, data] = /^data:([^,]*);base64,(.*)$/s.exec(text) ?? [];
   if (data === undefined) return text;
-  return type?.startsWith("text/") ? new TextDecoder().decode(Uint8Array.fromBase64(data)) : data;
+  return type?.startsWith("text/") ? new TextDecoder().decode(decodeBase64(data)) : data;
 }
 
 /** Paths of a request whose words are nowhere in the converted body and that no name speaks of. */
