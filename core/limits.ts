@@ -96,7 +96,7 @@ export const limits = {
   reportedContextsWithTools: 12,
   /** Reported output may be this many times what was asked for: marks of tool calls count, and tokenizers differ … */
   reportedOutputFactor: 2,
-  /** … and this many tokens more: a wish for 1 token is rounded up to 16 at some vendors. */
+  /** … and this many tokens more: a request for 1 token is rounded up to 16 at some vendors. */
   reportedOutputExtra: 64,
   /**
    * Reasoning does not obey the caller's bound at some vendors, nor text at servers that do not know its field: together
@@ -247,7 +247,7 @@ export const limits = {
   logLastFlushMs: 1_000,
   /** How long the end of the process waits for what was told to end: the cron, the last answers. */
   lastEndsMs: 1_000,
-  /** Signals this close to the first are the same wish to stop; whoever presses Ctrl-C again has waited longer. */
+  /** Signals this close to the first are the same request to stop; whoever presses Ctrl-C again has waited longer. */
   sameSignalMs: 1_000,
   /** After the drain deadline stopped calls get this long to send their last event and settle. */
   stopMs: 3_000,

@@ -23,7 +23,7 @@ import {
   hostedToolsAskedFor,
   type StyledRequest,
 } from "./request/billable_features.ts";
-import { wishesLost, withoutForeignReasoning } from "./request/foreign_reasoning.ts";
+import { droppedReasoningFields, withoutForeignReasoning } from "./request/foreign_reasoning.ts";
 import { withFields } from "./request/changed_body.ts";
 import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
@@ -125,7 +125,7 @@ interface NativeChanges {
   readonly unstored: JsonObject;
 }
 
-/** The client's body with only what must change: the provider's name of the model, and the wish for usage. */
+/** The client's body with only what must change: the provider's name of the model, and the request for usage. */
 function nativeBody(
   call: ChatCall,
   route: Route,
@@ -173,7 +173,12 @@ function startNative(
   const betas = betasFor(call, route, style);
   const unstored = withoutStore(style, call.body.value, route.capabilities);
   const replaced = withoutForeignReasoning(style, call.body);
-  const dropped = [...leftOut, ...unstored.dropped, ...betas.dropped, ...wishesLost(replaced)];
+  const dropped = [
+    ...leftOut,
+    ...unstored.dropped,
+    ...betas.dropped,
+    ...droppedReasoningFields(replaced),
+  ];
   refuseDropping(call, dropped);
   const injectedUsage = style === "chat" && request.stream && !request.wantsUsage &&
     route.capabilities["include_usage"] !== false;

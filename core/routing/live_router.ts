@@ -20,9 +20,9 @@ import {
   type Operation,
   operations,
   type RouteEvent,
+  type RouteQuery,
   type Router,
   type RouteReport,
-  type RouteWish,
 } from "./router.ts";
 
 export interface LiveRouterOptions {
@@ -84,7 +84,7 @@ export class LiveRouter implements Router {
     return histogram;
   }
 
-  candidates(model: Model, wanted: RouteWish): readonly Route[] {
+  candidates(model: Model, wanted: RouteQuery): readonly Route[] {
     const nowMs = this.#options.clock.monotonicMs();
     const open: Choice[] = [];
     const stuck: Choice[] = [];
@@ -129,7 +129,7 @@ export class LiveRouter implements Router {
    */
   #overdueProbe(
     ordered: readonly Route[],
-    { operation, former }: RouteWish,
+    { operation, former }: RouteQuery,
     nowMs: number,
   ): Route | undefined {
     if (operation !== "chat_stream" || former !== undefined) return undefined;

@@ -51,7 +51,7 @@ export interface FormerRoute {
   readonly midTurn: boolean;
 }
 
-export interface RouteWish {
+export interface RouteQuery {
   readonly style: RouteStyle;
   readonly operation: Operation;
   readonly former?: FormerRoute | undefined;
@@ -61,7 +61,7 @@ export interface RouteWish {
 
 export interface Router {
   /** Routes worth trying for a call, best first. Empty when every route is out. */
-  candidates(model: Model, wanted: RouteWish): readonly Route[];
+  candidates(model: Model, wanted: RouteQuery): readonly Route[];
   /**
    * Begins a try: how to reach the route right now, with a credential that is not resting. Each begin is followed by
    * one {@linkcode Router.report}.

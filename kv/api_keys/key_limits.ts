@@ -27,7 +27,7 @@ export interface LimitRefusal {
   readonly spentMicroVnd: bigint;
 }
 
-/** What became of a wish to hold more for a call with a key. */
+/** What became of an attempt to reserve more for a call with a key. */
 export type KeyedExtension = Extension | (LimitRefusal & { readonly outcome: "key_limit" });
 
 /** A wallet engine that also holds keys to their own limits. */
@@ -262,10 +262,10 @@ export function withKeyLimits(
 
   async function extendLimited(
     keyReservation: KeyReservation,
-    [reservation, wishedMicroVnd, waitMs]: Parameters<WalletEngine["extend"]>,
+    [reservation, askedMicroVnd, waitMs]: Parameters<WalletEngine["extend"]>,
   ): Promise<KeyedExtension> {
-    const room = keyLimits.roomMicroVnd(keyReservation, wishedMicroVnd);
-    const amountMicroVnd = room > 0n ? room : wishedMicroVnd;
+    const room = keyLimits.roomMicroVnd(keyReservation, askedMicroVnd);
+    const amountMicroVnd = room > 0n ? room : askedMicroVnd;
     const refusal = keyLimits.reserve(keyReservation.key, keyReservation, amountMicroVnd);
     if (refusal !== undefined) return { ...refusal, outcome: "key_limit" };
     let grantedMicroVnd = 0n;
@@ -307,12 +307,12 @@ export function withKeyLimits(
       isLimited(key)
         ? reserveLimited(key, amountMicroVnd, startedAtMs)
         : wallet.reserve(key.accountId, amountMicroVnd),
-    extend: (...wish) => wallet.extend(...wish),
-    extendFor(...wish) {
-      const keyReservation = keyLimits.reservationOf(wish[0]);
+    extend: (...args) => wallet.extend(...args),
+    extendFor(...args) {
+      const keyReservation = keyLimits.reservationOf(args[0]);
       return keyReservation === undefined
-        ? wallet.extend(...wish)
-        : extendLimited(keyReservation, wish);
+        ? wallet.extend(...args)
+        : extendLimited(keyReservation, args);
     },
     settle: (reservation, draft, attach) =>
       keyLimits.isBound(reservation)

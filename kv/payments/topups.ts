@@ -130,7 +130,7 @@ interface OrderOfForm {
 
 /**
  * The order that a form has made. A browser may go back to the form: with another sum, or when that order is no longer
- * open, it is a wish for a new one.
+ * open, it is a request for a new one.
  */
 async function orderOfForm(kv: KeyValueStore, input: NewTopupOrder): Promise<OrderOfForm> {
   if (input.formId === undefined) return {};

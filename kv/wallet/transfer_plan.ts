@@ -3,7 +3,7 @@ import { limits } from "../../core/limits.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 
 /** Who wants how much of one wallet. */
-export interface TransferWish {
+export interface TransferRequest {
   readonly lease: Lease;
   readonly waiters: readonly {
     readonly amountMicroVnd: bigint;
@@ -34,7 +34,7 @@ export interface DrawableWallet {
  * leaves other instances three quarters of the rest.
  */
 export function planTransfer(
-  request: TransferWish,
+  request: TransferRequest,
   { availableMicroVnd, debtLimitMicroVnd, nowMs }: DrawableWallet,
 ): TransferPlan {
   const { lease, waiters } = request;

@@ -9,7 +9,7 @@ export interface Reservation {
   readonly amountMicroVnd: bigint;
 }
 
-/** What became of a wish to hold more for a call that runs. */
+/** What became of an attempt to reserve more for a call that runs. */
 export type Extension =
   /** At most what was asked for, and more than nothing. */
   | { readonly outcome: "granted"; readonly amountMicroVnd: bigint }

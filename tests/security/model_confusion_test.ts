@@ -86,8 +86,8 @@ Deno.test("what decides the cost is refused inside extra_body, in all styles and
 });
 
 Deno.test("best_of makes as many answers as n does", () => {
-  const choices = (wish: JsonObject) =>
-    readChatRequest("chat", { model: "m", messages: [{ role: "user", content: "hi" }], ...wish })
+  const choices = (asked: JsonObject) =>
+    readChatRequest("chat", { model: "m", messages: [{ role: "user", content: "hi" }], ...asked })
       .choices;
   assertEquals(choices({}), 1);
   assertEquals(choices({ best_of: 4 }), 4);

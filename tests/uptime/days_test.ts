@@ -142,8 +142,8 @@ async function newCustomer(gateway: Gateway): Promise<Customer> {
 }
 
 /** What callers send; `[status]` is what they must get. */
-const wishes: readonly (readonly [path: string, body: Record<string, unknown>, status: number])[] =
-  [
+const requests:
+  readonly (readonly [path: string, body: Record<string, unknown>, status: number])[] = [
     ["/v1/chat/completions", chat("Hello"), 200],
     ["/v1/chat/completions", { ...chat("Hello"), stream: true }, 200],
     ["/v1/messages", { ...chat("Hello"), stream: true }, 200],
@@ -163,7 +163,7 @@ function chat(content: string): Record<string, unknown> {
 async function traffic(gateway: Gateway, customers: readonly Customer[], hour: string) {
   for (const { secret } of customers) {
     const headers = { authorization: `Bearer ${secret}` };
-    await Promise.all(wishes.map(async ([path, body, status], index) => {
+    await Promise.all(requests.map(async ([path, body, status], index) => {
       const keyed = { ...headers, "idempotency-key": `${hour}-${index}` };
       for (const sent of [headers, keyed, keyed]) {
         const response = await gateway.post(path, body, sent);

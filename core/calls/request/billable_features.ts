@@ -33,10 +33,10 @@ export interface BillableCheck {
  */
 export function fieldsLeftOut(check: BillableCheck): readonly string[] {
   const fields: string[] = [];
-  for (const wish of findBillableFeatures(check.sent.style, check.sent.body)) {
-    if (check.route.allow.has(wish.feature)) continue;
-    if (!wish.spare) throw refusal(check, wish);
-    fields.push(wish.path);
+  for (const found of findBillableFeatures(check.sent.style, check.sent.body)) {
+    if (check.route.allow.has(found.feature)) continue;
+    if (!found.spare) throw refusal(check, found);
+    fields.push(found.path);
   }
   return fields;
 }
@@ -48,11 +48,11 @@ export function hostedToolsAskedFor(asked: StyledRequest): readonly BillableFeat
     .filter((feature) => hostedToolFeatures.has(feature));
 }
 
-function refusal({ model, sent, asked }: BillableCheck, wish: AskedFeature): GatewayError {
-  const { feature } = wish;
+function refusal({ model, sent, asked }: BillableCheck, found: AskedFeature): GatewayError {
+  const { feature } = found;
   const said = sent.body === asked.body
-    ? wish
-    : findBillableFeatures(asked.style, asked.body).find((one) => one.feature === feature) ?? wish;
+    ? found
+    : findBillableFeatures(asked.style, asked.body).find((one) => one.feature === feature) ?? found;
   const subject = `${said.path}: ${billableFeatureWords[feature]}`;
   const param = said.path;
   if (model.routes.some((route) => route.allow.has(feature))) {

@@ -47,10 +47,10 @@ export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObjec
   return stripped === undefined ? {} : { input: stripped["input"] };
 }
 
-/** Wishes among the fields that {@linkcode withoutForeignReasoning} replaces; what it takes from the history is none. */
-const wishes = ["thinking", "context_management"] as const;
+/** Fields that ask for something, among those that {@linkcode withoutForeignReasoning} replaces; what it takes from the history is none. */
+const fields = ["thinking", "context_management"] as const;
 
-/** The names of the wishes that were not carried, for the client. */
-export function wishesLost(replaced: JsonObject): string[] {
-  return wishes.filter((name) => replaced[name] !== undefined);
+/** The names of the fields that were not carried, for the client. */
+export function droppedReasoningFields(replaced: JsonObject): string[] {
+  return fields.filter((name) => replaced[name] !== undefined);
 }

@@ -19,7 +19,7 @@ const unchanged: UnstoredBody = { changes: {}, dropped: [] };
  * What a native request must say so that its answer is not stored.
  *
  * A client that relied on the store gets its reasoning encrypted, as an unstored answer needs it to be sent back; but
- * only where there is reasoning, since vendors refuse the wish for models without.
+ * only where there is reasoning, since vendors refuse the request for models without.
  *
  * @example
  * ```ts

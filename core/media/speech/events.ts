@@ -1,4 +1,4 @@
-/** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the wish. */
+/** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the request for a stream. */
 import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract.ts";

@@ -95,8 +95,8 @@ export const billableFieldNames: readonly string[] = [
  * @example
  * ```ts
  * import { findBillableFeatures } from "./asked_for.ts";
- * const [wish] = findBillableFeatures("chat", { model: "m", messages: [], service_tier: "priority" });
- * if (wish?.path !== "service_tier") throw new Error("not found");
+ * const [found] = findBillableFeatures("chat", { model: "m", messages: [], service_tier: "priority" });
+ * if (found?.path !== "service_tier") throw new Error("not found");
  * if (findBillableFeatures("chat", { model: "m", messages: [], service_tier: "auto" }).length > 0) throw new Error("found");
  * ```
  */

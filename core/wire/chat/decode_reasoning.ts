@@ -1,15 +1,18 @@
 /** Reads how much a Chat client wants the model to think, in the three forms that clients of this style use. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { readDisplay, readEffort } from "../fields/common_fields.ts";
-import type { Effort, ReasoningWish } from "../conversation/mod.ts";
+import type { Effort, ReasoningRequest } from "../conversation/mod.ts";
 import { isEmpty, optionalCount, optionalObject, optionalString } from "../fields/fields.ts";
 import type { Warnings } from "../warnings.ts";
 
 /**
- * The one wish that the vendor's `reasoning_effort`, the aggregators' `reasoning` and other vendors' `thinking` come
+ * The one request that the vendor's `reasoning_effort`, the aggregators' `reasoning` and other vendors' `thinking` come
  * to. What one of them says against another is named: not to think wins, and then the aggregators' form.
  */
-export function decodeReasoning(body: JsonObject, warnings: Warnings): ReasoningWish | undefined {
+export function decodeReasoning(
+  body: JsonObject,
+  warnings: Warnings,
+): ReasoningRequest | undefined {
   const forms = [readReasoning(body, warnings), readThinking(body, warnings)]
     .filter((form) => form !== undefined);
   const [main, ...others] = forms.filter(asksToThink);
@@ -32,18 +35,18 @@ export function decodeReasoning(body: JsonObject, warnings: Warnings): Reasoning
   return { ...main, ...shown, effort, effortPath: path };
 }
 
-function asksToThink({ mode, effort, budgetTokens }: ReasoningWish): boolean {
+function asksToThink({ mode, effort, budgetTokens }: ReasoningRequest): boolean {
   return mode !== undefined || effort !== undefined || budgetTokens !== undefined;
 }
 
-function noteContradictions(main: ReasoningWish, effort: Effort, warnings: Warnings): void {
+function noteContradictions(main: ReasoningRequest, effort: Effort, warnings: Warnings): void {
   if (main.effort !== undefined && main.effort !== effort) warnings.add(`${main.path}.effort`);
   if (main.mode === "off" && effort !== "none") warnings.add("reasoning_effort");
   if (main.mode !== undefined && main.mode !== "off" && effort === "none") warnings.add(main.path);
 }
 
 /** The form of aggregators. */
-function readReasoning(body: JsonObject, warnings: Warnings): ReasoningWish | undefined {
+function readReasoning(body: JsonObject, warnings: Warnings): ReasoningRequest | undefined {
   const path = "reasoning";
   const reasoning = optionalObject(body, path, path);
   if (reasoning === undefined) return undefined;
@@ -77,7 +80,7 @@ const modes: ReadonlyMap<string, "off" | "adaptive"> = new Map([
 ]);
 
 /** The form of several other vendors of this style, and of the Messages vendor. */
-function readThinking(body: JsonObject, warnings: Warnings): ReasoningWish | undefined {
+function readThinking(body: JsonObject, warnings: Warnings): ReasoningRequest | undefined {
   const path = "thinking";
   const thinking = optionalObject(body, path, path);
   if (thinking === undefined || isEmpty(thinking)) return undefined;

@@ -92,7 +92,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
   };
 }
 
-/** The vendor refuses a number of further tokens without the wish itself. */
+/** The vendor refuses a number of further tokens without the requested itself. */
 function decodeLogprobs(body: JsonObject, warnings: Warnings): Pick<Conversation, "logprobs"> {
   const top = optionalCount(body, "top_logprobs", "top_logprobs");
   if (optionalBoolean(body, "logprobs", "logprobs") !== true) {

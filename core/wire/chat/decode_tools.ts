@@ -10,7 +10,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields/fields.ts";
-import { readHostedWish } from "../tools/hosted_tools.ts";
+import { readHostedToolRequest } from "../tools/hosted_tools.ts";
 import type { Warnings } from "../warnings.ts";
 import { readChoiceWord, searchField } from "../tools/tool_fields.ts";
 import { decodeChatMark } from "./decode_parts.ts";
@@ -63,12 +63,12 @@ function decodeTool(tool: JsonObject, i: number): Tool {
 }
 
 function hostedTool(kind: string, tool: JsonObject, path: string): HostedTool {
-  const wish = readHostedWish(kind, tool, path);
-  const read = wish === undefined ? {} : { wish };
+  const requested = readHostedToolRequest(kind, tool, path);
+  const read = requested === undefined ? {} : { requested };
   return { type: "hosted", style: "chat", path, kind, runs: "server", raw: tool, ...read };
 }
 
-/** The search that models of this style may make, which is a field of its own. It is never the whole wish. */
+/** The search that models of this style may make, which is a field of its own. It is never all that was asked. */
 function decodeSearch(body: JsonObject): Tool[] {
   const options = optionalObject(body, searchField, searchField);
   if (options === undefined) return [];

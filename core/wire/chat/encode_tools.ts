@@ -5,10 +5,10 @@ import type { ConversionOptions } from "../contract.ts";
 import type {
   Conversation,
   HostedTool,
-  HostedWish,
-  SearchWish,
+  HostedToolRequest,
   Tool,
   ToolChoice,
+  WebSearchRequest,
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
@@ -20,7 +20,7 @@ import {
   noteIdleChoice,
   refuseForced,
   searchField,
-  warnOfWishes,
+  warnOfRequested,
   writeParallelTools,
 } from "../tools/tool_fields.ts";
 
@@ -85,20 +85,20 @@ function encodeHosted(
   warnings: Warnings,
   body: JsonObject,
 ): void {
-  const has = (wish: HostedWish) =>
-    wish.tool === "web_search" && capabilities.extra_fields.includes(searchField);
+  const has = (requested: HostedToolRequest) =>
+    requested.tool === "web_search" && capabilities.extra_fields.includes(searchField);
   // The field is of the route's own choice: what it costs is judged as it goes out.
   const { allow: _, ...open } = options;
-  for (const { wish, ...tool } of carriedHosted(conversation, open, warnings, has)) {
-    if (wish.tool !== "web_search") continue;
+  for (const { requested, ...tool } of carriedHosted(conversation, open, warnings, has)) {
+    if (requested.tool !== "web_search") continue;
     refuseForced(tool, conversation.toolChoice);
-    body[searchField] = writeSearchOptions(wish, warnings);
+    body[searchField] = writeSearchOptions(requested, warnings);
   }
 }
 
-function writeSearchOptions(wish: SearchWish, warnings: Warnings): JsonObject {
-  const { contextSize, location, allowedDomains, blockedDomains, maxUses, others } = wish;
-  warnOfWishes([allowedDomains, blockedDomains, maxUses], warnings);
+function writeSearchOptions(requested: WebSearchRequest, warnings: Warnings): JsonObject {
+  const { contextSize, location, allowedDomains, blockedDomains, maxUses, others } = requested;
+  warnOfRequested([allowedDomains, blockedDomains, maxUses], warnings);
   for (const path of others) warnings.add(path);
   return {
     ...(contextSize === undefined ? {} : { search_context_size: contextSize.value }),

@@ -1,23 +1,27 @@
-/** Tools that a provider runs inside its answer: what a client wishes of them, and what came of a call. */
+/** Tools that a provider runs inside its answer: what a client asks of them, and what came of a call. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import type { Placed } from "./placed.ts";
 
-/** A wish, and where the client wrote it. */
+/** A requested, and where the client wrote it. */
 export interface Told<Value> {
   readonly value: Value;
   readonly path: string;
 }
 
 /** What more than one vendor understands of a hosted tool. */
-export type HostedWish = SearchWish | FetchWish | CodeWish | McpWish;
+export type HostedToolRequest =
+  | WebSearchRequest
+  | WebFetchRequest
+  | CodeExecutionRequest
+  | McpRequest;
 
-interface Wish {
-  /** Paths of wishes that only the tool's own vendor understands. */
+interface HostedRequest {
+  /** Paths of options that only the tool's own vendor understands. */
   readonly others: readonly string[];
 }
 
-export interface SearchWish extends Wish {
+export interface WebSearchRequest extends HostedRequest {
   readonly tool: "web_search";
   readonly allowedDomains?: Told<readonly string[]>;
   readonly blockedDomains?: Told<readonly string[]>;
@@ -29,16 +33,16 @@ export interface SearchWish extends Wish {
   readonly contextSize?: Told<string>;
 }
 
-export interface FetchWish extends Wish {
+export interface WebFetchRequest extends HostedRequest {
   readonly tool: "web_fetch";
 }
 
-export interface CodeWish extends Wish {
+export interface CodeExecutionRequest extends HostedRequest {
   readonly tool: "code_execution";
 }
 
 /** An MCP server that the provider calls, without asking the client before each call. */
-export interface McpWish extends Wish {
+export interface McpRequest extends HostedRequest {
   readonly tool: "mcp";
   readonly server: string;
   readonly url: string;

@@ -1,10 +1,10 @@
-/** A request in the middle form: a conversation, and what the client wishes of the answer. */
+/** A request in the middle form: a conversation, and what the client asks of the answer. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { GroupedName, Style } from "../contract.ts";
 import type { Block, CacheMark, TextBlock } from "./blocks.ts";
 import type { Tool, ToolChoice } from "./tools.ts";
 
-/** A whole request. Lists are in the client's order; an absent wish is an absent key, never a default. */
+/** A whole request. Lists are in the client's order; an absent requested is an absent key, never a default. */
 export interface Conversation {
   /** The style it was decoded from. */
   readonly from: Style;
@@ -20,7 +20,7 @@ export interface Conversation {
   /** Cap on output tokens, reasoning included. */
   readonly maxTokens?: number;
   readonly sampling: Sampling;
-  readonly reasoning?: ReasoningWish;
+  readonly reasoning?: ReasoningRequest;
   readonly output?: OutputFormat;
   readonly stream: boolean;
   /** Chat only: tools came as `functions`; the answer must name its call `function_call`. */
@@ -75,7 +75,7 @@ export interface Sampling {
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
 /** How much the model shall think. */
-export interface ReasoningWish {
+export interface ReasoningRequest {
   /** `adaptive`: the model decides. `off`: not at all. `on`: yes, with `budgetTokens` or `effort`. */
   readonly mode?: "off" | "on" | "adaptive";
   readonly effort?: Effort;

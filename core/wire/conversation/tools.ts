@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import type { Placed } from "./blocks.ts";
-import type { HostedWish } from "./hosted.ts";
+import type { HostedToolRequest } from "./hosted.ts";
 
 export type Tool = FunctionTool | CustomTool | HostedTool;
 
@@ -37,7 +37,7 @@ export interface HostedTool extends Placed {
   readonly runs: "server" | "client";
   readonly raw: JsonObject;
   /** What other vendors understand of it; absent where none has such a tool. */
-  readonly wish?: HostedWish;
+  readonly requested?: HostedToolRequest;
   /** What becomes of it where it cannot be carried, in place of the common rule: left out by name, or refused. */
   readonly otherwise?: "warn" | "refuse";
 }

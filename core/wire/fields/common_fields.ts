@@ -4,7 +4,7 @@ import type {
   Conversation,
   Effort,
   OutputFormat,
-  ReasoningWish,
+  ReasoningRequest,
   Sampling,
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
@@ -73,13 +73,13 @@ export function readDisplay(
   from: JsonObject,
   key: string,
   path: string,
-): Pick<ReasoningWish, "display"> {
+): Pick<ReasoningRequest, "display"> {
   const word = optionalString(from, key, `${path}.${key}`);
   return word === undefined ? {} : { display: { word, path: `${path}.${key}` } };
 }
 
 /**
- * Chat and Responses: the wished form of the answer by its `type`. Where the schema stands is the style's own affair.
+ * Chat and Responses: the requested form of the answer by its `type`. Where the schema stands is the style's own affair.
  *
  * @throws {GatewayError} `invalid_request` naming a type that neither style has
  */
@@ -146,7 +146,7 @@ function shortenIdentifier(body: JsonObject): void {
 }
 
 /**
- * Chat and Responses: writes the wish for log probabilities; `write` writes it in the style's own members.
+ * Chat and Responses: writes the request for log probabilities; `write` writes it in the style's own members.
  *
  * @throws {GatewayError} `conversion_refused` where the route has none: clients that ask for them rely on them
  */

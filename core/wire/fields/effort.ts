@@ -3,7 +3,7 @@
  * tokens (`thinking.budget_tokens`). Both ways round agree: the budget of a word falls back into the same word, but for
  * the two ends: `minimal` has the budget of `low`, and `max` comes back as `xhigh`, since not every vendor knows them.
  */
-import type { Effort, ReasoningWish } from "../conversation/mod.ts";
+import type { Effort, ReasoningRequest } from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
 
 /** From little to much; `none` stands apart. */
@@ -27,27 +27,27 @@ export function budgetOf(effort: Exclude<Effort, "none">): number {
 }
 
 /**
- * The word for what the client wished; `undefined` leaves it to the vendor (adaptive, with no word of its own).
+ * The word for what the client asked; `undefined` leaves it to the vendor (adaptive, with no word of its own).
  *
  * @example
  * ```ts
  * import { budgetOf, effortOf } from "./effort.ts";
- * const wish = { mode: "on", budgetTokens: budgetOf("medium"), path: "thinking" } as const;
- * if (effortOf(wish) !== "medium") throw new Error("the table does not agree with itself");
+ * const requested = { mode: "on", budgetTokens: budgetOf("medium"), path: "thinking" } as const;
+ * if (effortOf(requested) !== "medium") throw new Error("the table does not agree with itself");
  * ```
  */
-export function effortOf(wish: ReasoningWish): Effort | undefined {
-  if (wish.mode === "off") return "none";
-  if (wish.effort !== undefined) return wish.effort;
-  if (wish.budgetTokens === undefined) return undefined;
-  if (wish.budgetTokens <= 1_024) return "low";
-  if (wish.budgetTokens < 8_192) return "medium";
-  return wish.budgetTokens < 24_576 ? "high" : "xhigh";
+export function effortOf(requested: ReasoningRequest): Effort | undefined {
+  if (requested.mode === "off") return "none";
+  if (requested.effort !== undefined) return requested.effort;
+  if (requested.budgetTokens === undefined) return undefined;
+  if (requested.budgetTokens <= 1_024) return "low";
+  if (requested.budgetTokens < 8_192) return "medium";
+  return requested.budgetTokens < 24_576 ? "high" : "xhigh";
 }
 
-/** Names a wish that cannot be carried, wherever its parts stood. */
+/** Names a request that cannot be carried, wherever its parts stood. */
 export function noteReasoning(
-  { path, effortPath, display }: ReasoningWish,
+  { path, effortPath, display }: ReasoningRequest,
   warnings: Warnings,
 ): void {
   for (const part of [path, effortPath, display?.path]) {

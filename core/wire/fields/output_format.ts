@@ -1,11 +1,11 @@
-/** How the wish for an answer in JSON reaches a model: in a field of its style, or in words. */
+/** How the request for an answer in JSON reaches a model: in a field of its style, or in words. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { OutputFormat, TextBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
 
-/** A wish for an answer that matches a schema. */
+/** A requested for an answer that matches a schema. */
 export type SchemaFormat = Extract<OutputFormat, { readonly type: "json_schema" }>;
 
 export interface EncodedFormat {
@@ -23,7 +23,7 @@ export interface FormatStyle {
 }
 
 /**
- * Chat and Responses: the field where the route has one for the wish, else words. The mode `json_object` knows no
+ * Chat and Responses: the field where the route has one for the requested, else words. The mode `json_object` knows no
  * schema, so a schema that goes out as this mode is said in words besides.
  */
 export function encodeOutputFormat(
@@ -47,7 +47,7 @@ export function encodeOutputFormat(
   };
 }
 
-/** The wish as an instruction, for a route without a field for it. */
+/** The requested as an instruction, for a route without a field for it. */
 export function formatInWords(output: OutputFormat): string {
   if (output.type === "json_object") return "Answer with one JSON object and with nothing else.";
   return "Answer with one JSON value that matches this JSON Schema, and with nothing else:\n" +

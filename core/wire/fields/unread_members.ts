@@ -1,5 +1,5 @@
 /**
- * Names what a decoder does not read. Each style writes down once which members of its objects it reads, so that a wish
+ * Names what a decoder does not read. Each style writes down once which members of its objects it reads, so that a request
  * nobody reads is never lost without a word: what a request holds beyond that list goes into the warnings by its path.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";

@@ -11,7 +11,7 @@ import type {
   Effort,
   Extra,
   OutputFormat,
-  ReasoningWish,
+  ReasoningRequest,
   Sampling,
   TextBlock,
   Tool,
@@ -152,7 +152,7 @@ function stopSequence(value: Json, i: number): string {
 
 const efforts = ["low", "medium", "high", "xhigh", "max"] as const satisfies readonly Effort[];
 
-function decodeReasoning(body: JsonObject): ReasoningWish | undefined {
+function decodeReasoning(body: JsonObject): ReasoningRequest | undefined {
   const config = optionalObject(body, "output_config", "output_config") ?? {};
   const word = optionalString(config, "effort", "output_config.effort");
   const effort = word === undefined ? undefined : oneOf(word, efforts, "output_config.effort");

@@ -10,29 +10,29 @@ import {
   requiredObject,
   requiredString,
 } from "../fields/fields.ts";
-import { readHostedWish, readMcpServers } from "../tools/hosted_tools.ts";
+import { readHostedToolRequest, readMcpServers } from "../tools/hosted_tools.ts";
 import { type ClientTool, clientTool } from "./client_tools.ts";
 import { decodeCache } from "./decode_blocks.ts";
 
 /** The tools, and the MCP servers that stand beside them, where another vendor can be told of all of these. */
 export function decodeTools(tools: readonly Json[], servers: readonly Json[]): Tool[] {
-  const wishes = readMcpServers(servers, tools) ?? [];
+  const requests = readMcpServers(servers, tools) ?? [];
   const decoded = tools.flatMap((value, i): Tool[] => {
     const tool = requiredObject(value, `tools.${i}`);
     const isToolset = tool.type === "mcp_toolset" &&
-      wishes.some((wish) => wish.server === tool.mcp_server_name);
+      requests.some((requested) => requested.server === tool.mcp_server_name);
     return isToolset ? [] : [decodeTool(tool, `tools.${i}`)];
   });
   return [
     ...decoded,
-    ...wishes.map((wish, i): Tool => ({
+    ...requests.map((requested, i): Tool => ({
       type: "hosted",
       style: "messages",
       path: `mcp_servers.${i}`,
       kind: "mcp",
       runs: "server",
       raw: {},
-      wish,
+      requested,
       otherwise: "refuse",
     })),
   ];
@@ -76,7 +76,7 @@ const clientRun = /^(?:memory|computer|computer_toolset)_\d{8}$/;
 
 function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool {
   const name = optionalString(tool, "name", `${path}.name`);
-  const wish = readHostedWish(kind, tool, path);
+  const requested = readHostedToolRequest(kind, tool, path);
   return {
     type: "hosted",
     style: "messages",
@@ -85,7 +85,7 @@ function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool 
     ...(name === undefined ? {} : { name }),
     runs: clientRun.test(kind) ? "client" : "server",
     raw: tool,
-    ...(wish === undefined ? {} : { wish }),
+    ...(requested === undefined ? {} : { requested }),
   };
 }
 

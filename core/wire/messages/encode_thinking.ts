@@ -28,20 +28,20 @@ export function encodeThinking(
   body: JsonObject,
   maxTokens: number,
 ): boolean {
-  const wish = conversation.reasoning;
-  if (wish === undefined) return false;
-  const wanted = effortOf(wish);
+  const requested = conversation.reasoning;
+  if (requested === undefined) return false;
+  const wanted = effortOf(requested);
   if (wanted === "none") {
     if (capabilities.thinking !== "none") body.thinking = { type: "disabled" };
     return false;
   }
   if (capabilities.thinking === "none") {
-    noteReasoning(wish, warnings);
+    noteReasoning(requested, warnings);
     return false;
   }
   if (capabilities.thinking === "adaptive") {
     // The vendor's own default for these models is to show nothing.
-    const shows = wish.display !== undefined && wish.display.word !== hidden;
+    const shows = requested.display !== undefined && requested.display.word !== hidden;
     body.thinking = { type: "adaptive", ...(shows ? { display: "summarized" } : {}) };
     const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
     if (effort !== undefined) body.output_config = { effort };
@@ -50,7 +50,7 @@ export function encodeThinking(
   const forced = conversation.toolChoice?.type === "required" ||
     conversation.toolChoice?.type === "tool";
   const budget = Math.min(
-    wish.budgetTokens ?? budgetOf(wanted ?? "medium"),
+    requested.budgetTokens ?? budgetOf(wanted ?? "medium"),
     maxTokens - 1,
   );
   // The vendor refuses thinking beside a forced tool, budgets that are too small to think in, and a tool loop whose
@@ -59,11 +59,11 @@ export function encodeThinking(
   if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(messages)) {
     // Nor does it take thinking in the running turn of a request that does not think.
     if (Array.isArray(messages)) body.messages = [...withoutLoopThinking(messages)];
-    noteReasoning(wish, warnings);
+    noteReasoning(requested, warnings);
     return false;
   }
   // These models show what they think unless they are told not to.
-  const hides = wish.display?.word === hidden;
+  const hides = requested.display?.word === hidden;
   body.thinking = {
     type: "enabled",
     budget_tokens: budget,

@@ -61,19 +61,19 @@ function encodeTool(
 }
 
 function encodeChoice(
-  wish: ToolChoice | undefined,
+  requested: ToolChoice | undefined,
   capabilities: ResolvedCapabilities,
   hosted: readonly CarriedTool[],
   warnings: Warnings,
 ): JsonObject | undefined {
-  if (wish === undefined) return undefined;
-  const choice = carriedChoice(wish, capabilities, warnings);
+  if (requested === undefined) return undefined;
+  const choice = carriedChoice(requested, capabilities, warnings);
   const forced = choice.type === "tool"
     ? hosted.find((tool) => isNamed(tool, choice.name))
     : undefined;
   // A server is no tool that could be forced: its tools have names of their own.
-  if (forced?.wish.tool === "mcp") refuse(wish.path, "no MCP server can be forced");
-  if (forced !== undefined) return { type: "tool", name: forced.wish.tool };
+  if (forced?.requested.tool === "mcp") refuse(requested.path, "no MCP server can be forced");
+  if (forced !== undefined) return { type: "tool", name: forced.requested.tool };
   if (choice.type === "tool") return { type: "tool", name: choice.name };
   return { type: choice.type === "required" ? "any" : choice.type };
 }

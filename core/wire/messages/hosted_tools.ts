@@ -1,9 +1,14 @@
 /** Writes hosted tools as Messages knows them. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
-import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
+import type {
+  Conversation,
+  HostedToolRequest,
+  McpRequest,
+  WebSearchRequest,
+} from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
-import { carriedHosted, type CarriedTool, warnOfWishes } from "../tools/tool_fields.ts";
+import { carriedHosted, type CarriedTool, warnOfRequested } from "../tools/tool_fields.ts";
 
 /** What a body with MCP servers needs in the header. */
 const mcpBeta = "mcp-client-2025-11-20";
@@ -25,37 +30,39 @@ export function encodeHostedTools(
     conversation.tools.flatMap((tool) => tool.type === "hosted" ? [] : [tool.name]),
   );
   // Names are fixed here, and the vendor refuses two tools of one name.
-  const has = ({ tool }: HostedWish) => tool === "mcp" || !names.has(tool);
+  const has = ({ tool }: HostedToolRequest) => tool === "mcp" || !names.has(tool);
   const carried = carriedHosted(conversation, options, warnings, has);
-  const servers = carried.flatMap(({ wish }) => wish.tool === "mcp" ? [writeServer(wish)] : []);
+  const servers = carried.flatMap(({ requested }) =>
+    requested.tool === "mcp" ? [writeServer(requested)] : []
+  );
   if (servers.length > 0) body.mcp_servers = servers;
   return {
     carried,
-    tools: carried.map(({ wish }) => writeTool(wish, warnings)),
+    tools: carried.map(({ requested }) => writeTool(requested, warnings)),
     betas: servers.length > 0 ? [mcpBeta] : [],
   };
 }
 
-function writeTool(wish: HostedWish, warnings: Warnings): JsonObject {
-  for (const path of wish.others) warnings.add(path);
-  switch (wish.tool) {
+function writeTool(requested: HostedToolRequest, warnings: Warnings): JsonObject {
+  for (const path of requested.others) warnings.add(path);
+  switch (requested.tool) {
     case "web_search":
-      return writeSearch(wish, warnings);
+      return writeSearch(requested, warnings);
     case "web_fetch":
       return { type: "web_fetch_20250910", name: "web_fetch" };
     case "code_execution":
       return { type: "code_execution_20250825", name: "code_execution" };
     case "mcp":
-      return writeToolset(wish);
+      return writeToolset(requested);
   }
 }
 
 /** The first version, which all models that search know. */
-function writeSearch(wish: SearchWish, warnings: Warnings): JsonObject {
-  const { allowedDomains, blockedDomains, location, maxUses, contextSize } = wish;
+function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObject {
+  const { allowedDomains, blockedDomains, location, maxUses, contextSize } = requested;
   // The vendor takes one of the two lists.
   const blocked = allowedDomains === undefined ? blockedDomains : undefined;
-  warnOfWishes([contextSize, blocked === undefined ? blockedDomains : undefined], warnings);
+  warnOfRequested([contextSize, blocked === undefined ? blockedDomains : undefined], warnings);
   return {
     type: "web_search_20250305",
     name: "web_search",
@@ -68,7 +75,7 @@ function writeSearch(wish: SearchWish, warnings: Warnings): JsonObject {
   };
 }
 
-function writeServer({ server, url, authorization }: McpWish): JsonObject {
+function writeServer({ server, url, authorization }: McpRequest): JsonObject {
   return {
     type: "url",
     name: server,
@@ -77,7 +84,7 @@ function writeServer({ server, url, authorization }: McpWish): JsonObject {
   };
 }
 
-function writeToolset({ server, allowedTools }: McpWish): JsonObject {
+function writeToolset({ server, allowedTools }: McpRequest): JsonObject {
   const toolset = { type: "mcp_toolset", mcp_server_name: server };
   if (allowedTools === undefined) return toolset;
   const configs = Object.fromEntries(allowedTools.map((name) => [name, { enabled: true }]));

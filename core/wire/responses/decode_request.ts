@@ -16,7 +16,7 @@ import type {
   Conversation,
   Extra,
   OutputFormat,
-  ReasoningWish,
+  ReasoningRequest,
   TextBlock,
 } from "../conversation/mod.ts";
 import {
@@ -133,7 +133,7 @@ function decodeInclude(
   return { encrypted, logprobs: asks ? { logprobs: { path: "top_logprobs", top } } : {} };
 }
 
-function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningWish | undefined {
+function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningRequest | undefined {
   const reasoning = optionalObject(body, "reasoning", "reasoning");
   if (reasoning === undefined) return undefined;
   const path = "reasoning.effort";

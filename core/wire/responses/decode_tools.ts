@@ -12,7 +12,7 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { readChoiceWord } from "../tools/tool_fields.ts";
-import { readHostedWish } from "../tools/hosted_tools.ts";
+import { readHostedToolRequest } from "../tools/hosted_tools.ts";
 import { isClientSearch, listed, type OfferedTools } from "./offered_tools.ts";
 import { keyText, type NameOf, searchToolName } from "./tool_groups.ts";
 
@@ -118,7 +118,7 @@ function decodeTool(tool: JsonObject, path: string): Tool {
   const type = requiredString(tool, "type", `${path}.type`);
   if (type !== "function" && type !== "custom") {
     const name = optionalString(tool, "name", `${path}.name`);
-    const wish = readHostedWish(type, tool, path);
+    const requested = readHostedToolRequest(type, tool, path);
     return {
       type: "hosted",
       style: "responses",
@@ -127,7 +127,7 @@ function decodeTool(tool: JsonObject, path: string): Tool {
       ...(name === undefined ? {} : { name }),
       runs: clientRun.has(type) ? "client" : "server",
       raw: tool,
-      ...(wish === undefined ? {} : { wish }),
+      ...(requested === undefined ? {} : { requested }),
     };
   }
   const description = optionalString(tool, "description", `${path}.description`);

@@ -34,7 +34,7 @@ export function encodeResponsesRequest(
   const warnings = new Warnings();
   const conversation = placeAutomaticMark(given, capabilities, warnings);
   const format = encodeOutputFormat(conversation.output, capabilities, warnings, {
-    encodeSchema: (wish) => encodeSchema(wish, conversation.from, warnings),
+    encodeSchema: (requested) => encodeSchema(requested, conversation.from, warnings),
     modeIsEnough: () => mentionsJson(conversation),
   });
   const { instructions, input } = encodeInput(
@@ -115,7 +115,7 @@ function encodeReasoning(
     noteReasoning(reasoning, warnings);
     return;
   }
-  // A Messages client that switches thinking on expects to see it; a Chat client has no field for the wish.
+  // A Messages client that switches thinking on expects to see it; a Chat client has no field for the requested.
   const shows = reasoning.mode === "on" || reasoning.mode === "adaptive" ||
     reasoning.display !== undefined;
   const display = reasoning.display?.word;

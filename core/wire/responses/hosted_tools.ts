@@ -1,9 +1,14 @@
 /** Writes hosted tools as Responses knows them. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
-import type { Conversation, HostedWish, McpWish, SearchWish } from "../conversation/mod.ts";
+import type {
+  Conversation,
+  HostedToolRequest,
+  McpRequest,
+  WebSearchRequest,
+} from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
-import { carriedHosted, type CarriedTool, warnOfWishes } from "../tools/tool_fields.ts";
+import { carriedHosted, type CarriedTool, warnOfRequested } from "../tools/tool_fields.ts";
 import { codeOutputs, searchSources } from "./includes.ts";
 
 export interface EncodedHosted {
@@ -21,42 +26,42 @@ export function encodeHostedTools(
   body: JsonObject,
 ): EncodedHosted {
   // Pages are fetched by the search itself: the style has no tool for that alone.
-  const has = (wish: HostedWish) => wish.tool !== "web_fetch";
+  const has = (requested: HostedToolRequest) => requested.tool !== "web_fetch";
   const carried = carriedHosted(conversation, options, warnings, has);
-  const tools = carried.flatMap(({ wish }) => writeTool(wish, warnings));
-  const include = carried.flatMap(({ wish }) => told[wish.tool] ?? []);
+  const tools = carried.flatMap(({ requested }) => writeTool(requested, warnings));
+  const include = carried.flatMap(({ requested }) => told[requested.tool] ?? []);
   const [only] = carried;
-  if (only?.wish.tool === "web_search" && only.wish.maxUses !== undefined) {
+  if (only?.requested.tool === "web_search" && only.requested.maxUses !== undefined) {
     // The style bounds all hosted calls together.
-    if (carried.length === 1) body["max_tool_calls"] = only.wish.maxUses.value;
-    else warnOfWishes([only.wish.maxUses], warnings);
+    if (carried.length === 1) body["max_tool_calls"] = only.requested.maxUses.value;
+    else warnOfRequested([only.requested.maxUses], warnings);
   }
   return { carried, tools, include };
 }
 
 /** Values of `include`, by tool. */
-const told: Partial<Record<HostedWish["tool"], string>> = {
+const told: Partial<Record<HostedToolRequest["tool"], string>> = {
   web_search: searchSources,
   code_execution: codeOutputs,
 };
 
-function writeTool(wish: HostedWish, warnings: Warnings): JsonObject[] {
-  for (const path of wish.others) warnings.add(path);
-  switch (wish.tool) {
+function writeTool(requested: HostedToolRequest, warnings: Warnings): JsonObject[] {
+  for (const path of requested.others) warnings.add(path);
+  switch (requested.tool) {
     case "web_search":
-      return [writeSearch(wish, warnings)];
+      return [writeSearch(requested, warnings)];
     case "web_fetch":
       return [];
     case "code_execution":
       return [{ type: "code_interpreter", container: { type: "auto" } }];
     case "mcp":
-      return [writeMcp(wish)];
+      return [writeMcp(requested)];
   }
 }
 
-function writeSearch(wish: SearchWish, warnings: Warnings): JsonObject {
-  const { allowedDomains, blockedDomains, location, contextSize } = wish;
-  warnOfWishes([blockedDomains], warnings);
+function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObject {
+  const { allowedDomains, blockedDomains, location, contextSize } = requested;
+  warnOfRequested([blockedDomains], warnings);
   return {
     type: "web_search",
     ...(allowedDomains === undefined
@@ -69,7 +74,7 @@ function writeSearch(wish: SearchWish, warnings: Warnings): JsonObject {
   };
 }
 
-function writeMcp({ server, url, authorization, allowedTools }: McpWish): JsonObject {
+function writeMcp({ server, url, authorization, allowedTools }: McpRequest): JsonObject {
   return {
     type: "mcp",
     server_label: server,
@@ -81,10 +86,10 @@ function writeMcp({ server, url, authorization, allowedTools }: McpWish): JsonOb
 }
 
 /** The choice of a hosted tool. */
-export function hostedChoice({ wish }: CarriedTool): JsonObject {
-  switch (wish.tool) {
+export function hostedChoice({ requested }: CarriedTool): JsonObject {
+  switch (requested.tool) {
     case "mcp":
-      return { type: "mcp", server_label: wish.server };
+      return { type: "mcp", server_label: requested.server };
     case "code_execution":
       return { type: "code_interpreter" };
     default:

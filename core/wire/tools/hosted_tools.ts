@@ -1,26 +1,26 @@
-/** Reads what a client wishes of a tool that the provider runs, in the words of any style. */
+/** Reads what a client asks of a tool that the provider runs, in the words of any style. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { HostedWish, McpWish, SearchWish, Told } from "../conversation/mod.ts";
+import type { HostedToolRequest, McpRequest, Told, WebSearchRequest } from "../conversation/mod.ts";
 
 /**
- * The wish behind an entry of `tools` that a provider runs; `undefined` for kinds that one vendor alone has. What only
+ * The requested behind an entry of `tools` that a provider runs; `undefined` for kinds that one vendor alone has. What only
  * that vendor understands of it is listed by path, for the encoder of another to name.
  *
  * @example
  * ```ts
- * import { readHostedWish } from "./hosted_tools.ts";
+ * import { readHostedToolRequest } from "./hosted_tools.ts";
  * const tool = { type: "web_search_20250305", name: "web_search", max_uses: 3, page_size: 9 };
- * const wish = readHostedWish(tool.type, tool, "tools.0");
- * if (wish?.tool !== "web_search" || wish.maxUses?.value !== 3) throw new Error("not read");
- * if (wish.others[0] !== "tools.0.page_size") throw new Error("not named");
+ * const requested = readHostedToolRequest(tool.type, tool, "tools.0");
+ * if (requested?.tool !== "web_search" || requested.maxUses?.value !== 3) throw new Error("not read");
+ * if (requested.others[0] !== "tools.0.page_size") throw new Error("not named");
  * ```
  */
-export function readHostedWish(
+export function readHostedToolRequest(
   kind: string,
   tool: JsonObject,
   path: string,
-): HostedWish | undefined {
+): HostedToolRequest | undefined {
   if (/^web_search(?:_|$)/.test(kind)) return readSearch(tool, path);
   if (/^web_fetch_\d/.test(kind)) return { tool: "web_fetch", others: [] };
   if (/^code_execution_\d/.test(kind)) {
@@ -64,7 +64,7 @@ const searchMembers = new Set([
 ]);
 
 /** The fields of Messages stand side by side; Responses has those of domains inside `filters`. */
-function readSearch(tool: JsonObject, path: string): SearchWish {
+function readSearch(tool: JsonObject, path: string): WebSearchRequest {
   const { filters, user_location: location, max_uses: maxUses, search_context_size: size } = tool;
   const at = (key: string) => `${path}.${key}`;
   const within = isJsonObject(filters) ? filters : {};
@@ -120,7 +120,7 @@ function unreadLocation(value: Json | undefined, path: string): string[] {
 }
 
 /** A container of the client's own has files that no other provider holds. */
-function readInterpreter(tool: JsonObject, path: string): HostedWish {
+function readInterpreter(tool: JsonObject, path: string): HostedToolRequest {
   const { container } = tool;
   const own = isJsonObject(container)
     ? unread(container, `${path}.container`, new Set())
@@ -141,9 +141,9 @@ const mcpMembers = new Set([
 
 /**
  * A server of the client's. Where the client wants to be asked before each call, no other style can ask it: that is no
- * wish that another vendor could meet, and neither is one for the vendor's own connectors.
+ * requested that another vendor could meet, and neither is one for the vendor's own connectors.
  */
-function readMcp(tool: JsonObject, path: string): McpWish | undefined {
+function readMcp(tool: JsonObject, path: string): McpRequest | undefined {
   const { server_label: server, server_url: url, authorization, require_approval } = tool;
   if (typeof server !== "string" || typeof url !== "string" || require_approval !== "never") {
     return undefined;
@@ -173,11 +173,11 @@ function readMcp(tool: JsonObject, path: string): McpWish | undefined {
 export function readMcpServers(
   servers: readonly Json[],
   tools: readonly Json[],
-): McpWish[] | undefined {
-  const wishes = servers.map((server, i) =>
+): McpRequest[] | undefined {
+  const requests = servers.map((server, i) =>
     isJsonObject(server) ? readMcpServer(server, `mcp_servers.${i}`, tools) : undefined
   );
-  return wishes.every((wish) => wish !== undefined) ? wishes : undefined;
+  return requests.every((requested) => requested !== undefined) ? requests : undefined;
 }
 
 const serverMembers = new Set(["url", "authorization_token", "tool_configuration"]);
@@ -186,7 +186,7 @@ function readMcpServer(
   server: JsonObject,
   path: string,
   tools: readonly Json[],
-): McpWish | undefined {
+): McpRequest | undefined {
   const { name, url, authorization_token: token } = server;
   if (typeof name !== "string" || typeof url !== "string") return undefined;
   const settings = isJsonObject(server.tool_configuration) ? server.tool_configuration : {};

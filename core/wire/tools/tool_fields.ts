@@ -4,7 +4,7 @@ import type { ConversionOptions, RouteCapabilities, Style } from "../contract.ts
 import type {
   Conversation,
   HostedTool,
-  HostedWish,
+  HostedToolRequest,
   Told,
   Tool,
   ToolChoice,
@@ -15,7 +15,7 @@ import type { Warnings } from "../warnings.ts";
 
 /**
  * Leaves a hosted tool out: its vendor runs it, or knows its schema; another vendor does neither. Beside other tools
- * the answer is worth having without it. Where nothing else may be called it was the whole wish: agents ask for a
+ * the answer is worth having without it. Where nothing else may be called it was the whole request: agents ask for a
  * search in a request of its own, and take any answer for what was found.
  *
  * @param carried hosted tools that the other vendor has too
@@ -78,39 +78,40 @@ export function isNamed(tool: HostedTool, name: string): boolean {
  * The hosted tools that another vendor has too and the route allows: of each kind the first, but of MCP servers all. All
  * others are left out by name, or refused.
  *
- * @param has whether the target's style has a tool for the wish
+ * @param has whether the target's style has a tool for the request
  */
 export function carriedHosted(
   conversation: Conversation,
   { allow }: ConversionOptions,
   warnings: Warnings,
-  has: (wish: HostedWish) => boolean,
+  has: (requested: HostedToolRequest) => boolean,
 ): CarriedTool[] {
   const carried: CarriedTool[] = [];
   const left: HostedTool[] = [];
-  const repeats = (wish: HostedWish) =>
-    wish.tool !== "mcp" && carried.some((other) => other.wish.tool === wish.tool);
+  const repeats = (requested: HostedToolRequest) =>
+    requested.tool !== "mcp" && carried.some((other) => other.requested.tool === requested.tool);
   for (const tool of conversation.tools) {
     if (tool.type !== "hosted") continue;
-    const { wish } = tool;
-    const isCarried = wish !== undefined && has(wish) && allow?.has(wish.tool) !== false;
-    if (isCarried && !repeats(wish)) carried.push({ ...tool, wish });
+    const { requested } = tool;
+    const isCarried = requested !== undefined && has(requested) &&
+      allow?.has(requested.tool) !== false;
+    if (isCarried && !repeats(requested)) carried.push({ ...tool, requested });
     else left.push(tool);
   }
   for (const tool of left) {
-    if (tool.wish !== undefined && repeats(tool.wish)) warnings.add(tool.path);
+    if (tool.requested !== undefined && repeats(tool.requested)) warnings.add(tool.path);
     else dropHostedTool(tool, conversation, warnings, carried);
   }
   return carried;
 }
 
-/** A hosted tool whose wish goes out. */
+/** A hosted tool whose requested goes out. */
 export interface CarriedTool extends HostedTool {
-  readonly wish: HostedWish;
+  readonly requested: HostedToolRequest;
 }
 
-/** Names the wishes that were not carried. */
-export function warnOfWishes(
+/** Names the options that were not carried. */
+export function warnOfRequested(
   told: readonly (Told<unknown> | undefined)[],
   warnings: Warnings,
 ): void {
@@ -135,7 +136,7 @@ export function carriedChoice(
   return { type: "auto", path: choice.path };
 }
 
-/** Names a forced choice when no tool is left to choose: the field goes with its partner, the wish must not. */
+/** Names a forced choice when no tool is left to choose: the field goes with its partner, the requested must not. */
 export function noteIdleChoice(choice: ToolChoice | undefined, warnings: Warnings): void {
   if (choice?.type === "required" || choice?.type === "tool") warnings.add(choice.path);
 }
@@ -145,7 +146,7 @@ export function isCustomTool(tools: readonly Tool[], name: string): boolean {
   return tools.some((tool) => tool.type === "custom" && tool.name === name);
 }
 
-/** Chat and Responses: writes the wish for one tool call at a time. */
+/** Chat and Responses: writes the request for one tool call at a time. */
 export function writeParallelTools(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
@@ -157,7 +158,7 @@ export function writeParallelTools(
   else warnings.add(parallelPath(conversation));
 }
 
-/** The client's name for the wish. */
+/** The client's name for the requested. */
 function parallelPath(conversation: Conversation): string {
   return conversation.from === "messages"
     ? "tool_choice.disable_parallel_tool_use"

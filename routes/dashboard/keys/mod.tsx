@@ -155,7 +155,7 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     case "conflict":
       return await keyListPage(c, deps, t.busy);
     case "sent": {
-      // A browser may go back to the form and send it with other fields: that is a wish for another key.
+      // A browser may go back to the form and send it with other fields: that is a request for another key.
       const earlier = await getApiKey(deps.kv, account.id, made.made.keyId);
       if (earlier === undefined || isSameKeyForm(earlier, form.options)) {
         return await madeBefore(c, deps, made, t.createdTitle);

@@ -51,7 +51,7 @@ export function readChatRequest(body: JsonObject): SandboxRequest {
 function wantsReasoning(body: JsonObject): boolean {
   const effort = body["reasoning_effort"];
   if (typeof effort === "string") return effort !== "none";
-  // A vendor's own form of the same wish.
+  // A vendor's own form of the same request.
   const reasoning = body["reasoning"];
   return isJsonObject(reasoning) && reasoning["enabled"] !== false &&
     reasoning["effort"] !== "none";
@@ -79,11 +79,11 @@ function lastTurn(messages: readonly JsonObject[]): Turn {
 
 function toolsOf(body: JsonObject): { choice: ToolChoice; tools: readonly SandboxTool[] } {
   const all = objects(body["tools"]).flatMap(toolFrom);
-  const wish: Json | undefined = body["tool_choice"];
-  if (wish === "none") return { choice: { type: "none" }, tools: all };
-  if (wish === "required") return { choice: { type: "any" }, tools: all };
-  if (!isJsonObject(wish)) return { choice: { type: "auto" }, tools: all };
-  const allowed = wish["allowed_tools"];
+  const choice: Json | undefined = body["tool_choice"];
+  if (choice === "none") return { choice: { type: "none" }, tools: all };
+  if (choice === "required") return { choice: { type: "any" }, tools: all };
+  if (!isJsonObject(choice)) return { choice: { type: "auto" }, tools: all };
+  const allowed = choice["allowed_tools"];
   if (isJsonObject(allowed)) {
     const names = objects(allowed["tools"]).map(nameOf);
     return {
@@ -91,7 +91,7 @@ function toolsOf(body: JsonObject): { choice: ToolChoice; tools: readonly Sandbo
       tools: all.filter((tool) => names.includes(tool.name)),
     };
   }
-  const name = nameOf(wish);
+  const name = nameOf(choice);
   return {
     choice: typeof name === "string" ? { type: "tool", name } : { type: "auto" },
     tools: all,

@@ -69,18 +69,18 @@ function toolsOf(body: JsonObject): { choice: ToolChoice; tools: readonly Sandbo
     if (tool["type"] !== "custom") return [];
     return toolOf(tool["name"], {}).map((one) => ({ ...one, custom: true }));
   });
-  const wish = body["tool_choice"];
-  if (wish === "none") return { choice: { type: "none" }, tools: all };
-  if (wish === "required") return { choice: { type: "any" }, tools: all };
-  if (!isJsonObject(wish)) return { choice: { type: "auto" }, tools: all };
-  if (wish["type"] === "allowed_tools") {
-    const names = objects(wish["tools"]).map((tool) => tool["name"]);
+  const choice = body["tool_choice"];
+  if (choice === "none") return { choice: { type: "none" }, tools: all };
+  if (choice === "required") return { choice: { type: "any" }, tools: all };
+  if (!isJsonObject(choice)) return { choice: { type: "auto" }, tools: all };
+  if (choice["type"] === "allowed_tools") {
+    const names = objects(choice["tools"]).map((tool) => tool["name"]);
     return {
-      choice: { type: wish["mode"] === "required" ? "any" : "auto" },
+      choice: { type: choice["mode"] === "required" ? "any" : "auto" },
       tools: all.filter((tool) => names.includes(tool.name)),
     };
   }
-  const name = wish["name"];
+  const name = choice["name"];
   return {
     choice: typeof name === "string" ? { type: "tool", name } : { type: "auto" },
     tools: all,

@@ -60,7 +60,9 @@ for (const [name, reported, expected] of absurd) {
 
 const true_: readonly [string, ReportedUsage, Parameters<typeof judge>[1]][] = [
   ["an answer that obeys", usage({ output: 100 }), {}],
-  ["a wish for one token that was rounded up", usage({ output: 16 }), { reservedOutputTokens: 1 }],
+  ["a request for one token that was rounded up", usage({ output: 16 }), {
+    reservedOutputTokens: 1,
+  }],
   ["reasoning that does not obey max_tokens", usage({ output: 9_050, reasoning: 9_000 }), {}],
   ["a server that ignores max_tokens", usage({ output: 5_000 }), { outputBytes: 12_000 }],
   ["four answers", usage({ output: 4_000 }), {
@@ -192,12 +194,12 @@ const anyCall: fc.Arbitrary<BoundedCall> = fc.record({
   contextWindow: fc.integer({ min: 1, max: 2_000_000 }),
   maxOutputTokens: fc.integer({ min: 1, max: 200_000 }),
   choices: fc.integer({ min: 1, max: 16 }),
-  wish: fc.integer({ min: 0, max: 200_000 }),
+  asked: fc.integer({ min: 0, max: 200_000 }),
   estimatedInputTokens: fc.nat(5_000_000),
   hostedTools: fc.boolean(),
-}).map(({ wish, ...rest }) => ({
+}).map(({ asked, ...rest }) => ({
   ...rest,
-  reservedOutputTokens: Math.min(wish, rest.maxOutputTokens) * rest.choices,
+  reservedOutputTokens: Math.min(asked, rest.maxOutputTokens) * rest.choices,
 }));
 
 Deno.test("property: whatever is reported, what is billed stays within the call's bounds", () => {

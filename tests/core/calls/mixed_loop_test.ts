@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { withFields } from "../../../core/calls/request/changed_body.ts";
 import {
-  wishesLost,
+  droppedReasoningFields,
   withoutForeignReasoning,
 } from "../../../core/calls/request/foreign_reasoning.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
@@ -37,7 +37,11 @@ function repaired(messages: readonly object[], more: object = {}) {
   const replaced = withoutForeignReasoning("messages", body);
   const bytes = joined(withFields(body, replaced));
   const sent: JsonObject = JSON.parse(new TextDecoder().decode(bytes));
-  return { sent, lost: wishesLost(replaced), isSame: Object.keys(replaced).length === 0 };
+  return {
+    sent,
+    lost: droppedReasoningFields(replaced),
+    isSame: Object.keys(replaced).length === 0,
+  };
 }
 
 const mixed: Record<string, readonly object[]> = {

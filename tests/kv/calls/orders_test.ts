@@ -8,11 +8,11 @@ import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const nowMs = Date.UTC(2026, 10, 20);
 const accountId = "acc_1" as AccountId;
-const wish = { of: "video" as const, accountId, id: "k", fingerprint: "f", nowMs };
+const input = { of: "video" as const, accountId, id: "k", fingerprint: "f", nowMs };
 const requestOf = (number: number) => `req_${number}` as RequestId;
 
-const begins = (kv: KeyValueStore, number: number, more: Partial<typeof wish> = {}) =>
-  beginOrder(kv, { ...wish, ...more, requestId: requestOf(number) });
+const begins = (kv: KeyValueStore, number: number, more: Partial<typeof input> = {}) =>
+  beginOrder(kv, { ...input, ...more, requestId: requestOf(number) });
 
 Deno.test("of any number of equal orders at once one begins, whatever answers of the store are lost", async () => {
   const fault = fc.constantFrom<Fault>("none", "none", "none", "before", "after");

@@ -133,9 +133,9 @@ async function serve(wallet: WalletEngine, held: Reservation, { stream, pieces, 
     if (next > BigInt(worst)) break;
     if (next > held.amountMicroVnd) {
       assert(stream, "the worst case of others is held whole");
-      const wish = next - held.amountMicroVnd;
-      const extension = await wallet.extend(held, wish, 0);
-      if (extension.outcome !== "granted" || extension.amountMicroVnd < wish) break;
+      const asked = next - held.amountMicroVnd;
+      const extension = await wallet.extend(held, asked, 0);
+      if (extension.outcome !== "granted" || extension.amountMicroVnd < asked) break;
     }
     given = next;
     // Other calls have their turn between the pieces.

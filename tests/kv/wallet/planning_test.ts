@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/wallet/lease_book.ts";
-import { planTransfer, type TransferWish } from "../../../kv/wallet/transfer_plan.ts";
+import { planTransfer, type TransferRequest } from "../../../kv/wallet/transfer_plan.ts";
 import { newAccount } from "../../support/money_world.ts";
 
 function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, reservedMicroVnd = 0n): Lease {
@@ -12,7 +12,7 @@ function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, reservedMicroVnd = 
   return lease;
 }
 
-function request(lease: Lease, amounts: readonly (readonly [bigint, boolean])[]): TransferWish {
+function request(lease: Lease, amounts: readonly (readonly [bigint, boolean])[]): TransferRequest {
   const waiters = amounts.map(([amountMicroVnd, partial]) => ({ amountMicroVnd, partial }));
   return { lease, waiters, giveBack: false };
 }

@@ -13,7 +13,7 @@ const kilobyte = 1024;
 const bodyBytes = 100 * kilobyte;
 const bounds = { total: 300 * kilobyte, perOwner: 300 * kilobyte };
 
-interface Wish {
+interface TestCall {
   readonly path: string;
   readonly body: Record<string, unknown>;
 }
@@ -22,33 +22,33 @@ interface Wish {
 const prompt = (trigger: string) => `${"word ".repeat(bodyBytes / 5)} ${trigger}`;
 const turns = (trigger: string) => [{ role: "user", content: prompt(trigger) }];
 
-const wishes = {
-  chat: (trigger: string, stream = false): Wish => ({
+const calls = {
+  chat: (trigger: string, stream = false): TestCall => ({
     path: "/v1/chat/completions",
     body: { model: "premium-1", max_tokens: 20, stream, messages: turns(trigger) },
   }),
-  messages: (trigger: string, stream = false): Wish => ({
+  messages: (trigger: string, stream = false): TestCall => ({
     path: "/v1/messages",
     body: { model: "premium-1", max_tokens: 20, stream, messages: turns(trigger) },
   }),
-  count: (): Wish => ({
+  count: (): TestCall => ({
     path: "/v1/messages/count_tokens",
     body: { model: "premium-1", messages: turns("") },
   }),
   // Prompts of pictures are shorter than that; the rest of the body is a field that the provider knows.
-  images: (trigger: string, stream = false): Wish => ({
+  images: (trigger: string, stream = false): TestCall => ({
     path: "/v1/images/generations",
     body: { model: "image-1", prompt: `a cat ${trigger}`, stream, padding: prompt("") },
   }),
-  speech: (trigger: string): Wish => ({
+  speech: (trigger: string): TestCall => ({
     path: "/v1/audio/speech",
     body: { model: "speech-1", input: `Hello ${trigger}`, voice: "lan", padding: prompt("") },
   }),
-  video: (trigger: string): Wish => ({
+  video: (trigger: string): TestCall => ({
     path: "/v1/videos",
     body: { model: "video-a", prompt: `a cat ${trigger}`, padding: prompt("") },
   }),
-  bad: (): Wish => ({ path: "/v1/chat/completions", body: { padding: prompt("") } }),
+  bad: (): TestCall => ({ path: "/v1/chat/completions", body: { padding: prompt("") } }),
 };
 
 async function open({ vnd = 1_000_000 } = {}) {
@@ -59,7 +59,7 @@ async function open({ vnd = 1_000_000 } = {}) {
   const gateway = { ...test.assembled.gateway, bodies };
   const app = createApp(gateway, { stopping: () => false });
   const send = async (
-    { path, body }: Wish,
+    { path, body }: TestCall,
     framing: "declared" | "chunked" = "declared",
     signal?: AbortSignal,
   ) => {
@@ -91,7 +91,7 @@ for (const framing of ["declared", "chunked"] as const) {
     await using world = await open();
     const { send, bodies, time } = world;
     const leaving = new AbortController();
-    const stalled = wishes.chat("[[sandbox:stall]]", true);
+    const stalled = calls.chat("[[sandbox:stall]]", true);
     const waiting = [1, 2].map(() => send(stalled, framing, leaving.signal));
     await until(() => bodies.usedBytes >= 2 * bodyBytes, "two bodies are held");
 
@@ -99,7 +99,7 @@ for (const framing of ["declared", "chunked"] as const) {
     const beyond = framing === "chunked" ? [send(stalled, framing, leaving.signal)] : [];
     await until(() => bodies.usedBytes >= (2 + beyond.length) * bodyBytes, "one more is held");
     for (const style of ["messages", "chat"] as const) {
-      const refusing = send(wishes[style](""), framing);
+      const refusing = send(calls[style](""), framing);
       for (let turn = 0; turn < 20; turn++) await new Promise((next) => setTimeout(next, 0));
       time.advance(bodyWaitMs + 1_000);
       const refused = await refusing;
@@ -117,12 +117,12 @@ for (const framing of ["declared", "chunked"] as const) {
     }, framing);
     assertEquals(small.status, 200, await small.text());
 
-    const late = send(wishes.chat(""), framing);
+    const late = send(calls.chat(""), framing);
     leaving.abort();
     await Promise.allSettled([...waiting, ...beyond]);
     assertEquals((await late).status, 200, "it was waiting for those who left");
     await until(() => bodies.usedBytes === 0, "the bodies of those who left are given back");
-    const again = await send(wishes.chat(""), framing);
+    const again = await send(calls.chat(""), framing);
     assertEquals(again.status, 200, await again.text());
   });
 }
@@ -144,10 +144,10 @@ Deno.test("one account's large bodies leave room for another's", async () => {
 
 Deno.test("a stream that has begun holds nothing of its request", async () => {
   await using world = await open();
-  for (const wish of [wishes.chat("[[sandbox:pace 50]]", true), wishes.speech("")]) {
-    const response = await world.send(wish);
+  for (const call of [calls.chat("[[sandbox:pace 50]]", true), calls.speech("")]) {
+    const response = await world.send(call);
     assertEquals(response.status, 200);
-    assertEquals(world.bodies.usedBytes, 0, wish.path);
+    assertEquals(world.bodies.usedBytes, 0, call.path);
     await response.body?.cancel();
   }
 });
@@ -183,7 +183,7 @@ Deno.test("what stalled senders declare keeps no other account out", async () =>
   );
   const answers = stalled.map(({ request }) => app.fetch(request, { clientAddress: "192.0.2.1" }));
   for (let turn = 0; turn < 20; turn++) await new Promise((next) => setTimeout(next, 0));
-  const served = await send(wishes.chat(""));
+  const served = await send(calls.chat(""));
   assertEquals(served.status, 200, await served.text());
   for (const { breakOff } of stalled) breakOff();
   world.time.advance(bodyWaitMs + 1_000); // for those that waited for their own account's others
@@ -203,12 +203,12 @@ Deno.test("an empty wallet is told so before its large body is kept; free endpoi
     return body;
   };
   for (const framing of ["declared", "chunked"] as const) {
-    const refused = await send(wishes.chat(""), framing);
+    const refused = await send(calls.chat(""), framing);
     assertEquals(refused.status, 402);
     assertEquals((await refused.json()).error.code, "insufficient_balance");
     assertEquals(most, 0, "nothing of it was kept");
   }
-  assertEquals((await send(wishes.count())).status, 200);
+  assertEquals((await send(calls.count())).status, 200);
   await using free = await openTestGateway({
     file: (file) => ({
       ...file,
@@ -222,39 +222,39 @@ Deno.test("an empty wallet is told so before its large body is kept; free endpoi
     new Request("http://gateway.example/v1/chat/completions", {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(wishes.chat("").body),
+      body: JSON.stringify(calls.chat("").body),
     }),
   );
   assertEquals(answer.status, 200, await answer.text());
 });
 
-const anyWish = fc.oneof(
+const anyRequest = fc.oneof(
   fc.record({
     kind: fc.constantFrom("chat", "messages", "images"),
     trigger: fc.constantFrom("", "error-400", "error-500", "slow 20", "empty", "cut-after 1"),
     stream: fc.boolean(),
   }).map(({ kind, trigger, stream }) =>
-    wishes[kind](trigger === "" ? "" : `[[sandbox:${trigger}]]`, stream)
+    calls[kind](trigger === "" ? "" : `[[sandbox:${trigger}]]`, stream)
   ),
-  fc.constantFrom("", "[[sandbox:error-500]]").map((trigger) => wishes.speech(trigger)),
-  fc.constantFrom("", "[[sandbox:error-400]]").map((trigger) => wishes.video(trigger)),
-  fc.constant(wishes.count()),
-  fc.constant(wishes.bad()),
+  fc.constantFrom("", "[[sandbox:error-500]]").map((trigger) => calls.speech(trigger)),
+  fc.constantFrom("", "[[sandbox:error-400]]").map((trigger) => calls.video(trigger)),
+  fc.constant(calls.count()),
+  fc.constant(calls.bad()),
 );
 
 Deno.test("whatever calls ask for, however they end, and whenever their clients leave, nothing stays held", async () => {
   await using world = await open();
   const { send, bodies, time } = world;
   const job = fc.record({
-    wish: anyWish,
+    call: anyRequest,
     framing: fc.constantFrom("declared", "chunked"),
     afterMs: fc.nat(80),
     leaves: fc.boolean(),
   });
   // Of these slow ones one is too many, whatever else there is; the last comes when they are gone.
-  const slow = wishes.chat("[[sandbox:slow 30]]");
-  const one = { wish: slow, framing: "declared", afterMs: 0, leaves: false } as const;
-  const crowd = [one, one, one, { ...one, wish: wishes.bad(), afterMs: 90 }];
+  const slow = calls.chat("[[sandbox:slow 30]]");
+  const one = { call: slow, framing: "declared", afterMs: 0, leaves: false } as const;
+  const crowd = [one, one, one, { ...one, call: calls.bad(), afterMs: 90 }];
   const statuses = new Set<number>();
   await fc.assert(
     fc.asyncProperty(
@@ -263,9 +263,9 @@ Deno.test("whatever calls ask for, however they end, and whenever their clients 
       async (jobs, isLong) => {
         // The wait for room ends early in some runs; elsewhere all are let in.
         if (isLong) setTimeout(() => time.advance(bodyWaitMs + 1_000), 15);
-        await Promise.all([...crowd, ...jobs].map(async ({ wish, framing, afterMs, leaves }) => {
+        await Promise.all([...crowd, ...jobs].map(async ({ call, framing, afterMs, leaves }) => {
           await new Promise((wake) => setTimeout(wake, afterMs));
-          const response = await send(wish, framing);
+          const response = await send(call, framing);
           statuses.add(response.status);
           assert(bodies.usedBytes <= bounds.total + 2 * bodyBytes, "one may go beyond");
           if (leaves) await response.body?.cancel();

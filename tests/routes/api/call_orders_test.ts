@@ -18,26 +18,26 @@ import { openTestGateway, type TestGatewayOptions } from "../../support/gateway_
 import { ManualTime } from "../../support/manual_time.ts";
 import { until } from "../../support/until.ts";
 
-interface Wish {
+interface TestCall {
   readonly path: string;
   readonly body: Record<string, unknown> | (() => FormData);
 }
 
 const turn = (trigger: string) => [{ role: "user", content: `Hello ${trigger}` }];
-const chat = (trigger = "", stream = false): Wish => ({
+const chat = (trigger = "", stream = false): TestCall => ({
   path: "/v1/chat/completions",
   body: { model: "premium-1", max_tokens: 20, stream, messages: turn(trigger) },
 });
-const messages = (stream: boolean): Wish => ({ ...chat("", stream), path: "/v1/messages" });
-const responses = (stream: boolean): Wish => ({
+const messages = (stream: boolean): TestCall => ({ ...chat("", stream), path: "/v1/messages" });
+const responses = (stream: boolean): TestCall => ({
   path: "/v1/responses",
   body: { model: "premium-1", stream, input: "Hello" },
 });
-const image = (stream: boolean): Wish => ({
+const image = (stream: boolean): TestCall => ({
   path: "/v1/images/generations",
   body: { model: "image-1", prompt: "a cat", stream },
 });
-const edit: Wish = {
+const edit: TestCall = {
   path: "/v1/images/edits",
   body: () => {
     const form = new FormData();
@@ -48,11 +48,11 @@ const edit: Wish = {
     return form;
   },
 };
-const speech: Wish = {
+const speech: TestCall = {
   path: "/v1/audio/speech",
   body: { model: "speech-1", input: "Hello", voice: "lan" },
 };
-const paid: Readonly<Record<string, Wish>> = {
+const paid: Readonly<Record<string, TestCall>> = {
   "a chat call": chat(),
   "a chat stream": chat("", true),
   "a Messages call": messages(false),
@@ -85,7 +85,7 @@ async function open(options: TestGatewayOptions & { readonly vnd?: number } = {}
     orders,
     time,
     idle: (ms: number) => idleMs += ms,
-    async send({ path, body }: Wish, orderKey?: string, signal?: AbortSignal, secret = key) {
+    async send({ path, body }: TestCall, orderKey?: string, signal?: AbortSignal, secret = key) {
       const isForm = typeof body === "function";
       const request = new Request(`http://gateway.example${path}`, {
         method: "POST",
@@ -119,21 +119,21 @@ async function refusalOf(response: Response) {
   };
 }
 
-for (const [name, wish] of Object.entries(paid)) {
+for (const [name, call] of Object.entries(paid)) {
   Deno.test(`${name} that is sent again under its key is charged once and answered with the same bytes`, async () => {
     await using world = await open();
-    const first = await world.send(wish, "key-1");
+    const first = await world.send(call, "key-1");
     assertEquals([first.status, first.headers.get("idempotent-replayed")], [200, null]);
     const bytes = await first.bytes();
     assert(bytes.length > 0);
-    const again = await world.send(wish, "key-1");
+    const again = await world.send(call, "key-1");
     assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
     assertEquals(await again.bytes(), bytes);
     for (const header of ["content-type", "x-request-id", "x-gateway-cost-vnd"]) {
       assertEquals(again.headers.get(header), first.headers.get(header), header);
     }
     assertEquals(await world.charged(), 1);
-    const other = await world.send(wish, "key-2");
+    const other = await world.send(call, "key-2");
     await other.body?.cancel();
     assertNotEquals(other.headers.get("x-request-id"), first.headers.get("x-request-id"));
     assertEquals(world.orders.running, 0);
@@ -145,9 +145,9 @@ for (const stream of [false, true]) {
 
   Deno.test(`who repeats ${what} while it runs waits for it and gets its answer`, async () => {
     await using world = await open();
-    const wish = chat("[[sandbox:slow 100]]", stream);
+    const call = chat("[[sandbox:slow 100]]", stream);
     const answers = await Promise.all([1, 2, 3, 4].map(async () => {
-      const response = await world.send(wish, "key-1");
+      const response = await world.send(call, "key-1");
       return [response.status, await response.text()] as const;
     }));
     assertEquals(answers[0]![0], 200);
@@ -173,11 +173,11 @@ for (const stream of [false, true]) {
 Deno.test("a call whose client stopped waiting runs to its end; the retry gets its answer", async () => {
   await using world = await open();
   const impatient = new AbortController();
-  const wish = chat("[[sandbox:slow 200]]");
-  const lost = world.send(wish, "key-1", impatient.signal);
+  const call = chat("[[sandbox:slow 200]]");
+  const lost = world.send(call, "key-1", impatient.signal);
   await until(() => world.orders.running === 1, "the call runs");
   impatient.abort();
-  const retried = await world.send(wish, "key-1");
+  const retried = await world.send(call, "key-1");
   assertEquals([retried.status, retried.headers.get("idempotent-replayed")], [200, "true"]);
   assertEquals((await retried.json()).object, "chat.completion");
   await (await lost).body?.cancel();
@@ -186,8 +186,8 @@ Deno.test("a call whose client stopped waiting runs to its end; the retry gets i
 
 Deno.test("a stream that its client left is charged once; the retry names the receipt", async () => {
   await using world = await open();
-  const wish = chat("[[sandbox:pace 20]]", true);
-  const left = await world.send(wish, "key-1");
+  const call = chat("[[sandbox:pace 20]]", true);
+  const left = await world.send(call, "key-1");
   const reader = left.body!.getReader();
   for (let events = 0; events < 3; events++) await reader.read();
   await reader.cancel();
@@ -195,7 +195,7 @@ Deno.test("a stream that its client left is charged once; the retry names the re
   await until(async () => await readReceipt(world.test.kv, requestId) !== undefined, "a receipt");
   const receipt = await readReceipt(world.test.kv, requestId);
   assertEquals(receipt?.outcome, "client_gone");
-  const refusal = await refusalOf(await world.send(wish, "key-1"));
+  const refusal = await refusalOf(await world.send(call, "key-1"));
   assertEquals([refusal.status, refusal.retry], [409, "false"]);
   assertStringIncludes(refusal.message, requestId);
   assertEquals(await world.charged(), 1);
@@ -224,9 +224,9 @@ Deno.test("when the answer is not kept any more the retry names the receipt, for
 Deno.test("another instance knows the key, while its call runs and after it", async () => {
   await using one = await open();
   await using two = await open({ kv: one.test.kv });
-  const wish = chat("[[sandbox:slow 200]]");
-  const elsewhere = () => two.send(wish, "key-1", undefined, one.key);
-  const running = one.send(wish, "key-1");
+  const call = chat("[[sandbox:slow 200]]");
+  const elsewhere = () => two.send(call, "key-1", undefined, one.key);
+  const running = one.send(call, "key-1");
   await until(() => one.orders.running === 1, "the call runs");
   await until(async () => {
     for await (const _ of one.test.kv.list({ prefix: ["call_order"] })) return true;

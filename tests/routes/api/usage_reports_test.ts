@@ -127,8 +127,8 @@ Deno.test("an answer that was delivered is never billed as nothing: what is miss
       for (const stream of [false, true]) {
         // The counts of `message_start` stay where a later report leaves them out; this one has none.
         const told = { text: long, usage, first: {} };
-        const wish = style === "responses" ? "max_output_tokens" : "max_tokens";
-        const receipt = await world.ask(style, stream, told, { body: { [wish]: 2_000 } });
+        const asked = style === "responses" ? "max_output_tokens" : "max_tokens";
+        const receipt = await world.ask(style, stream, told, { body: { [asked]: 2_000 } });
         const name = `${style} ${JSON.stringify(usage)} ${stream}`;
         assertEquals([receipt.outcome, receipt.estimated], ["completed", true], name);
         const billed = receipt.usage ?? noTokens;

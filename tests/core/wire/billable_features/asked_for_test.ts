@@ -201,7 +201,7 @@ Deno.test("tools that come in later are found as well", () => {
 
 Deno.test("only what matters when the model declines can be spared, and only where it can be taken out", () => {
   const spare = (body: JsonObject) =>
-    findBillableFeatures("messages", body).map((wish) => wish.spare);
+    findBillableFeatures("messages", body).map((found) => found.spare);
   assertEquals(spare({ fallbacks: "default" }), [true]);
   assertEquals(spare({ extra_body: { fallbacks: "default" } }), [false]);
   for (const [feature, body] of billableFields) {

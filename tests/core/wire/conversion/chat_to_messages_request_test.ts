@@ -689,20 +689,20 @@ Deno.test("values that ask for nothing are not named", () => {
   assertEquals(dropped, []);
 });
 
-Deno.test("the client's wish for a usage chunk does not reach the vendor", () => {
+Deno.test("the client's request for a usage chunk does not reach the vendor", () => {
   const { body, dropped } = toMessages({ stream: true, stream_options: { include_usage: true } });
   assertEquals([body.stream, body.stream_options, dropped], [true, undefined, []]);
 });
 
 Deno.test("the forms of other vendors for reasoning are understood", () => {
-  const wishes: readonly (readonly [JsonObject, JsonObject | undefined])[] = [
+  const asked: readonly (readonly [JsonObject, JsonObject | undefined])[] = [
     [{ reasoning: { effort: "low" } }, { type: "adaptive" }],
     [{ reasoning: { enabled: false } }, { type: "disabled" }],
     [{ thinking: { type: "disabled" } }, { type: "disabled" }],
     [{ thinking: { type: "enabled" } }, { type: "adaptive" }],
     [{ reasoning: {} }, undefined],
   ];
-  for (const [more, thinking] of wishes) {
+  for (const [more, thinking] of asked) {
     assertEquals(toMessages(more).body.thinking, thinking);
   }
   const budget = converted("chat", "messages", request({ reasoning: { max_tokens: 3000 } }), {

@@ -33,7 +33,7 @@ function sent(
 
 const searchable: RouteCapabilities = { extra_fields: ["web_search_options"] };
 
-Deno.test("a Messages search becomes a Responses search, with its wishes", () => {
+Deno.test("a Messages search becomes a Responses search, with its options", () => {
   const search = {
     type: "web_search_20250305",
     name: "web_search",
@@ -55,7 +55,7 @@ Deno.test("a Messages search becomes a Responses search, with its wishes", () =>
   assertEquals(dropped, []);
 });
 
-Deno.test("a Responses search becomes a Messages search, with its wishes", () => {
+Deno.test("a Responses search becomes a Messages search, with its options", () => {
   const search = {
     type: "web_search",
     filters: { allowed_domains: ["example.com"] },
@@ -104,7 +104,7 @@ Deno.test("the search of a Chat request is a tool elsewhere, and back", () => {
   ]);
 });
 
-Deno.test("wishes of a search that the other vendor does not know are named", () => {
+Deno.test("options of a search that the other vendor does not know are named", () => {
   const cases: [Style, Style, JsonObject, string[]][] = [
     ["messages", "responses", { blocked_domains: ["a.example"] }, ["tools.0.blocked_domains"]],
     ["messages", "responses", { response_inclusion: "full" }, ["tools.0.response_inclusion"]],
@@ -115,10 +115,10 @@ Deno.test("wishes of a search that the other vendor does not know are named", ()
     ["responses", "messages", { external_web_access: false }, ["tools.0.external_web_access"]],
     ["responses", "messages", { search_context_size: "low" }, ["tools.0.search_context_size"]],
   ];
-  for (const [from, to, wishes, names] of cases) {
+  for (const [from, to, requests, names] of cases) {
     const type = from === "messages" ? "web_search_20250305" : "web_search";
     const name: JsonObject = from === "messages" ? { name: "web_search" } : {};
-    const { dropped } = sent(from, to, { tools: [{ type, ...name, ...wishes }] }, searchable);
+    const { dropped } = sent(from, to, { tools: [{ type, ...name, ...requests }] }, searchable);
     assertEquals(dropped, names);
   }
 });

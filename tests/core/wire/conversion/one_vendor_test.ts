@@ -35,7 +35,7 @@ const shared = fc.record({
   moderation: some(fc.constant({ model: "omni", policy: { input: { mode: "score" } } })),
 });
 /** What each writes in its own way. */
-const wishes = fc.record({
+const requests = fc.record({
   system: some(words),
   said: fc.array(words, { minLength: 1, maxLength: 3 }),
   cap: some(fc.integer({ min: 16, max: 1000 })),
@@ -49,62 +49,62 @@ const wishes = fc.record({
   tools: fc.boolean(),
   choice: some(fc.constantFrom("auto", "required", "none", "f")),
 });
-type Wishes = typeof wishes extends fc.Arbitrary<infer Value> ? Value : never;
+type Requests = typeof requests extends fc.Arbitrary<infer Value> ? Value : never;
 
-function chatRequest(common: JsonObject, wish: Wishes): JsonObject {
-  const { choice } = wish;
+function chatRequest(common: JsonObject, asked: Requests): JsonObject {
+  const { choice } = asked;
   const named = choice === "f" ? { type: "function", function: { name: "f" } } : choice;
-  const strict = wish.strict === undefined ? {} : { strict: wish.strict };
-  const f = { name: "f", description: "d", parameters: schema, strict: wish.strict ?? false };
+  const strict = asked.strict === undefined ? {} : { strict: asked.strict };
+  const f = { name: "f", description: "d", parameters: schema, strict: asked.strict ?? false };
   return given({
     model: "upstream-model",
     ...common,
     messages: [
-      ...(wish.system === undefined ? [] : [{ role: "system", content: wish.system }]),
-      ...wish.said.map((content, i) => ({ role: i % 2 === 0 ? "user" : "assistant", content })),
+      ...(asked.system === undefined ? [] : [{ role: "system", content: asked.system }]),
+      ...asked.said.map((content, i) => ({ role: i % 2 === 0 ? "user" : "assistant", content })),
       { role: "assistant", content: "So." },
       { role: "user", content: "End." },
     ].filter(({ role }, i, all) => role !== all[i - 1]?.role),
-    max_completion_tokens: wish.cap,
-    reasoning_effort: wish.effort,
-    verbosity: wish.verbosity,
-    ...(wish.logprobs ? given({ logprobs: true, top_logprobs: wish.top }) : {}),
-    ...(wish.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-    ...(wish.format
+    max_completion_tokens: asked.cap,
+    reasoning_effort: asked.effort,
+    verbosity: asked.verbosity,
+    ...(asked.logprobs ? given({ logprobs: true, top_logprobs: asked.top }) : {}),
+    ...(asked.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(asked.format
       ? { response_format: { type: "json_schema", json_schema: { name: "n", schema, ...strict } } }
       : {}),
-    ...(wish.tools
+    ...(asked.tools
       ? given({ tools: [{ type: "function", function: f }], tool_choice: named })
       : {}),
   });
 }
 
-function responsesRequest(common: JsonObject, wish: Wishes): JsonObject {
-  const { choice } = wish;
+function responsesRequest(common: JsonObject, asked: Requests): JsonObject {
+  const { choice } = asked;
   const named = choice === "f" ? { type: "function", name: "f" } : choice;
-  const strict = wish.strict === undefined ? {} : { strict: wish.strict };
-  const format = wish.format
+  const strict = asked.strict === undefined ? {} : { strict: asked.strict };
+  const format = asked.format
     ? { format: { type: "json_schema", name: "n", schema, ...strict } }
     : {};
-  const text = given({ ...format, verbosity: wish.verbosity });
+  const text = given({ ...format, verbosity: asked.verbosity });
   const f = { type: "function", name: "f", description: "d", parameters: schema };
   return given({
     model: "upstream-model",
     ...common,
-    instructions: wish.system,
-    input: [{ role: "user", content: wish.said[0]! }],
-    max_output_tokens: wish.cap,
-    ...(wish.effort === undefined ? {} : { reasoning: { effort: wish.effort } }),
+    instructions: asked.system,
+    input: [{ role: "user", content: asked.said[0]! }],
+    max_output_tokens: asked.cap,
+    ...(asked.effort === undefined ? {} : { reasoning: { effort: asked.effort } }),
     ...(Object.keys(text).length === 0 ? {} : { text }),
     store: false,
     include: [
       "reasoning.encrypted_content",
-      ...(wish.logprobs ? ["message.output_text.logprobs"] : []),
+      ...(asked.logprobs ? ["message.output_text.logprobs"] : []),
     ],
-    ...(wish.logprobs ? given({ top_logprobs: wish.top }) : {}),
-    ...(wish.stream ? { stream: true } : {}),
-    ...(wish.tools
-      ? given({ tools: [{ ...f, strict: wish.strict ?? false }], tool_choice: named })
+    ...(asked.logprobs ? given({ top_logprobs: asked.top }) : {}),
+    ...(asked.stream ? { stream: true } : {}),
+    ...(asked.tools
+      ? given({ tools: [{ ...f, strict: asked.strict ?? false }], tool_choice: named })
       : {}),
   });
 }
@@ -118,8 +118,8 @@ function thereAndBack(from: Style, over: Style, body: JsonObject): JsonObject {
 
 Deno.test("a Chat request comes back from Responses as it was", () => {
   fc.assert(
-    fc.property(shared, wishes, (common, wish) => {
-      const body = chatRequest(given(common), wish);
+    fc.property(shared, requests, (common, asked) => {
+      const body = chatRequest(given(common), asked);
       assertEquals(thereAndBack("chat", "responses", body), body);
     }),
     { numRuns: 300 },
@@ -128,8 +128,8 @@ Deno.test("a Chat request comes back from Responses as it was", () => {
 
 Deno.test("a Responses request comes back from Chat as it was", () => {
   fc.assert(
-    fc.property(shared, wishes, (common, wish) => {
-      const body = responsesRequest(given(common), wish);
+    fc.property(shared, requests, (common, asked) => {
+      const body = responsesRequest(given(common), asked);
       assertEquals(thereAndBack("responses", "chat", body), body);
     }),
     { numRuns: 300 },

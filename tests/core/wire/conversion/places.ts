@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/j
 
 export type Step = string | number;
 
-/** Members that hold the client's own JSON: what is inside is data, not wishes. */
+/** Members that hold the client's own JSON: what is inside is data, not fields. */
 const freeJson: ReadonlySet<string> = new Set([
   "parameters",
   "input_schema",

@@ -126,7 +126,7 @@ const richResult: JsonObject = {
   content: messagesUserBlocks.filter((block) => block.type !== "container_upload"),
 };
 
-/** Tools that the provider runs, with all their wishes, and calls of them. */
+/** Tools that the provider runs, with all their options, and calls of them. */
 const hostedRequest: JsonObject = {
   ...messagesBase,
   messages: [

@@ -287,7 +287,7 @@ Deno.test("json_object keeps the instructions in the input, where the vendor loo
   assertEquals(body["instructions"], undefined);
 });
 
-Deno.test("a schema that cannot be strict is sent as it is, and named when strict was wished", () => {
+Deno.test("a schema that cannot be strict is sent as it is, and named when strict was requested", () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
   const { body, warnings } = encode({
     input: "Hi",

@@ -93,7 +93,7 @@ function eventsOf(text: string): Record<string, unknown>[] {
   });
 }
 
-Deno.test("a provider that ignores the wish for a stream: its pictures come as events, and are charged", async () => {
+Deno.test("a provider that ignores the request for a stream: its pictures come as events, and are charged", async () => {
   const usage = { input_tokens: 5, output_tokens: 100, total_tokens: 105 };
   const about = { created: 7, size: "1024x1024", quality: "low", background: null };
   let data: unknown[] = [];

@@ -264,7 +264,7 @@ function heard(text: string): Uint8Array {
   return Uint8Array.from(pieces.flat());
 }
 
-Deno.test("a provider that ignores the wish for events has its audio passed on as events", async () => {
+Deno.test("a provider that ignores the request for events has its audio passed on as events", async () => {
   await using provider = mockProvider(() => audioResponse());
   await using world = await openMediaWorld({
     providers: { p1: provider.port },

@@ -12,7 +12,7 @@ const models = [{
   videoRules: { profile: "A" },
   routes: [{ provider: "p1" }],
 }];
-const wish = { model: "video-t", prompt: "a cat" };
+const call = { model: "video-t", prompt: "a cat" };
 const png = Uint8Array.fromBase64("iVBORw0KGgoAAAAA");
 
 /** Accepts each task under a name of its own. */
@@ -21,7 +21,7 @@ function provider(answer?: () => Response | Promise<Response>) {
   return mockProvider(() => answer?.() ?? Response.json({ id: `up-${++tasks}`, status: "queued" }));
 }
 
-const order = (world: MediaWorld, key: string, body: unknown = wish) =>
+const order = (world: MediaWorld, key: string, body: unknown = call) =>
   world.post("/v1/videos", body, { "idempotency-key": key });
 
 async function idOf(response: Response): Promise<string> {
@@ -51,7 +51,7 @@ Deno.test("the same key and request is the same task, once paid, for a day", asy
   assertEquals(p1.seen[0]!.headers.get("idempotency-key"), null, "it is ours, not the provider's");
 
   assertNotEquals(await idOf(await order(world, "key-2")), id);
-  assertNotEquals(await idOf(await world.post("/v1/videos", wish)), id);
+  assertNotEquals(await idOf(await world.post("/v1/videos", call)), id);
   world.advance(limits.orderKeptMs - 1_000);
   assertEquals(await idOf(await order(world, "key-1")), id);
   world.advance(2_000);
@@ -63,7 +63,7 @@ Deno.test("a key that was used for another request is refused; another account's
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   const id = await idOf(await order(world, "key-1"));
-  const error = await errorOf(await order(world, "key-1", { ...wish, prompt: "a dog" }));
+  const error = await errorOf(await order(world, "key-1", { ...call, prompt: "a dog" }));
   assertEquals(
     [error.status, error.type, error.code, error.param],
     [422, "invalid_request_error", "idempotency_key_reused", "idempotency-key"],
@@ -77,7 +77,7 @@ Deno.test("a key that was used for another request is refused; another account's
         "content-type": "application/json",
         "idempotency-key": "key-1",
       },
-      body: JSON.stringify(wish),
+      body: JSON.stringify(call),
     }),
   );
   assertNotEquals(await idOf(foreign), id);
@@ -89,7 +89,7 @@ Deno.test("a form that is sent again has another boundary, and is the same order
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   const send = async (prompt: string) => {
     const form = new FormData();
-    for (const [name, value] of Object.entries({ ...wish, prompt })) form.append(name, value);
+    for (const [name, value] of Object.entries({ ...call, prompt })) form.append(name, value);
     form.append("input_reference", new File([png], "a.png", { type: "image/png" }));
     const headers = { "idempotency-key": "key-1" };
     return await world.send("/v1/videos", { method: "POST", headers, body: form });

@@ -1,4 +1,4 @@
-/** Wishes that once went without a word, each carried, named or refused. */
+/** Fields that were once lost silently; each is carried, named or refused. */
 import { assertEquals } from "../../../support/assert.ts";
 import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
@@ -28,7 +28,7 @@ function tool(name: string): JsonObject {
   return { type: "function", function: { name } };
 }
 
-Deno.test("an empty object may be the whole wish", () => {
+Deno.test("an empty object may be the whole request", () => {
   for (const to of ["messages", "responses"] as const) {
     const searching = { model: "m", messages: [user], web_search_options: {} };
     const allowed = converted("chat", to, searching, {}, 64_000, new Set(["web_search"]));
@@ -47,8 +47,8 @@ Deno.test("an empty object may be the whole wish", () => {
   assertEquals(dropped, ["made_up"]);
 });
 
-Deno.test("a Chat client's wish to think reaches the model in any of its forms", () => {
-  const wishes: [JsonObject, JsonObject | undefined, string[]][] = [
+Deno.test("a Chat client's request to think reaches the model in any of its forms", () => {
+  const asked: [JsonObject, JsonObject | undefined, string[]][] = [
     [{ thinking: { type: "adaptive" } }, { type: "adaptive" }, []],
     [
       { thinking: { type: "adaptive", display: "summarized" } },
@@ -86,13 +86,13 @@ Deno.test("a Chat client's wish to think reaches the model in any of its forms",
       "reasoning.effort",
     ]],
   ];
-  for (const [more, thinking, named] of wishes) {
+  for (const [more, thinking, named] of asked) {
     const { body, dropped } = fromChat(more);
     assertEquals([body.thinking, dropped], [thinking, named], JSON.stringify(more));
   }
 });
 
-Deno.test("effort beside thinking is one wish: neither goes without the other", () => {
+Deno.test("effort beside thinking is one request: neither goes without the other", () => {
   const both = { reasoning_effort: "high", thinking: { type: "enabled", budget_tokens: 2000 } };
   assertEquals(fromChat(both).body.output_config, { effort: "high" });
   assertEquals(fromChat(both, "messages", { thinking: "budget" }).body.thinking, {
