@@ -64,13 +64,13 @@ export function isDeepEqual(one: unknown, other: unknown): boolean {
   if (one === null || other === null) return false;
   if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return false;
   if (Array.isArray(one) !== Array.isArray(other)) return false;
-  if (one instanceof Date && other instanceof Date && one.getTime() !== other.getTime()) {
+  if (one instanceof Date && other instanceof Date && !Object.is(one.getTime(), other.getTime())) {
     return false;
   }
   if (one instanceof RegExp && String(one) !== String(other)) return false;
   if (one instanceof Error && other instanceof Error && !areErrorsEqual(one, other)) return false;
-  if (one instanceof Map && other instanceof Map) return areMapsEqual(one, other);
-  if (one instanceof Set && other instanceof Set) return areSetsEqual(one, other);
+  if (one instanceof Map && other instanceof Map) return haveEqualItems(one, other);
+  if (one instanceof Set && other instanceof Set) return haveEqualItems(one, other);
   return arePropertiesEqual(one, other);
 }
 
@@ -79,17 +79,11 @@ function areErrorsEqual(one: Error, other: Error): boolean {
     isDeepEqual(one.cause, other.cause);
 }
 
-function areMapsEqual(
-  one: ReadonlyMap<unknown, unknown>,
-  other: ReadonlyMap<unknown, unknown>,
-): boolean {
-  return one.size === other.size &&
-    [...one].every(([key, value]) => other.has(key) && isDeepEqual(value, other.get(key)));
-}
-
-function areSetsEqual(one: ReadonlySet<unknown>, other: ReadonlySet<unknown>): boolean {
+/** Compares the items of sets, or the entries of maps, in any order. */
+function haveEqualItems(one: Iterable<unknown>, other: Iterable<unknown>): boolean {
+  const items = [...one];
   const rest = [...other];
-  return one.size === other.size && [...one].every((item) => {
+  return items.length === rest.length && items.every((item) => {
     const at = rest.findIndex((candidate) => isDeepEqual(item, candidate));
     if (at >= 0) rest.splice(at, 1);
     return at >= 0;
