@@ -1,5 +1,6 @@
 /** What the pages need of the world. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
+import type { TopupSettings } from "../../core/payments/settings.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { WalletEngine } from "../../kv/wallet/mod.ts";
@@ -18,6 +19,7 @@ export interface DashboardDeps extends SignInDeps {
   /** Told after keys were changed, so that it holds at once on this instance. */
   readonly control: Pick<Control, "refresh">;
   readonly catalog: Catalog;
+  readonly topup: TopupSettings;
   /** What the operator has set up: pages promise nothing else. */
   readonly offers: { readonly bankTransfer: boolean; readonly invoices: boolean };
   /** Absent: every model counts as up. */

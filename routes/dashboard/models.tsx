@@ -19,6 +19,7 @@ import { formatCount, formatMoney } from "./format.ts";
 import { defineTexts, type Locale } from "./i18n.ts";
 import { renderPage } from "./frame/layout.tsx";
 import type { DashboardEnv } from "./visitor/visitor.ts";
+import type { PageDeclaration } from "./page.ts";
 
 const kinds: readonly ModelKind[] = ["chat", "image", "speech", "video"];
 
@@ -216,7 +217,7 @@ function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const models = deps.catalog.models.filter((model) => fits(model, words, kind));
   return renderPage(
     c,
-    { title: t.title, lead: t.lead, section: "models" },
+    { title: t.title, lead: t.lead },
     <>
       <form
         method="get"
@@ -255,6 +256,16 @@ function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   );
 }
 
-export function createModelPage(deps: DashboardDeps): Hono<DashboardEnv> {
+function createModelPage(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>().get("/models", (c) => modelsPage(c, deps));
 }
+
+export const modelPage: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/models",
+    icon: "models",
+    label: { en: "Models and prices", vi: "Mô hình và giá" },
+    publicLink: { label: { en: "Models", vi: "Mô hình" } },
+  },
+  routes: createModelPage,
+};

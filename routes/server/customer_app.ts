@@ -14,18 +14,17 @@ import { checkTopups } from "../../kv/payments/topup_checks.ts";
 import { mailCredited } from "../../kv/payments/topup_mails.ts";
 import { createOpenIdClient } from "../auth/openid.ts";
 import { createPasswordHasher } from "../auth/password_hash.ts";
-import { createInvoicePages } from "../dashboard/invoices/invoices_pages.tsx";
+import { mountPage } from "../dashboard/page.ts";
 import {
   createDashboard,
   type DashboardEnv,
   type Dispatch,
   type PageDeps,
 } from "../dashboard/mod.ts";
-import { createWalletPages } from "../dashboard/wallet/wallet_pages.tsx";
 import { createBankHookRoutes } from "../hooks/bank.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";
-import { createOperatorPages } from "../operator/pages/mod.ts";
+import { operatorPages } from "../operator/pages/mod.ts";
 import { pollSepay, type SepayPollResult } from "../payments/sepay_poll.ts";
 import { createUsageApi } from "../usage_api/mod.ts";
 import type { Gateway } from "../api/gateway.ts";
@@ -202,6 +201,7 @@ function pagesOf(
     masterKeys,
     control,
     catalog,
+    topup,
     offers: {
       bankTransfer: topup.receivingAccounts.length > 0,
       invoices: topup.vatRates.length > 0,
@@ -211,11 +211,7 @@ function pagesOf(
       return model === undefined ? "down" : router.status(model).state;
     },
     dispatch,
-  }, [
-    createWalletPages({ ...page, wallet, topup }),
-    createInvoicePages({ ...page, topup }),
-    createOperatorPages({ ...page, ...operator }),
-  ]);
+  }, [mountPage(operatorPages, { ...page, ...operator })]);
 }
 
 function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {

@@ -4,8 +4,6 @@ import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
 import { requestInvoice } from "../../kv/invoices/invoices.ts";
-import { createWalletPages } from "../../routes/dashboard/wallet/wallet_pages.tsx";
-import { createInvoicePages } from "../../routes/dashboard/invoices/invoices_pages.tsx";
 import { openDashboardWorld, requestIdAt } from "../support/dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "../support/money_world.ts";
 import { operatorWorld } from "../support/operator_world.ts";
@@ -70,7 +68,7 @@ const written = "2026-11-20T00:30:05.007+07:00";
 Deno.test("CSV files of customers keep the convention, in either language", async () => {
   const topup = topupSettings();
   await using world = await openDashboardWorld({
-    more: (deps) => [createWalletPages({ ...deps, topup }), createInvoicePages({ ...deps, topup })],
+    topup,
   });
   const { browser, account } = await world.signIn();
   await topUp(world.kv, account.id, fromVnd(2_000_000));

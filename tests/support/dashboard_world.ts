@@ -6,20 +6,18 @@ import type { Mail } from "../../core/mail/mail.ts";
 import { parseId, type RequestId } from "../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
 import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
+import { topupSettings } from "./topup_settings.ts";
 import { runDue } from "../../kv/outbox/outbox_worker.ts";
 import { openWalletEngine, type WalletEngine } from "../../kv/wallet/mod.ts";
 import type { OpenIdClient } from "../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../routes/auth/password_hash.ts";
-import {
-  createDashboard,
-  type DashboardDeps,
-  type DashboardEnv,
-  mountDashboard,
-} from "../../routes/dashboard/mod.ts";
+import { createDashboard, type DashboardDeps, mountDashboard } from "../../routes/dashboard/mod.ts";
 import { mailWork } from "../../routes/mail/send_mail.ts";
 import { ManualTime } from "./manual_time.ts";
 import { TestBrowser } from "./test_browser.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import type { MountedPage } from "../../routes/dashboard/page.ts";
+import type { TopupSettings } from "../../core/payments/settings.ts";
 
 export interface DashboardWorld extends AsyncDisposable {
   readonly kv: KeyValueStore;
@@ -53,7 +51,8 @@ export interface DashboardWorldOptions {
   readonly offers?: DashboardDeps["offers"];
   readonly sandbox?: boolean;
   /** Pages of others. */
-  readonly more?: (deps: DashboardDeps) => Hono<DashboardEnv>[];
+  readonly more?: (deps: DashboardDeps) => MountedPage[];
+  readonly topup?: TopupSettings;
 }
 
 export const testPassword = "correct horse battery";
@@ -94,6 +93,7 @@ export async function openDashboardWorld(
     masterKeys: await readMasterKeys(newMasterKey()),
     control: { refresh: () => Promise.resolve() },
     catalog: await defaultCatalog(),
+    topup: options.topup ?? topupSettings(),
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
   };
   const app = new Hono<{ Bindings: { clientAddress: string } }>();

@@ -3,8 +3,6 @@ import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../core/payments/settings.ts";
 import { createApiKey, revokeApiKey } from "../../kv/api_keys/api_key_changes.ts";
-import { createInvoicePages } from "../../routes/dashboard/invoices/invoices_pages.tsx";
-import { createWalletPages } from "../../routes/dashboard/wallet/wallet_pages.tsx";
 import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "./money_world.ts";
 import { receivingAccount } from "./topup_world.ts";
@@ -109,7 +107,7 @@ export async function openSeededDashboard(): Promise<SeededDashboard> {
   const topup = topupSettings();
   const world = await openDashboardWorld({
     baseUrl: address,
-    more: (deps) => [createWalletPages({ ...deps, topup }), createInvoicePages({ ...deps, topup })],
+    topup,
   });
   ready.resolve(world);
   const { browser, account } = await world.signIn("lan.nguyen@example.com");

@@ -10,9 +10,8 @@ import { requestApproval } from "../../kv/operators/approvals.ts";
 import type { Control, Switches } from "../../kv/operators/control.ts";
 import { requestInvoice } from "../../kv/invoices/invoices.ts";
 import { createTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
-import { createInvoicePages } from "../../routes/dashboard/invoices/invoices_pages.tsx";
-import { createWalletPages } from "../../routes/dashboard/wallet/wallet_pages.tsx";
-import { createOperatorPages } from "../../routes/operator/pages/mod.ts";
+import { mountPage } from "../../routes/dashboard/page.ts";
+import { operatorPages } from "../../routes/operator/pages/mod.ts";
 import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import { notice, receivingAccount } from "./topup_world.ts";
@@ -85,6 +84,7 @@ export async function openTopupSite(): Promise<TopupSite> {
   const world = await openDashboardWorld({
     baseUrl: address,
     operators: ["van.hanh@example.com"],
+    topup,
     more(deps) {
       const intake = createBankIntake({
         kv: deps.kv,
@@ -98,9 +98,7 @@ export async function openTopupSite(): Promise<TopupSite> {
       const control = switchboard();
       const routes = () => reportsOf(deps.catalog, control.switches);
       return [
-        createWalletPages({ ...deps, topup }),
-        createInvoicePages({ ...deps, topup }),
-        createOperatorPages({ ...deps, topup, intake, control, routes, hintMail: () => {} }),
+        mountPage(operatorPages, { ...deps, intake, control, routes, hintMail: () => {} }),
       ];
     },
   });

@@ -67,7 +67,7 @@ export async function accountPage(
   const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
   return await renderPage(
     c,
-    { title: t.title, section: "account", status: failed ? 422 : 200 },
+    { title: t.title, status: failed ? 422 : 200 },
     <>
       {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
       <Card>

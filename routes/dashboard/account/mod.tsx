@@ -29,6 +29,7 @@ import type { DashboardEnv } from "../visitor/visitor.ts";
 import { accountPage } from "./account_page.tsx";
 import { createCredentialPages, passwordRefusal } from "./credentials.tsx";
 import { accountTexts } from "./texts.ts";
+import type { PageDeclaration } from "../page.ts";
 
 /** What a redirect back to the page may announce. */
 const announcements = {
@@ -94,7 +95,7 @@ function goodbyePage(c: Context<DashboardEnv>) {
   );
 }
 
-export function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
+function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/account/*", requireAccount)
     .route("/", createCredentialPages(deps))
@@ -113,3 +114,12 @@ export function createAccountPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/account/delete", (c) => deleteAccount(c, deps))
     .get("/goodbye", goodbyePage);
 }
+
+export const accountPages: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/account",
+    icon: "account",
+    label: { en: "Account", vi: "Tài khoản" },
+  },
+  routes: createAccountPages,
+};

@@ -13,6 +13,7 @@ import type { DashboardDeps } from "../deps.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import type { PageDeclaration } from "../page.ts";
 
 const texts = defineTexts({
   en: {
@@ -80,13 +81,13 @@ function factItem(fact: string) {
   return <li>{fact}</li>;
 }
 
-function connectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+function renderConnectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = texts[locale];
   const lists = snippets(deps.baseUrl, deps.catalog.defaultModel.id);
   return renderPage(
     c,
-    { title: t.title, lead: t.lead, section: "connect" },
+    { title: t.title, lead: t.lead },
     <>
       <Card title={t.addresses}>
         <CopyRow label={t.messages} value={deps.baseUrl} locale={locale} />
@@ -111,6 +112,16 @@ function connectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   );
 }
 
-export function createConnectPage(deps: DashboardDeps): Hono<DashboardEnv> {
-  return new Hono<DashboardEnv>().get("/connect", (c) => connectPage(c, deps));
+function createConnectPage(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>().get("/connect", (c) => renderConnectPage(c, deps));
 }
+
+export const connectPage: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/connect",
+    icon: "connect",
+    label: { en: "Connect", vi: "Kết nối" },
+    publicLink: { label: { en: "Connect", vi: "Kết nối" }, wideOnly: true },
+  },
+  routes: createConnectPage,
+};

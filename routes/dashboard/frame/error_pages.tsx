@@ -52,7 +52,7 @@ function messagePage(
   const t = texts[c.get("visitor").locale];
   return renderPage(
     c,
-    { title: page.title, narrow: true, status: page.status },
+    { title: page.title, narrow: true, outsideNavigation: true, status: page.status },
     <Card>
       <p>
         {page.text}{" "}

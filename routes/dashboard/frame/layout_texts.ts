@@ -9,7 +9,6 @@ export const layoutTexts = defineTexts({
     signIn: "Sign in",
     signUp: "Create account",
     signOut: "Sign out",
-    publicModels: "Models",
     dashboard: "Dashboard",
     language: "Language",
     theme: "Colours",
@@ -22,18 +21,6 @@ export const layoutTexts = defineTexts({
     maintenance: "Maintenance: API calls are refused for now.",
     sandbox:
       "This gateway runs on its built-in test models and play money. No real provider is called.",
-    sections: {
-      home: "Overview",
-      keys: "API keys",
-      usage: "Usage",
-      wallet: "Wallet",
-      invoices: "Invoices",
-      models: "Models and prices",
-      playground: "Playground",
-      connect: "Connect",
-      account: "Account",
-      operator: "Operator",
-    },
   },
   vi: {
     brand: "Model Gateway",
@@ -43,7 +30,6 @@ export const layoutTexts = defineTexts({
     signIn: "Đăng nhập",
     signUp: "Tạo tài khoản",
     signOut: "Đăng xuất",
-    publicModels: "Mô hình",
     dashboard: "Bảng điều khiển",
     language: "Ngôn ngữ",
     theme: "Giao diện",
@@ -56,17 +42,5 @@ export const layoutTexts = defineTexts({
     maintenance: "Bảo trì: tạm thời API không nhận lượt gọi.",
     sandbox:
       "Cổng đang chạy với mô hình thử nghiệm có sẵn và tiền thử. Không gọi nhà cung cấp thật nào.",
-    sections: {
-      home: "Tổng quan",
-      keys: "Khoá API",
-      usage: "Mức sử dụng",
-      wallet: "Ví",
-      invoices: "Hoá đơn",
-      models: "Mô hình và giá",
-      playground: "Chạy thử",
-      connect: "Kết nối",
-      account: "Tài khoản",
-      operator: "Vận hành",
-    },
   },
 });

@@ -25,6 +25,7 @@ import { ReceiptTable } from "../usage/receipt_table.tsx";
 import { dayBars, totalUsage, usageSince } from "../../usage_api/summary.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { landingPage } from "./landing.tsx";
+import type { PageDeclaration } from "../page.ts";
 
 const latestCalls = 6;
 
@@ -214,7 +215,7 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
   const bars = dayBars(rows, { fromDay: shiftDay(today, -29), toDay: today });
   return await renderPage(
     c,
-    { title: t.title, section: "home", ...chartAssets },
+    { title: t.title, ...chartAssets },
     <>
       <Figures overview={overview} locale={locale} />
       {receipts.length === 0 ? <FirstSteps overview={overview} deps={deps} locale={locale} /> : (
@@ -236,7 +237,7 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
   );
 }
 
-export function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
+function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>().get("/", (c) => {
     const { signedIn } = c.get("visitor");
     return signedIn === undefined
@@ -244,3 +245,12 @@ export function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
       : overviewPage(c, deps, signedIn.account.id);
   });
 }
+
+export const homePage: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/",
+    icon: "home",
+    label: { en: "Overview", vi: "Tổng quan" },
+  },
+  routes: createHomePage,
+};

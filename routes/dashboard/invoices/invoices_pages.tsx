@@ -42,6 +42,7 @@ import {
 import { renderPage } from "../frame/layout.tsx";
 import { layoutTexts } from "../frame/layout_texts.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import type { PageDeclaration } from "../page.ts";
 
 /** What the invoice pages need. */
 export interface InvoiceDeps extends PageDeps {
@@ -75,7 +76,7 @@ async function listPage(c: PageContext, deps: InvoiceDeps) {
   ]);
   return await renderPage(
     c,
-    { title: t.title, lead: t.lead, section: "invoices" },
+    { title: t.title, lead: t.lead },
     <>
       {deps.topup.vatRates.length === 0
         ? (
@@ -137,7 +138,6 @@ async function formPage(
     {
       title: t.newTitle,
       lead: t.newLead(order.code, amount),
-      section: "invoices",
       status: failed ? 400 : 200,
     },
     <>
@@ -193,7 +193,7 @@ async function invoicePage(c: PageContext, deps: InvoiceDeps) {
   const [code] = invoice.basis.kind === "orders" ? invoice.basis.codes : [];
   return await renderPage(
     c,
-    { title: t.title, lead: t.details(invoice.id), section: "invoices" },
+    { title: t.title, lead: t.details(invoice.id) },
     <>
       {invoice.rejectedReason !== undefined && (
         <Notice tone="warning" title={t.states[invoice.state]}>
@@ -225,3 +225,12 @@ export function createInvoicePages(deps: InvoiceDeps): Hono<DashboardEnv> {
   app.get("/invoices/:id/files/:fileId", requireAccount, (c) => download(c, deps));
   return app;
 }
+
+export const invoicePages: PageDeclaration<InvoiceDeps> = {
+  navigation: {
+    href: "/invoices",
+    icon: "invoice",
+    label: { en: "Invoices", vi: "Hoá đơn" },
+  },
+  routes: createInvoicePages,
+};

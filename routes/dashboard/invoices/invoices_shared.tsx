@@ -63,7 +63,7 @@ async function showPage(c: PageContext, deps: PageDeps) {
   const t = invoiceTexts[visitor.locale];
   return await renderPage(
     c,
-    { title: t.title, lead: t.sharedLead },
+    { title: t.title, lead: t.sharedLead, outsideNavigation: true },
     <>
       <InvoiceFacts invoice={invoice} locale={visitor.locale} />
       <Card title={t.files}>

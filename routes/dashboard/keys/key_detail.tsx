@@ -55,7 +55,6 @@ export async function keyDetailPage(
   const refused = state.passwordError ?? state.form;
   const options = {
     title: record.name,
-    section: "keys",
     lead: (
       <>
         <code>{record.masked}</code> <KeyState record={record} active={active} locale={locale} />

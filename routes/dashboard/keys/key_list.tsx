@@ -146,7 +146,6 @@ export async function keyListPage(
     {
       title: t.title,
       lead: t.lead,
-      section: "keys",
       status: problem === undefined ? 200 : 422,
       actions: (
         <a class="button" href="/keys/new">

@@ -53,6 +53,7 @@ import {
 } from "./key_form.ts";
 import { keyListPage } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
+import type { PageDeclaration } from "../page.ts";
 
 type Page = Response | Promise<Response>;
 
@@ -72,7 +73,7 @@ function newKeyPage(
   const t = keyTexts[visitor.locale];
   return renderPage(
     c,
-    { title: t.newTitle, section: "keys", status: state === undefined ? 200 : 422 },
+    { title: t.newTitle, status: state === undefined ? 200 : 422 },
     <Card>
       {state?.problem !== undefined && <Notice tone="warning">{state.problem}</Notice>}
       <PostForm visitor={visitor} action="/keys">
@@ -103,7 +104,7 @@ function secretPage(
   const t = keyTexts[locale];
   return renderPage(
     c,
-    { title: shown.title, lead: shown.record.name, section: "keys" },
+    { title: shown.title, lead: shown.record.name },
     <Card>
       <Notice tone="success">{t.createdText}</Notice>
       <code class="secret" id="secret">{shown.secret}</code>
@@ -248,7 +249,7 @@ function onKey(deps: DashboardDeps, action: KeyAction, options: { readonly activ
   };
 }
 
-export function createKeyPages(deps: DashboardDeps): Hono<DashboardEnv> {
+function createKeyPages(deps: DashboardDeps): Hono<DashboardEnv> {
   const onActive = { active: true };
   return new Hono<DashboardEnv>()
     .use("/keys/*", requireAccount)
@@ -261,3 +262,12 @@ export function createKeyPages(deps: DashboardDeps): Hono<DashboardEnv> {
     .post("/keys/:id/rotate", onKey(deps, rotateKey, onActive))
     .post("/keys/:id/revoke", onKey(deps, revokeKey, onActive));
 }
+
+export const keyPages: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/keys",
+    icon: "key",
+    label: { en: "API keys", vi: "Khoá API" },
+  },
+  routes: createKeyPages,
+};

@@ -25,6 +25,7 @@ import { requireAccount } from "../visitor/identify.ts";
 import { clientAddress } from "../sign_in/start_session.ts";
 import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import type { PageDeclaration } from "../page.ts";
 
 const texts = defineTexts({
   en: {
@@ -108,14 +109,13 @@ async function usableKeys(c: Context<DashboardEnv>, deps: DashboardDeps): Promis
   return keys.filter((key) => key.sealed !== undefined && isActive(key, nowMs));
 }
 
-async function playgroundPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+async function renderPlaygroundPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = texts[locale];
   const keys = await usableKeys(c, deps);
   const options = {
     title: t.title,
     lead: t.lead,
-    section: "playground",
     scripts: ["playground.js"],
   } as const;
   if (keys.length === 0) {
@@ -212,9 +212,18 @@ async function run(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Respo
   return new Response(answer.body, { status: answer.status, headers });
 }
 
-export function createPlayground(deps: DashboardDeps): Hono<DashboardEnv> {
+function createPlayground(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/playground/*", requireAccount)
-    .get("/playground", (c) => playgroundPage(c, deps))
+    .get("/playground", (c) => renderPlaygroundPage(c, deps))
     .post("/playground/run", (c) => run(c, deps));
 }
+
+export const playgroundPage: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/playground",
+    icon: "playground",
+    label: { en: "Playground", vi: "Chạy thử" },
+  },
+  routes: createPlayground,
+};

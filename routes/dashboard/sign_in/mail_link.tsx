@@ -17,6 +17,7 @@ import { mailSentPage, TokenField } from "./mail_pages.tsx";
 import { findOpenable } from "./opening_grant.ts";
 import { clientAddress, originOf, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
+import type { PageDeclaration } from "../page.ts";
 
 interface LinkForm {
   readonly email?: string;
@@ -129,10 +130,15 @@ async function enter(c: Context<DashboardEnv>, deps: SignInDeps) {
 }
 
 /** `/sign-in/link` asks for the mail, `/sign-in/mail` is where its link leads. */
-export function createMailLinkPages(deps: SignInDeps): Hono<DashboardEnv> {
+function createMailLinkPages(deps: SignInDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/sign-in/link", (c) => askPage(c, { next: returnPath(c.req.query("next"), "/") }))
     .post("/sign-in/link", (c) => ask(c, deps))
     .get("/sign-in/mail", (c) => enterPage(c, {}))
     .post("/sign-in/mail", (c) => enter(c, deps));
 }
+
+export const mailLinkPages: PageDeclaration<SignInDeps> = {
+  isPublicForm: true,
+  routes: createMailLinkPages,
+};

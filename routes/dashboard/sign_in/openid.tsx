@@ -21,6 +21,7 @@ import type { SignInDeps } from "./deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
+import type { PageDeclaration } from "../page.ts";
 
 const callbackPath = "/auth/openid/callback";
 
@@ -107,11 +108,16 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: Open
 }
 
 /** `/auth/openid/*`; without a configured provider there are no such paths. */
-export function createOpenIdPages(deps: SignInDeps): Hono<DashboardEnv> {
+function createOpenIdPages(deps: SignInDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   const { openId } = deps;
-  if (openId === undefined) return app;
+  if (openId === undefined) return app.all("/auth/*", (c) => c.notFound());
   return app
     .get("/auth/openid/start", (c) => leave(c, deps, openId))
     .get(callbackPath, (c) => comeBack(c, deps, openId));
 }
+
+export const openIdPages: PageDeclaration<SignInDeps> = {
+  isPublicForm: true,
+  routes: createOpenIdPages,
+};

@@ -17,6 +17,7 @@ import { mailSentPage, TokenField } from "./mail_pages.tsx";
 import { findOpenable } from "./opening_grant.ts";
 import { clientAddress, originOf, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
+import type { PageDeclaration } from "../page.ts";
 
 function forgotPage(
   c: Context<DashboardEnv>,
@@ -130,10 +131,15 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
 }
 
 /** `/forgot` and `/reset`. */
-export function createResetPages(deps: SignInDeps): Hono<DashboardEnv> {
+function createResetPages(deps: SignInDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/forgot", (c) => forgotPage(c, {}))
     .post("/forgot", (c) => forgot(c, deps))
     .get("/reset", (c) => resetPage(c, {}))
     .post("/reset", (c) => reset(c, deps));
 }
+
+export const resetPages: PageDeclaration<SignInDeps> = {
+  isPublicForm: true,
+  routes: createResetPages,
+};

@@ -23,6 +23,7 @@ import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_pa
 import { LinkInstead } from "./mail_link.tsx";
 import { originOf, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
+import type { PageDeclaration } from "../page.ts";
 
 interface SignInForm {
   readonly email?: string;
@@ -113,7 +114,7 @@ async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
 }
 
 /** `/sign-in` and `/sign-out`. */
-export function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
+function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
   return new Hono<DashboardEnv>()
     .get("/sign-in", (c) => {
@@ -130,3 +131,8 @@ export function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
       return c.redirect("/", 303);
     });
 }
+
+export const signInPages: PageDeclaration<SignInDeps> = {
+  isPublicForm: true,
+  routes: createSignInPages,
+};

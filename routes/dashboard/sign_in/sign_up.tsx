@@ -34,6 +34,7 @@ import {
 import { mailSentPage, TokenField } from "./mail_pages.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
+import type { PageDeclaration } from "../page.ts";
 
 interface SignUpForm {
   readonly email?: string;
@@ -223,7 +224,7 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
 }
 
 /** `/sign-up` and `/verify`. */
-export function createSignUpPages(deps: SignInDeps): Hono<DashboardEnv> {
+function createSignUpPages(deps: SignInDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/sign-up", (c) => {
       const next = returnPath(c.req.query("next"), "/");
@@ -234,3 +235,8 @@ export function createSignUpPages(deps: SignInDeps): Hono<DashboardEnv> {
     .get("/verify", (c) => verifyPage(c, {}))
     .post("/verify", (c) => verify(c, deps));
 }
+
+export const signUpPages: PageDeclaration<SignInDeps> = {
+  isPublicForm: true,
+  routes: createSignUpPages,
+};

@@ -13,8 +13,9 @@ import type { DashboardEnv } from "../visitor/visitor.ts";
 import { csvForm, exportFile, jsonForm } from "./export.ts";
 import { receiptPage } from "./receipt_page.tsx";
 import { usagePage } from "./usage_page.tsx";
+import type { PageDeclaration } from "../page.ts";
 
-export function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
+function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/usage/*", requireAccount)
     .use("/receipts/*", requireAccount)
@@ -23,3 +24,12 @@ export function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
     .get("/usage/export.json", (c) => exportFile(c, deps, jsonForm))
     .get("/receipts/:id", (c) => receiptPage(c, deps));
 }
+
+export const usagePages: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/usage",
+    icon: "usage",
+    label: { en: "Usage", vi: "Mức sử dụng" },
+  },
+  routes: createUsagePages,
+};

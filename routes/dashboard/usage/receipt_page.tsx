@@ -37,7 +37,7 @@ export async function receiptPage(
   if (c.req.query("fragment") !== undefined) return await c.html(<ReceiptFacts {...facts} />);
   return await renderPage(
     c,
-    { title: t.receipt, lead: t.receiptLead, section: "usage" },
+    { title: t.receipt, lead: t.receiptLead },
     <>
       <Card>
         <ReceiptFacts {...facts} />

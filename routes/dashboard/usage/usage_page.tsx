@@ -69,7 +69,7 @@ export async function usagePage(
   if (c.req.query("seen") === mark) return c.body(null, 204);
   return await renderPage(
     c,
-    { title: t.title, lead: t.lead, section: "usage", ...chartAssets },
+    { title: t.title, lead: t.lead, ...chartAssets },
     <>
       <FilterForm loaded={loaded} locale={locale} />
       <div id="usage-figures" {...polling(filter, mark)}>

@@ -7,6 +7,7 @@ import { type Cookies, createCookies, readPreference } from "./cookies.ts";
 import { maskCsrfToken, sameCsrfToken } from "./csrf_token.ts";
 import type { PageDeps } from "../page_deps.ts";
 import { parseForm } from "../form_data.ts";
+import { segmentAt } from "../frame/navigation.ts";
 import { acceptedLocale, parseLocale } from "../i18n.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "./visitor.ts";
 
@@ -117,22 +118,9 @@ async function sentCsrfToken(c: Context<DashboardEnv>): Promise<SentToken> {
   return { token: typeof field === "string" ? field : undefined };
 }
 
-/** The pages whose forms need no session. */
-const publicForms: ReadonlySet<string> = new Set([
-  "auth",
-  "forgot",
-  "preferences",
-  "reset",
-  "sign-in",
-  "sign-out",
-  "sign-up",
-  "verify",
-]);
-
 /** Whether a form of a signed-in page comes after its session ended: its token is of that session. */
-function hasLostSession(c: Context<DashboardEnv>): boolean {
-  const [root = ""] = c.req.path.slice(1).split("/");
-  return c.get("visitor").signedIn === undefined && !publicForms.has(root);
+function hasLostSession(c: Context<DashboardEnv>, publicForms: ReadonlySet<string>): boolean {
+  return c.get("visitor").signedIn === undefined && !publicForms.has(segmentAt(c.req.path, 0));
 }
 
 /** Why a request that could change something was refused. */
@@ -143,10 +131,12 @@ export type RefusedForm = "forbidden" | "unreadable";
  * headers first, then the token that is tied to the session (or, before signing in, to the visitor cookie).
  *
  * @param refuse answers a refused request
+ * @param publicForms first path segments of the pages whose forms need no session
  */
 export function guardMutations(
   deps: Pick<PageDeps, "baseUrl">,
   refuse: (c: Context<DashboardEnv>, why: RefusedForm) => Response | Promise<Response>,
+  publicForms: ReadonlySet<string> = new Set(),
 ): MiddlewareHandler<DashboardEnv> {
   return async (c, next) => {
     if (c.req.method === "GET" || c.req.method === "HEAD") return await next();
@@ -156,7 +146,7 @@ export function guardMutations(
     const { csrfToken } = c.get("visitor");
     const isOurs = sent.token !== undefined && await sameCsrfToken(sent.token, csrfToken);
     if (isOurs) return await next();
-    return hasLostSession(c) ? sendToSignIn(c) : await refuse(c, "forbidden");
+    return hasLostSession(c, publicForms) ? sendToSignIn(c) : await refuse(c, "forbidden");
   };
 }
 

@@ -7,8 +7,9 @@ import type { PageDeps } from "../page_deps.ts";
 import { readForm } from "../form_data.ts";
 import { parseLocale } from "../i18n.ts";
 import { type DashboardEnv, themes } from "./visitor.ts";
+import type { PageDeclaration } from "../page.ts";
 
-export function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
+function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>().post("/preferences", async (c) => {
     const form = await readForm(c);
     const locale = parseLocale(form.text("locale"));
@@ -23,3 +24,8 @@ export function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
     return c.redirect(returnPath(form.text("next"), "/"), 303);
   });
 }
+
+export const preferencePages: PageDeclaration<PageDeps> = {
+  isPublicForm: true,
+  routes: createPreferences,
+};

@@ -10,6 +10,7 @@
 import type { Account } from "../../../kv/accounts/accounts.ts";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/support.ts";
+import type { Navigation, NavigationEntry, PageLink } from "../frame/navigation.ts";
 import type { Locale } from "../i18n.ts";
 
 /** `auto` follows the system. */
@@ -48,5 +49,9 @@ export interface DashboardEnv {
     visitor: Visitor;
     /** Set by {@linkcode requireAccount}; pages behind it may rely on it. */
     signedIn: SignedIn;
+    /** What the frame of every page shows; absent where pages are served without the dashboard around them. */
+    navigation?: Navigation<NavigationEntry>;
+    /** The operator's own navigation, below the frame's. */
+    operatorNavigation?: Navigation<PageLink>;
   };
 }

@@ -40,6 +40,7 @@ import { statementCsv } from "../wallet_statement_csv.ts";
 import { StatementTable } from "./wallet_statement.tsx";
 import { walletTexts } from "./wallet_texts.ts";
 import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
+import type { PageDeclaration } from "../page.ts";
 
 /** Movements on the wallet page; the statement has all of them. */
 const shownLines = 10;
@@ -79,7 +80,7 @@ async function walletPage(
   const failed = message?.amountError !== undefined || message?.markError !== undefined;
   return await renderPage(
     c,
-    { title: t.title, lead: t.lead, section: "wallet", status: failed ? 400 : 200 },
+    { title: t.title, lead: t.lead, status: failed ? 400 : 200 },
     <>
       {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
       <WalletFigures balance={balance} locale={visitor.locale} />
@@ -167,7 +168,7 @@ async function orderPage(c: PageContext, deps: WalletDeps) {
   const view = await viewOf(order, deps);
   return await renderPage(
     c,
-    { title: walletTexts[visitor.locale].order(order.code), section: "wallet" },
+    { title: walletTexts[visitor.locale].order(order.code) },
     <OrderPanel view={view} visitor={visitor} />,
   );
 }
@@ -219,7 +220,6 @@ async function statementPage(c: PageContext, deps: WalletDeps) {
     {
       title: t.statement,
       lead: t.statementLead,
-      section: "wallet",
       actions: (
         <a href={csv} class="button outline secondary small" download>
           <Icon name="download" /> {t.csv}
@@ -276,3 +276,12 @@ export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
   app.post("/wallet/low-balance", requireAccount, (c) => setLowBalance(c, deps));
   return app;
 }
+
+export const walletPages: PageDeclaration<WalletDeps> = {
+  navigation: {
+    href: "/wallet",
+    icon: "wallet",
+    label: { en: "Wallet", vi: "Ví" },
+  },
+  routes: createWalletPages,
+};

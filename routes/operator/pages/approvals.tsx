@@ -29,6 +29,7 @@ import { NothingHere } from "./list_parts.tsx";
 import { lookUpMoney, MoneyFacts, moneyLines, type ShownMoney } from "./moved_money.tsx";
 import { noticePath } from "./payments/notice_views.tsx";
 import { frameTexts } from "./texts.ts";
+import type { OperatorPage } from "./page.ts";
 
 const shownApprovals = 100;
 
@@ -53,7 +54,7 @@ async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: s
   const me = operatorOf(c);
   return await renderOperatorPage(
     c,
-    { section: "approvals", lead: t.approvalsLead, problem },
+    { lead: t.approvalsLead, problem },
     <>
       <h2>{t.waiting}</h2>
       {waiting.length === 0 && (
@@ -202,10 +203,15 @@ async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve"
 }
 
 /** The approvals. */
-export function createApprovalPages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createApprovalPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/approvals", (c) => approvalsPage(c, deps));
   app.post("/operator/approvals/:id/approve", (c) => decide(c, deps, "approve"));
   app.post("/operator/approvals/:id/refuse", (c) => decide(c, deps, "refuse"));
   return app;
 }
+
+export const approvalPages: OperatorPage = {
+  link: { href: "/operator/approvals", label: { en: "Approvals", vi: "Phê duyệt" } },
+  routes: createApprovalPages,
+};

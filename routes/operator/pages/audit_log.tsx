@@ -9,8 +9,11 @@ import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
 import { lookUpMoney, MoneyFacts } from "./moved_money.tsx";
 import { frameTexts } from "./texts.ts";
+import type { OperatorPage } from "./page.ts";
 
 const auditRows = 100;
+
+const auditLabel = { en: "Audit log", vi: "Nhật ký" };
 
 async function auditPage(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");
@@ -30,10 +33,10 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
   const last = lines.length === auditRows ? lines.at(-1)?.id : undefined;
   return await renderOperatorPage(
     c,
-    { section: "audit", lead: t.auditLead },
+    { lead: t.auditLead },
     <Card>
       <DataTable
-        label={frame.sections.audit}
+        label={auditLabel[locale]}
         rows={rows}
         columns={[
           {
@@ -65,6 +68,11 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** The audit log. */
-export function createAuditPages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createAuditPages(deps: OperatorDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>().get("/operator/audit", (c) => auditPage(c, deps));
 }
+
+export const auditPages: OperatorPage = {
+  link: { href: "/operator/audit", label: auditLabel },
+  routes: createAuditPages,
+};

@@ -22,6 +22,7 @@ import { claimsTexts } from "./claims_texts.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
 import { frameTexts } from "./texts.ts";
+import type { OperatorPage } from "./page.ts";
 
 async function claimsPage(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");
@@ -32,7 +33,7 @@ async function claimsPage(c: OperatorContext, deps: OperatorDeps) {
   const { claims, isPartial } = await readClaims(deps.kv, range);
   return await renderOperatorPage(
     c,
-    { section: "claims", lead: t.lead },
+    { lead: t.lead },
     <>
       <RangeForm range={range} locale={locale} />
       {cut && <Notice tone="info">{t.cut}</Notice>}
@@ -104,8 +105,13 @@ function ClaimTable({ claims, locale }: { claims: readonly DayClaims[]; locale: 
 }
 
 /** Claims on providers. */
-export function createClaimsPages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createClaimsPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/claims", (c) => claimsPage(c, deps));
   return app;
 }
+
+export const claimsPages: OperatorPage = {
+  link: { href: "/operator/claims", label: { en: "Claims", vi: "Đòi nhà cung cấp" } },
+  routes: createClaimsPages,
+};

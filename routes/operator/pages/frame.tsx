@@ -3,26 +3,12 @@ import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import { Notice } from "../../dashboard/components/mod.ts";
 import { renderPage } from "../../dashboard/frame/layout.tsx";
+import { currentEntry } from "../../dashboard/frame/navigation.ts";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { Operator } from "../../../kv/operators/operator_audit.ts";
 import { frameTexts } from "./texts.ts";
 
 export type OperatorContext = Context<DashboardEnv>;
-
-/** The pages, in the order of their navigation. */
-const operatorSections = [
-  ["overview", "/operator"],
-  ["review", "/operator/review"],
-  ["bank", "/operator/bank"],
-  ["accounts", "/operator/accounts"],
-  ["approvals", "/operator/approvals"],
-  ["invoices", "/operator/invoices"],
-  ["claims", "/operator/claims"],
-  ["service", "/operator/service"],
-  ["audit", "/operator/audit"],
-] as const;
-
-export type OperatorSection = typeof operatorSections[number][0];
 
 /** The words after an act, named in the address: anything else there is not shown. */
 export type Done = keyof typeof frameTexts["en"]["done"];
@@ -35,8 +21,10 @@ function isDone(text: string | undefined): text is Done {
 export async function renderOperatorPage(
   c: OperatorContext,
   options: {
-    readonly section: OperatorSection;
+    /** Absent: the label of the page's entry in the navigation. */
     readonly title?: string;
+    /** The entry that the page stands under, where that is not the one its path belongs to. */
+    readonly under?: string;
     readonly lead?: Child;
     readonly actions?: Child;
     /** What went wrong with the form that was sent. */
@@ -46,22 +34,24 @@ export async function renderOperatorPage(
   },
   body: Child,
 ) {
-  const t = frameTexts[c.get("visitor").locale];
+  const { locale } = c.get("visitor");
+  const t = frameTexts[locale];
+  const navigation = c.get("operatorNavigation") ?? { items: [], depth: 1 };
+  const current = currentEntry(navigation, options.under ?? c.req.path);
   const done = c.req.query("done");
   return await renderPage(
     c,
     {
-      title: options.title ?? t.sections[options.section],
-      section: "operator",
+      title: options.title ?? current?.label[locale] ?? "",
       status: options.status ?? (options.problem === undefined ? 200 : 400),
       ...(options.lead !== undefined && { lead: options.lead }),
       ...(options.actions !== undefined && { actions: options.actions }),
     },
     <>
       <nav class="subnav" aria-label={t.navigation}>
-        {operatorSections.map(([section, href]) => (
-          <a href={href} aria-current={section === options.section ? "page" : undefined}>
-            {t.sections[section]}
+        {navigation.items.map(({ entry }) => (
+          <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
+            {entry.label[locale]}
           </a>
         ))}
       </nav>

@@ -7,42 +7,67 @@
  * - Out: HTML, acts with their audit lines.
  * - Never: shows that it exists to an account that is not named in `GATEWAY_OPERATORS`.
  */
-import { Hono } from "hono";
+import type { Hono, MiddlewareHandler } from "hono";
+import { navigationOf } from "../../dashboard/frame/navigation.ts";
+import { type PageDeclaration, servedPaths } from "../../dashboard/page.ts";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
-import { createAccountsPages } from "./accounts/accounts.ts";
-import { createApprovalPages } from "./approvals.tsx";
-import { createAuditPages } from "./audit_log.tsx";
-import { createBankPages } from "./payments/bank.tsx";
-import { createClaimsPages } from "./claims.tsx";
+import { accountsPages } from "./accounts/accounts.ts";
+import { approvalPages } from "./approvals.tsx";
+import { auditPages } from "./audit_log.tsx";
+import { claimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
 import { createOperatorGate } from "./gate.tsx";
-import { createOperatorInvoicePages } from "./invoices/invoices.tsx";
-import { createOverviewPages } from "./overview.tsx";
-import { createReviewPages } from "./payments/review.tsx";
-import { createUnreadablePages } from "./payments/unreadable.tsx";
-import { createServicePages } from "./service/service.tsx";
+import { operatorInvoicePages } from "./invoices/invoices.tsx";
+import { overviewPages } from "./overview.tsx";
+import type { OperatorPage } from "./page.ts";
+import { bankPages } from "./payments/bank.tsx";
+import { reviewPages } from "./payments/review.tsx";
+import { servicePages } from "./service/service.tsx";
 
 export type { OperatorDeps } from "./deps.ts";
+
+/** The pages, in the order of the navigation. A page that is not listed here is not served. */
+const pages: readonly OperatorPage[] = [
+  overviewPages,
+  reviewPages,
+  bankPages,
+  accountsPages,
+  approvalPages,
+  operatorInvoicePages,
+  claimsPages,
+  servicePages,
+  auditPages,
+];
 
 /**
  * Everything under `/operator`: only for accounts named in `GATEWAY_OPERATORS`, with a second factor. The gate comes
  * first; a page that is added behind it is guarded without doing anything for it.
  */
 export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
-  const app = new Hono<DashboardEnv>();
-  const pages = [
-    createOperatorGate(deps),
-    createOverviewPages(deps),
-    createReviewPages(deps),
-    createUnreadablePages(deps),
-    createBankPages(deps),
-    createAccountsPages(deps),
-    createApprovalPages(deps),
-    createOperatorInvoicePages(deps),
-    createClaimsPages(deps),
-    createServicePages(deps),
-    createAuditPages(deps),
-  ];
-  for (const page of pages) app.route("/", page);
+  const mounted = pages.map(({ link, routes }) => ({ link, app: routes(deps) }));
+  // Below `/operator`: the second segment of a path tells the page.
+  const navigation = navigationOf(
+    mounted.map(({ link, app }) => ({ entry: link, paths: servedPaths(app) })),
+    1,
+  );
+  const app = createOperatorGate(deps);
+  const provideNavigation: MiddlewareHandler<DashboardEnv> = async (c, next) => {
+    c.set("operatorNavigation", navigation);
+    await next();
+  };
+  app.use("/operator", provideNavigation);
+  app.use("/operator/*", provideNavigation);
+  for (const page of mounted) app.route("/", page.app);
   return app;
 }
+
+/** The operator's pages as one page of the dashboard. */
+export const operatorPages: PageDeclaration<OperatorDeps> = {
+  navigation: {
+    href: "/operator",
+    icon: "operator",
+    label: { en: "Operator", vi: "Vận hành" },
+    operatorsOnly: true,
+  },
+  routes: createOperatorPages,
+};

@@ -26,6 +26,7 @@ import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
 import { serviceTexts } from "./service/service_texts.ts";
+import type { OperatorPage } from "./page.ts";
 
 /** More than this many of anything is shown as "100+". */
 const countedRows = 100;
@@ -102,7 +103,7 @@ async function overviewPage(
   const [figures, waiting] = await Promise.all([figuresOf(), todos(deps, visitor.locale)]);
   return await renderOperatorPage(
     c,
-    { section: "overview" },
+    {},
     <>
       {proof !== undefined && <ProofNotice proof={proof} locale={visitor.locale} />}
       {figures.partial && <Notice tone="warning">{t.partial}</Notice>}
@@ -194,7 +195,7 @@ function ProofNotice({ proof, locale }: { proof: Proof; locale: Locale }) {
 }
 
 /** The overview. */
-export function createOverviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createOverviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   const figuresOf = cachedFigures(deps);
   app.get("/operator", (c) => overviewPage(c, deps, figuresOf));
@@ -203,3 +204,8 @@ export function createOverviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
   });
   return app;
 }
+
+export const overviewPages: OperatorPage = {
+  link: { href: "/operator", label: { en: "Overview", vi: "Tổng quan" } },
+  routes: createOverviewPages,
+};

@@ -4,17 +4,6 @@ import { defineTexts } from "../../dashboard/i18n.ts";
 export const frameTexts = defineTexts({
   en: {
     navigation: "Operator's pages",
-    sections: {
-      overview: "Overview",
-      review: "Review",
-      bank: "Bank",
-      accounts: "Accounts",
-      approvals: "Approvals",
-      invoices: "Invoices",
-      claims: "Claims",
-      service: "Service",
-      audit: "Audit log",
-    },
     done: {
       assigned: "The money has been credited.",
       asked: "The amount needs a second operator. The request is under Approvals.",
@@ -81,17 +70,6 @@ export const frameTexts = defineTexts({
   },
   vi: {
     navigation: "Trang vận hành",
-    sections: {
-      overview: "Tổng quan",
-      review: "Đối soát",
-      bank: "Ngân hàng",
-      accounts: "Tài khoản",
-      approvals: "Phê duyệt",
-      invoices: "Hoá đơn",
-      claims: "Đòi nhà cung cấp",
-      service: "Dịch vụ",
-      audit: "Nhật ký",
-    },
     done: {
       assigned: "Đã ghi có.",
       asked: "Số tiền này cần người thứ hai duyệt. Yêu cầu nằm ở mục Phê duyệt.",

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { createWalletPages } from "../../../routes/dashboard/wallet/wallet_pages.tsx";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 import { topupSettings } from "../../support/topup_settings.ts";
 
@@ -23,9 +22,7 @@ Deno.test("in a sandbox a new customer is told how to get play money", async () 
   await using world = await openDashboardWorld({
     sandbox: true,
     offers: { bankTransfer: false, invoices: false },
-    more: (
-      deps,
-    ) => [createWalletPages({ ...deps, topup: topupSettings({ receivingAccounts: [] }) })],
+    topup: topupSettings({ receivingAccounts: [] }),
   });
   const { browser } = await world.signIn("ann@example.com");
   const home = (await browser.get("/")).text;

@@ -1,3 +1,6 @@
+import { Hono } from "hono";
+import type { DashboardEnv } from "../../../routes/dashboard/mod.ts";
+import { operatorPages } from "../../../routes/operator/pages/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { openDashboardWorld } from "../../support/dashboard_world.ts";
 
@@ -58,7 +61,12 @@ Deno.test("every link of the navigation leads to a page", async () => {
 });
 
 Deno.test("the operator's entry shows to operators only", async () => {
-  await using world = await openDashboardWorld({ operators: ["boss@example.com"] });
+  const { navigation } = operatorPages;
+  const app = new Hono<DashboardEnv>().get("/operator", (c) => c.text("Operator"));
+  await using world = await openDashboardWorld({
+    operators: ["boss@example.com"],
+    more: () => [{ navigation, app }],
+  });
   const { browser: boss } = await world.signIn("boss@example.com");
   const { browser: ann } = await world.signIn("ann@example.com");
   assertStringIncludes((await boss.get("/")).text, 'href="/operator"');

@@ -1,9 +1,9 @@
+import { Hono } from "hono";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { readSupport, type SupportContact } from "../../../core/config/support.ts";
 import { setBlocked } from "../../../kv/accounts/account_blocking.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
-import { createInvoicePages } from "../../../routes/dashboard/invoices/invoices_pages.tsx";
-import { createWalletPages } from "../../../routes/dashboard/wallet/wallet_pages.tsx";
+import type { DashboardEnv } from "../../../routes/dashboard/mod.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,
@@ -50,13 +50,12 @@ async function pagesWithTrouble(
 function openWorld(support?: SupportContact): Promise<DashboardWorld> {
   return openDashboardWorld({
     ...(support !== undefined && { support }),
-    more: (deps) => {
-      const broken = createInvoicePages({ ...deps, topup: topupSettings({ vatRates: [] }) });
-      broken.get("/broken", () => {
+    topup: topupSettings({ receivingAccounts: [], vatRates: [] }),
+    more: () => {
+      const app = new Hono<DashboardEnv>().get("/broken", () => {
         throw new Error("broken");
       });
-      const topup = topupSettings({ receivingAccounts: [] });
-      return [createWalletPages({ ...deps, topup }), broken];
+      return [{ app }];
     },
   });
 }

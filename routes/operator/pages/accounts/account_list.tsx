@@ -12,7 +12,7 @@ import { getTopupOrder } from "../../../../kv/payments/topups.ts";
 import { Card, DataTable, Notice, Pager, Time } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";
 import { AccountState } from "./account_page.tsx";
-import { accountTexts } from "./account_texts.ts";
+import { accountsLabel, accountTexts } from "./account_texts.ts";
 import type { OperatorDeps } from "../deps.ts";
 import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
 import { SearchForm } from "../list_parts.tsx";
@@ -48,7 +48,7 @@ export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
   });
   return await renderOperatorPage(
     c,
-    { section: "accounts" },
+    {},
     <Card>
       {query !== "" && <Notice tone="warning">{t.notFound}</Notice>}
       <SearchForm query={query} hint={t.searchHint} locale={locale} />
@@ -65,7 +65,7 @@ function AccountTable({ accounts, locale }: { accounts: readonly Account[]; loca
   const t = accountTexts[locale];
   return (
     <DataTable
-      label={frameTexts[locale].sections.accounts}
+      label={accountsLabel[locale]}
       rows={accounts}
       columns={[
         {

@@ -69,7 +69,6 @@ export async function accountPage(
   return await renderOperatorPage(
     c,
     {
-      section: "accounts",
       title: account.email ?? account.id,
       lead: account.id,
       actions: <AccountState account={account} locale={locale} />,

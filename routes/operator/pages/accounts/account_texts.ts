@@ -2,6 +2,9 @@
 import type { OperatorAct } from "../../../../kv/operators/operator_audit.ts";
 import { defineTexts } from "../../../dashboard/i18n.ts";
 
+/** The entry of the navigation, and the label of the search. */
+export const accountsLabel = { en: "Accounts", vi: "Tài khoản" };
+
 type Acts = Readonly<Record<OperatorAct, string>>;
 
 const actsEn: Acts = {

@@ -13,9 +13,11 @@ import { adjust, block } from "./account_acts.ts";
 import { accountListPage } from "./account_list.tsx";
 import { accountOf, accountPage } from "./account_page.tsx";
 import type { OperatorDeps } from "../deps.ts";
+import type { OperatorPage } from "../page.ts";
+import { accountsLabel } from "./account_texts.ts";
 
 /** The pages of accounts. */
-export function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/accounts", (c) => accountListPage(c, deps));
   app.get("/operator/accounts/:id", async (c) => {
@@ -27,3 +29,8 @@ export function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
   app.post("/operator/accounts/:id/adjust", (c) => adjust(c, deps));
   return app;
 }
+
+export const accountsPages: OperatorPage = {
+  link: { href: "/operator/accounts", label: accountsLabel },
+  routes: createAccountsPages,
+};

@@ -49,6 +49,7 @@ import { InvoiceTable } from "./invoice_views.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
 import { ReasonField } from "../reason_field.tsx";
 import { frameTexts } from "../texts.ts";
+import type { OperatorPage } from "../page.ts";
 
 const shownInvoices = 200;
 /** One export; the rest waits for the next. */
@@ -78,7 +79,7 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
   const names = invoiceTexts[visitor.locale].states;
   return await renderOperatorPage(
     c,
-    { section: "invoices", lead: t.lead },
+    { lead: t.lead },
     <>
       <Card title={t.export}>
         <p>{t.exportText}</p>
@@ -150,7 +151,6 @@ async function invoicePage(c: OperatorContext, deps: OperatorDeps, problem?: str
   return await renderOperatorPage(
     c,
     {
-      section: "invoices",
       title: invoice.buyer.legalName,
       lead: (
         <>
@@ -296,7 +296,7 @@ async function attach(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** The invoice pages of operators. */
-export function createOperatorInvoicePages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createOperatorInvoicePages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/invoices", (c) => queuePage(c, deps));
   app.post("/operator/invoices/export", (c) => exportQueue(c, deps));
@@ -309,3 +309,8 @@ export function createOperatorInvoicePages(deps: OperatorDeps): Hono<DashboardEn
   });
   return app;
 }
+
+export const operatorInvoicePages: OperatorPage = {
+  link: { href: "/operator/invoices", label: { en: "Invoices", vi: "Hoá đơn" } },
+  routes: createOperatorInvoicePages,
+};

@@ -27,6 +27,9 @@ import type { OperatorDeps } from "../deps.ts";
 import { type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
 import { NoticeTable } from "./notice_views.tsx";
 import { frameTexts } from "../texts.ts";
+import type { OperatorPage } from "../page.ts";
+
+export const bankPath = "/operator/bank";
 
 const pageRows = 50;
 
@@ -55,7 +58,7 @@ async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankRes
   const last = rows.length === pageRows ? rows.at(-1) : undefined;
   return await renderOperatorPage(
     c,
-    { section: "bank", lead: t.bankLead, problem: results.problem },
+    { lead: t.bankLead, problem: results.problem },
     <>
       <Outcome results={results} locale={locale} />
       <BankActs deps={deps} visitor={visitor} />
@@ -105,9 +108,9 @@ async function pollNow(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** The bank pages. */
-export function createBankPages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createBankPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
-  app.get("/operator/bank", (c) => bankPage(c, deps));
+  app.get(bankPath, (c) => bankPage(c, deps));
   app.post("/operator/bank/import", (c) => importFile(c, deps));
   app.post("/operator/bank/poll", (c) => pollNow(c, deps));
   app.post("/operator/bank/check", async (c) => {
@@ -118,3 +121,8 @@ export function createBankPages(deps: OperatorDeps): Hono<DashboardEnv> {
   app.get("/operator/bank/topups.csv", (c) => topupsCsv(c, deps));
   return app;
 }
+
+export const bankPages: OperatorPage = {
+  link: { href: bankPath, label: { en: "Bank", vi: "Ngân hàng" } },
+  routes: createBankPages,
+};

@@ -3,6 +3,9 @@ import type { BankEventState, ReviewReason } from "../../../../kv/payments/bank_
 import { englishCount } from "../../../dashboard/format.ts";
 import { defineTexts } from "../../../dashboard/i18n.ts";
 
+/** The entry of the navigation, and the label of the search. */
+export const reviewLabel = { en: "Review", vi: "Đối soát" };
+
 const reasonsEn: Readonly<Record<ReviewReason, string>> = {
   no_code: "No code in the memo",
   unknown_code: "The code belongs to no order",

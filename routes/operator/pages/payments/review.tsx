@@ -23,15 +23,17 @@ import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../../dashboard/form_data.ts";
 import { formatCount } from "../../../dashboard/format.ts";
 import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
-import { bankTexts } from "./bank_texts.ts";
+import { bankTexts, reviewLabel } from "./bank_texts.ts";
 import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import { bankPath } from "./bank.tsx";
 import { findLikelyOrders } from "./likely_orders.ts";
 import { SearchForm } from "../list_parts.tsx";
 import { NoticeFacts, noticePath, NoticeTable } from "./notice_views.tsx";
 import { AssignCard, LikelyCard, VerdictCard } from "./review_forms.tsx";
 import { frameTexts } from "../texts.ts";
-import { unreadablePath } from "./unreadable.tsx";
+import { createUnreadablePages, unreadablePath } from "./unreadable.tsx";
+import type { OperatorPage } from "../page.ts";
 
 const shownReviews = 200;
 
@@ -53,7 +55,7 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
   ]);
   return await renderOperatorPage(
     c,
-    { section: "review", lead: t.reviewLead },
+    { lead: t.reviewLead },
     <>
       <Card>
         <SearchForm query={query} hint={t.searchHint} locale={locale} />
@@ -61,7 +63,7 @@ async function queuePage(c: OperatorContext, deps: OperatorDeps) {
       <Card>
         <NoticeTable
           rows={reviews.filter((row) => matches(row, query))}
-          label={frameTexts[locale].sections.review}
+          label={reviewLabel[locale]}
           locale={locale}
         />
       </Card>
@@ -94,10 +96,9 @@ async function noticePage(c: OperatorContext, deps: OperatorDeps, problem?: stri
   const isReview = row.state.kind === "review";
   const likely = isReview ? await findLikelyOrders(deps.kv, row.event) : [];
   const forms = { row, visitor, action: noticePath(row.event) };
-  const back = isReview ? "review" : "bank";
   return await renderOperatorPage(
     c,
-    { section: back, title: t.notice, problem },
+    { title: t.notice, problem, ...(!isReview && { under: bankPath }) },
     <>
       <NoticeFacts
         row={row}
@@ -193,8 +194,8 @@ async function resolve(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** `/operator/review` and the pages of single notices. */
-export function createReviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
-  const app = new Hono<DashboardEnv>();
+function createReviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = createUnreadablePages(deps);
   const path = "/operator/notices/:source/:id";
   app.get("/operator/review", (c) => queuePage(c, deps));
   app.get(path, (c) => noticePage(c, deps));
@@ -202,3 +203,8 @@ export function createReviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
   app.post(`${path}/resolve`, (c) => resolve(c, deps));
   return app;
 }
+
+export const reviewPages: OperatorPage = {
+  link: { href: "/operator/review", label: reviewLabel },
+  routes: createReviewPages,
+};

@@ -53,7 +53,7 @@ async function unreadableList(c: OperatorContext, deps: OperatorDeps, problem?: 
   const notices = await listUnreadable(deps.kv);
   return await renderOperatorPage(
     c,
-    { section: "review", title: t.unreadable, lead: t.unreadableText, problem },
+    { title: t.unreadable, lead: t.unreadableText, problem },
     <>
       {notices.length === 0 && <Empty title={t.noUnreadable} />}
       {notices.slice(0, shownNotices).map((notice) => (

@@ -21,12 +21,13 @@ import { changedRowPath, readRouteFilter, rowOf } from "./route_filter.ts";
 import { RouteList } from "./route_list.tsx";
 import { serviceTexts } from "./service_texts.ts";
 import { frameTexts } from "../texts.ts";
+import type { OperatorPage } from "../page.ts";
 
 async function servicePage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
   const visitor = c.get("visitor");
   return await renderOperatorPage(
     c,
-    { section: "service", problem },
+    { problem },
     <>
       <MaintenanceCard switches={deps.control.switches} visitor={visitor} />
       <RouteList
@@ -44,7 +45,7 @@ async function refusedPage(c: OperatorContext, deps: OperatorDeps, problem: stri
   const form = await readForm(c);
   return await renderOperatorPage(
     c,
-    { section: "service", status: 400 },
+    { status: 400 },
     <RouteList
       reports={deps.routes()}
       filter={readRouteFilter(form.text)}
@@ -116,10 +117,15 @@ async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** Maintenance and routes. */
-export function createServicePages(deps: OperatorDeps): Hono<DashboardEnv> {
+function createServicePages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/service", (c) => servicePage(c, deps));
   app.post("/operator/service/maintenance", (c) => changeMaintenance(c, deps));
   app.post("/operator/service/route", (c) => changeRoute(c, deps));
   return app;
 }
+
+export const servicePages: OperatorPage = {
+  link: { href: "/operator/service", label: { en: "Service", vi: "Dịch vụ" } },
+  routes: createServicePages,
+};

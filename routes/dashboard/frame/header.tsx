@@ -1,0 +1,96 @@
+/** The navigation of every page: the bar at its top and, for those who are signed in, the links at its side. */
+import { CsrfField } from "../components/form.tsx";
+import { Icon, Mark } from "../components/icons.tsx";
+import type { Visitor } from "../visitor/visitor.ts";
+import { layoutTexts } from "./layout_texts.ts";
+import type { Navigation, NavigationEntry } from "./navigation.ts";
+
+/** The navigation and the entry of the page that is shown. */
+export interface NavigationLinks {
+  readonly navigation: Navigation<NavigationEntry>;
+  readonly current: NavigationEntry | undefined;
+}
+
+interface LinkProps {
+  readonly visitor: Visitor;
+  readonly links: NavigationLinks;
+}
+
+export function NavLinks({ visitor, links: { navigation, current } }: LinkProps) {
+  const isOperator = visitor.signedIn?.isOperator === true;
+  const entries = navigation.items.map(({ entry }) => entry)
+    .filter(({ operatorsOnly }) => operatorsOnly !== true || isOperator);
+  return (
+    <ul>
+      {entries.map((entry) => (
+        <li>
+          <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
+            <Icon name={entry.icon} />
+            <span>{entry.label[visitor.locale]}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function TopBar({ visitor, links, app }: LinkProps & { readonly app: boolean }) {
+  const t = layoutTexts[visitor.locale];
+  return (
+    <header class="top">
+      <a class="brand" href="/">
+        <Mark />
+        <span>{t.brand}</span>
+      </a>
+      {app
+        ? (
+          <div class="top-end">
+            <span class="who">{visitor.signedIn?.account.email}</span>
+            <form method="post" action="/sign-out" class="sign-out">
+              <CsrfField visitor={visitor} />
+              <button type="submit" class="link-button" title={t.signOut}>
+                <Icon name="signOut" />
+                <span>{t.signOut}</span>
+              </button>
+            </form>
+            <details class="menu">
+              <summary aria-label={t.menu}>
+                <Icon name="menu" />
+              </summary>
+              <nav aria-label={t.navigation}>
+                <NavLinks visitor={visitor} links={links} />
+              </nav>
+            </details>
+          </div>
+        )
+        : <PublicLinks visitor={visitor} links={links} />}
+    </header>
+  );
+}
+
+function PublicLinks({ visitor, links: { navigation, current } }: LinkProps) {
+  const t = layoutTexts[visitor.locale];
+  return (
+    <nav class="top-end" aria-label={t.navigation}>
+      {navigation.items.map(({ entry }) =>
+        entry.publicLink !== undefined && (
+          <a
+            href={entry.href}
+            class={entry.publicLink.wideOnly === true ? "wide-link" : undefined}
+            aria-current={entry === current ? "page" : undefined}
+          >
+            {entry.publicLink.label[visitor.locale]}
+          </a>
+        )
+      )}
+      {visitor.signedIn === undefined
+        ? (
+          <>
+            <a href="/sign-in">{t.signIn}</a>
+            <a href="/sign-up" class="button small">{t.signUp}</a>
+          </>
+        )
+        : <a href="/" class="button small">{t.dashboard}</a>}
+    </nav>
+  );
+}

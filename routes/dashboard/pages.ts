@@ -1,0 +1,36 @@
+/** The list of the customer's pages, in the order of the navigation. A page that is not listed here is not served. */
+import { accountPages } from "./account/mod.tsx";
+import { connectPage } from "./connect/connect.tsx";
+import type { DashboardDeps } from "./deps.ts";
+import { homePage } from "./home/mod.tsx";
+import { invoicePages } from "./invoices/invoices_pages.tsx";
+import { keyPages } from "./keys/mod.tsx";
+import { modelPage } from "./models.tsx";
+import type { PageDeclaration } from "./page.ts";
+import { playgroundPage } from "./playground/mod.tsx";
+import { mailLinkPages } from "./sign_in/mail_link.tsx";
+import { openIdPages } from "./sign_in/openid.tsx";
+import { resetPages } from "./sign_in/reset.tsx";
+import { signInPages } from "./sign_in/sign_in.tsx";
+import { signUpPages } from "./sign_in/sign_up.tsx";
+import { usagePages } from "./usage/mod.ts";
+import { preferencePages } from "./visitor/preferences.ts";
+import { walletPages } from "./wallet/wallet_pages.tsx";
+
+export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
+  homePage,
+  keyPages,
+  usagePages,
+  walletPages,
+  invoicePages,
+  modelPage,
+  playgroundPage,
+  connectPage,
+  accountPages,
+  signInPages,
+  mailLinkPages,
+  signUpPages,
+  resetPages,
+  openIdPages,
+  preferencePages,
+];
