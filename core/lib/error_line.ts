@@ -37,3 +37,8 @@ export function unforeseen(
   const places = thrown.stack?.split("\n").filter((line) => /^ {4}at \S/.test(line)).join("\n");
   return { error: thrown.name, stack: places };
 }
+
+/** The name of an error, for log lines that must not quote its text. */
+export function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : "unknown";
+}

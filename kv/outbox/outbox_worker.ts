@@ -2,6 +2,7 @@
  * Runs the work of an outbox queue: a bounded number of handlers at a time, back-off on failure, sleep until the next
  * row is due. Any number of workers, in any number of processes, may run the same queue.
  */
+import { errorName } from "../../core/lib/error_line.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
@@ -88,7 +89,7 @@ async function handleClaim<Payload>(
     const fate = await retryClaim(world.kv, work.queue, claim, {
       nowMs: world.clock.nowMs(),
       random: world.random(),
-      reason: error instanceof Error ? error.name : "unknown",
+      reason: errorName(error),
     }).catch(() => "unknown" as const);
     world.onFailure?.({
       queue: work.queue.name,

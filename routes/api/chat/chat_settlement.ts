@@ -12,7 +12,7 @@ import {
 } from "../../../core/calls/bounds/output_limit.ts";
 import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
-import { unforeseen } from "../../../core/lib/error_line.ts";
+import { errorName, unforeseen } from "../../../core/lib/error_line.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
@@ -265,7 +265,7 @@ export class ChatSettlement {
       // Only when the ledger was closed over it: the client sees a broken connection, the reservation goes back.
       this.#gateway.log.event("error", "a call was not settled", {
         request_id: requestId,
-        error: error instanceof Error ? error.name : "unknown",
+        error: errorName(error),
       });
       throw error;
     } finally {

@@ -1,6 +1,6 @@
 /** The end of a media call: debited and written down exactly once, or its reservation given back. */
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
-import { unforeseen } from "../../../core/lib/error_line.ts";
+import { errorName, unforeseen } from "../../../core/lib/error_line.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../../core/billing/receipt.ts";
@@ -131,7 +131,7 @@ export class MediaSettlement {
       // Only when the ledger was closed over it: the client sees a broken connection, the reservation goes back.
       this.#gateway.log.event("error", "a call was not settled", {
         request_id: requestId,
-        error: error instanceof Error ? error.name : "unknown",
+        error: errorName(error),
       });
       throw error;
     } finally {

@@ -1,4 +1,5 @@
 /** Polls of video tasks beside the calls: a worker in this process, and a sweeper that cron may call anywhere. */
+import { errorName } from "../../../core/lib/error_line.ts";
 import { startOutboxWorker } from "../../../kv/outbox/outbox_worker.ts";
 import {
   pollDueTasks,
@@ -21,7 +22,7 @@ function pollWorld(gateway: Gateway, stop?: AbortSignal): VideoPollWorld {
         video_id: id,
         attempt,
         fate,
-        error: error instanceof Error ? error.name : "unknown",
+        error: errorName(error),
       }),
   };
 }
@@ -47,7 +48,7 @@ export async function registerVideoCron(gateway: Gateway, signal: AbortSignal): 
   if (typeof Deno.cron !== "function") return;
   const failed = (error: unknown) =>
     gateway.log.event("error", "cron failed", {
-      error: error instanceof Error ? error.name : "unknown",
+      error: errorName(error),
     });
   // A run that fails is over: the next is a minute away, and the runtime would print the error beside the log.
   await Deno.cron(

@@ -1,0 +1,63 @@
+/** Mails of a running gateway: the driver that `MAIL_URL` names, the worker that sends, the warning of low balances. */
+import { errorName } from "../../core/lib/error_line.ts";
+import { limits } from "../../core/limits.ts";
+import type { Mailer } from "../../core/mail/mail.ts";
+import { mailQueue } from "../../kv/outbox/mail.ts";
+import { startOutboxWorker } from "../../kv/outbox/outbox_worker.ts";
+import { warnOfLowBalances } from "../../kv/wallet/low_balance.ts";
+import type { Gateway } from "../api/gateway.ts";
+import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
+import { mailWork } from "../mail/send_mail.ts";
+import type { Job } from "./jobs.ts";
+
+export interface MailOptions {
+  /** Public address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Gets mails of the `log:` driver. */
+  readonly write: (line: string) => void;
+}
+
+function mailerOf({ config }: Gateway, { baseUrl, write }: MailOptions): Mailer {
+  const off = whyNoMail(config);
+  if (off !== undefined) return createAbsentMailer(off);
+  return createMailer({ mail: config.mail, baseUrl, fetch, log: write });
+}
+
+/** Sends what waits in the mail queue, until it is stopped. */
+export function startMailWorker(gateway: Gateway, options: MailOptions): { stop(): Promise<void> } {
+  const { config, kv, clock, random, log, media } = gateway;
+  const mailer = mailerOf(gateway, options);
+  const worker = startOutboxWorker(
+    {
+      kv,
+      clock,
+      random,
+      onFailure: ({ queue, id, attempt, fate, error }) =>
+        log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
+    },
+    mailWork({ kv, clock, mailer, baseUrl: options.baseUrl, support: config.support?.text }),
+  );
+  const remove = media.wakeUp.add(mailQueue.name, worker);
+  return {
+    async stop() {
+      remove();
+      await worker.stop();
+    },
+  };
+}
+
+/** Queues a mail for each account whose balance fell below the limit that it has set. */
+export function lowBalanceJob({ kv, clock, wallet }: Gateway, hintMail: () => void): Job {
+  return {
+    name: "low balance",
+    everyMs: limits.lowBalanceEveryMs,
+    async run() {
+      const queued = await warnOfLowBalances({
+        kv,
+        nowMs: clock.nowMs(),
+        balanceOf: async (accountId) => (await wallet.balance(accountId)).totalMicroVnd,
+      });
+      if (queued > 0) hintMail();
+    },
+  };
+}

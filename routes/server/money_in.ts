@@ -1,0 +1,114 @@
+/** Money that comes in by bank: the intake of notices, the webhooks and the poll that feed it, and the checks of it. */
+import type { Hono } from "hono";
+import { errorName } from "../../core/lib/error_line.ts";
+import { limits } from "../../core/limits.ts";
+import { cassoHook } from "../../core/payments/casso.ts";
+import { sepayHook } from "../../core/payments/sepay.ts";
+import { type BankIntake, createBankIntake } from "../../kv/payments/bank_intake.ts";
+import { checkTopups } from "../../kv/payments/topup_checks.ts";
+import { mailCredited } from "../../kv/payments/topup_mails.ts";
+import type { Gateway } from "../api/gateway.ts";
+import { createBankHookRoutes } from "../hooks/bank.ts";
+import { pollSepay, type SepayPollResult } from "../payments/sepay_poll.ts";
+import type { Job } from "./jobs.ts";
+
+/** The parts that pages, webhooks and jobs share. */
+export interface MoneyIn {
+  readonly intake: BankIntake;
+  /** Reads the provider's list of movements now. Absent: no token is set. */
+  readonly poll: (() => Promise<SepayPollResult>) | undefined;
+  readonly hooks: Hono;
+  readonly jobs: readonly Job[];
+}
+
+function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
+  const { config: { topup }, kv, clock, log } = gateway;
+  return createBankIntake({
+    kv,
+    nowMs: clock.nowMs,
+    receivingAccounts: topup.receivingAccounts,
+    autoCreditMaxMicroVnd: topup.autoCreditMaxMicroVnd,
+    aloneMaxMicroVnd: topup.approvalAboveMicroVnd,
+    onCredited(operation, credited) {
+      mailCredited(operation, credited);
+      // After the commit, which follows at once: the worker looks again within a second anyway.
+      queueMicrotask(hintMail);
+    },
+    report: ({ what, source, id, error }) =>
+      log.event("warn", "bank notice", {
+        what,
+        source,
+        id,
+        ...(error === undefined ? {} : { error: errorName(error) }),
+      }),
+  });
+}
+
+/** Reads the provider's list of movements, if a token for it is set. */
+function pollOf(
+  gateway: Gateway,
+  intake: BankIntake,
+): (() => Promise<SepayPollResult>) | undefined {
+  const { config: { topup: { sepayApiToken } }, clock } = gateway;
+  if (sepayApiToken === undefined) return undefined;
+  const world = { intake, nowMs: clock.nowMs, apiToken: sepayApiToken };
+  return () =>
+    pollSepay({ ...world, fetch: (url, init) => fetch(url, init) }, limits.bankPollWindowMs);
+}
+
+function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {
+  const { config: { topup }, clock, deadlines, log } = gateway;
+  return createBankHookRoutes({
+    clock,
+    deadlines,
+    hooks: [sepayHook(topup.sepay), cassoHook(topup.cassoWebhookKey)]
+      .filter((hook) => hook !== undefined),
+    intake,
+    report: ({ provider, what, error }) =>
+      log.event("warn", "bank notice refused", {
+        provider,
+        what,
+        ...(error === undefined ? {} : { error: errorName(error) }),
+      }),
+  });
+}
+
+function jobsOf(gateway: Gateway, intake: BankIntake, poll: MoneyIn["poll"]): Job[] {
+  const { kv, clock, log } = gateway;
+  const jobs: Job[] = [
+    { name: "match bank notices", everyMs: limits.bankSweepEveryMs, run: () => intake.sweep() },
+    {
+      name: "check top-ups",
+      everyMs: limits.topupCheckEveryMs,
+      async run() {
+        const { problems } = await checkTopups(kv, clock.nowMs());
+        if (problems.length > 0) log.event("error", "top-ups do not add up", { problems });
+      },
+    },
+  ];
+  if (poll === undefined) return jobs;
+  return [...jobs, {
+    name: "poll bank movements",
+    everyMs: limits.bankPollEveryMs,
+    async run() {
+      const result = await poll();
+      if (!result.ok) log.event("warn", "bank movements not read", { ...result });
+    },
+  }];
+}
+
+/**
+ * Opens what takes notices of the bank.
+ *
+ * @param hintMail is called after a mail was added to the queue
+ */
+export function openMoneyIn(gateway: Gateway, hintMail: () => void): MoneyIn {
+  const intake = intakeOf(gateway, hintMail);
+  const poll = pollOf(gateway, intake);
+  return {
+    intake,
+    poll,
+    hooks: bankHooksOf(gateway, intake),
+    jobs: jobsOf(gateway, intake, poll),
+  };
+}
