@@ -570,9 +570,9 @@ export const limits = {
   /** A client's `Idempotency-Key`: UUIDs have 36; the usual bound. */
   idempotencyKeyChars: 255,
   /** An order of a video is known again for a day: what clients and vendors agree on. */
-  orderKeptMs: 24 * 3_600_000,
+  idempotencyKeptMs: 24 * 3_600_000,
   /** One that is under way may be begun anew after this: its call cannot run any more. */
-  orderUnderWayMs: 16 * 60_000,
+  idempotencyClaimMs: 16 * 60_000,
   /** Redirects followed from a provider to the store that holds a finished video. */
   videoContentRedirects: 3,
   /** Text of a line of the operators' log: what was acted on … */

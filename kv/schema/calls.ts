@@ -141,7 +141,7 @@ export function daySumCellOf(key: Deno.KvKey): {
   return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
 }
 
-/** `orderId` stands for the key that the client chose. */
-export function callOrderKey(accountId: AccountId, orderId: string): StoreKey {
-  return ["call_order", accountId, orderId];
+/** `keyId` is the hash of the key that the client chose. */
+export function callIdempotencyKey(accountId: AccountId, keyId: string): StoreKey {
+  return ["call_order", accountId, keyId];
 }

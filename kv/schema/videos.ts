@@ -41,7 +41,7 @@ export function openVideoKey(videoId: VideoId): StoreKey {
   return ["video_open", videoId];
 }
 
-/** `orderId` stands for the key that the client chose. */
-export function videoOrderKey(accountId: AccountId, orderId: string): StoreKey {
-  return ["video_order", accountId, orderId];
+/** `keyId` is the hash of the key that the client chose. */
+export function videoIdempotencyKey(accountId: AccountId, keyId: string): StoreKey {
+  return ["video_order", accountId, keyId];
 }

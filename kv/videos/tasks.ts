@@ -10,7 +10,7 @@ import {
   videoOf,
   videosBesideSelector,
 } from "../schema/keys.ts";
-import { type BegunOrder, writeOrdered } from "../calls/orders.ts";
+import { type ClaimedKey, writeVideoTask } from "../calls/idempotency.ts";
 import { addToOutbox, type OutboxQueue } from "../outbox/outbox.ts";
 import type { Attachment } from "../wallet/mod.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
@@ -60,12 +60,12 @@ export interface VideoTaskRow {
  * The rows of a new task, for the settlement that charges it: the task, its place in the index, its first poll. They
  * become visible together with the receipt or not at all; and so does what is known of its order, if it has a key.
  */
-export function newTaskRows(task: VideoTask, order?: BegunOrder): Attachment {
+export function newTaskRows(task: VideoTask, claim?: ClaimedKey): Attachment {
   invariant(task.state === "queued", "a new task is queued");
   return {
-    mutations: order === undefined ? 3 : 4,
+    mutations: claim === undefined ? 3 : 4,
     apply(op) {
-      if (order !== undefined) writeOrdered(op, order, task);
+      if (claim !== undefined) writeVideoTask(op, claim, task);
       op.set(videoKey(task.accountId, task.id), task);
       const open: OpenVideo = { accountId: task.accountId, deadlineAtMs: task.deadlineAtMs };
       op.set(openVideoKey(task.id), open);

@@ -95,9 +95,11 @@ async function respond(
   try {
     const served = withCommonHeaders(await serve(incoming), requestId);
     const response = withCostHeaders(served, incoming.chosen);
-    return incoming.order === undefined ? response : await incoming.order.answered(response);
+    return incoming.keyedCall === undefined
+      ? response
+      : await incoming.keyedCall.answered(response);
   } catch (error) {
-    await incoming.order?.failed();
+    await incoming.keyedCall?.failed();
     logFailure(gateway, incoming, path, error);
     const response = errorResponse(error, errorStyleOf(path, request.headers), requestId);
     return withCostHeaders(response, incoming.chosen);

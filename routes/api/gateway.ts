@@ -16,7 +16,7 @@ import type { KeyedWalletEngine } from "../../kv/api_keys/key_limits.ts";
 import type { RefusedBodies } from "../http/refused_bodies.ts";
 import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";
-import type { CallOrders } from "./call_orders.ts";
+import type { KeyedCalls } from "./keyed_calls.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media/media_services.ts";
@@ -50,7 +50,7 @@ export interface Gateway {
   /** What they hold of large answers. */
   readonly answers: AnswerBudget;
   /** Calls under a key of the client (`Idempotency-Key`). */
-  readonly orders: CallOrders;
+  readonly keyedCalls: KeyedCalls;
   readonly log: CallLog;
   readonly metrics: Registry;
   /** Asked where a call begins; its end reaches it through the log. */

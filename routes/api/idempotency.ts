@@ -3,18 +3,18 @@
  * first call runs here, a second waits for it; then it gets the same answer where that is still in memory, else a 409
  * that names the receipt. A call that cost nothing leaves its key free.
  */
-import type { KeptAnswer } from "../../core/calls/kept_answers.ts";
-import { readOrderKey } from "../../core/calls/request/order_key.ts";
+import type { ReplayedAnswer } from "../../core/calls/replayed_answers.ts";
+import { readIdempotencyKey } from "../../core/calls/request/idempotency_key.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
-import { beginOrder, type OrderStart } from "../../kv/calls/orders.ts";
+import { claimKey, type KeyClaim } from "../../kv/calls/idempotency.ts";
 import { readReceipt } from "../../kv/receipts/receipts.ts";
 import { answerHeaders, requestHeaders } from "../http/own_headers.ts";
 import { pathOf } from "../http/path_of.ts";
-import { CallOrder } from "./call_order.ts";
+import { KeyedCall } from "./keyed_call.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Incoming } from "./incoming.ts";
 
@@ -24,15 +24,15 @@ const header = requestHeaders.idempotencyKey;
 const looks = 4;
 
 /** Whether the client sent a key. */
-export function hasOrderKey({ request }: Incoming): boolean {
+export function hasIdempotencyKey({ request }: Incoming): boolean {
   return request.headers.has(header);
 }
 
 /**
  * Looks at the key, before anything is held or sent. Returns the answer of the first call where it is kept; otherwise
- * this call carries the order out, under `incoming.order`.
+ * this call claims the key, as `incoming.keyedCall`.
  *
- * @throws {GatewayError} `order_under_way` while another instance carries it out, `already_answered` when the answer is
+ * @throws {GatewayError} `order_under_way` while another instance runs the call, `already_answered` when the answer is
  * not kept, `idempotency_key_reused` when the key belongs to another request, `maintenance` when the store does not answer
  */
 export async function knownAnswer(
@@ -41,20 +41,20 @@ export async function knownAnswer(
   principal: Principal,
   body: MediaBody,
 ): Promise<Response | undefined> {
-  const { kv, clock, orders } = gateway;
+  const { kv, clock, keyedCalls } = gateway;
   const { request, requestId } = incoming;
   const { accountId } = principal;
-  const key = await readOrderKey(
+  const key = await readIdempotencyKey(
     request.headers.get(header) ?? "",
     body,
     pathOf(request.url),
   );
   const id = `${accountId} ${key.id}`;
   for (let look = 1; look <= looks; look++) {
-    const entered = orders.enter(id, key.fingerprint);
+    const entered = keyedCalls.enter(id, key.fingerprint);
     if ("over" in entered) {
       if (entered.fingerprint !== key.fingerprint) throw reused();
-      if (!await orders.wait(entered)) break;
+      if (!await keyedCalls.wait(entered)) break;
       // Whoever has left gets nothing, and must not pay for it.
       if (request.signal.aborted) break;
       continue;
@@ -62,10 +62,10 @@ export async function knownAnswer(
     let isBegun = false;
     try {
       const nowMs = clock.nowMs();
-      const start = await beginOrder(kv, { ...key, of: "call", accountId, requestId, nowMs });
-      isBegun = start.kind === "begun";
-      if (start.kind !== "begun") return await answerOf(gateway, start, id);
-      incoming.order = new CallOrder(gateway, start.order, id, accountId, entered.leave);
+      const start = await claimKey(kv, { ...key, of: "call", accountId, requestId, nowMs });
+      isBegun = start.kind === "claimed";
+      if (start.kind !== "claimed") return await answerOf(gateway, start, id);
+      incoming.keyedCall = new KeyedCall(gateway, start.claim, id, accountId, entered.leave);
       return undefined;
     } finally {
       if (!isBegun) entered.leave();
@@ -76,13 +76,13 @@ export async function knownAnswer(
 
 /** The answer to a request whose key is known. */
 async function answerOf(
-  { kv, orders }: Gateway,
-  start: Exclude<OrderStart, { readonly kind: "begun" }>,
+  { kv, keyedCalls }: Gateway,
+  start: Exclude<KeyClaim, { readonly kind: "claimed" }>,
   id: string,
 ): Promise<Response> {
   switch (start.kind) {
     case "over": {
-      const kept = orders.kept.find(id);
+      const kept = keyedCalls.replayed.find(id);
       if (kept !== undefined) return replay(kept);
       const receipt = await readReceipt(kv, start.requestId);
       throw answered(start.requestId, receipt?.costMicroVnd);
@@ -90,12 +90,12 @@ async function answerOf(
     case "other_request":
       throw reused();
     case "under_way":
-    case "ordered":
+    case "done":
       throw underWay();
   }
 }
 
-function replay({ status, headers, body }: KeptAnswer): Response {
+function replay({ status, headers, body }: ReplayedAnswer): Response {
   const [whole] = body;
   const response = new Response(body.length === 1 ? whole : ReadableStream.from(body), { status });
   for (const [name, value] of headers) response.headers.append(name, value);

@@ -10,7 +10,7 @@ import type { ReserveResult } from "../../kv/wallet/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { type BodyAdmission, readRequestBody } from "../http/request_body.ts";
 import { type ChosenModel, unpaidError } from "./admission.ts";
-import type { CallOrder } from "./call_order.ts";
+import type { KeyedCall } from "./keyed_call.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** A request as the server hands it over. */
@@ -28,7 +28,7 @@ export interface Incoming {
   /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
   bufferedBody?: BufferedBody;
   /** Set where the client sent a key and this call is the first under it. */
-  order?: CallOrder;
+  keyedCall?: KeyedCall;
   /** The model that the call is for, once it is known. */
   chosen?: ChosenModel;
   /** The same of its answer, where that is read whole. */

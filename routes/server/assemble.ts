@@ -24,7 +24,7 @@ import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
 import { AccessWatch } from "../api/access_watch.ts";
 import { createCallLog } from "../api/call_log.ts";
-import { CallOrders } from "../api/call_orders.ts";
+import { KeyedCalls } from "../api/keyed_calls.ts";
 import { CallsInFlight } from "../api/calls_in_flight.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { openMediaServices } from "../api/media/media_services.ts";
@@ -134,7 +134,7 @@ export async function assemble(
     bodies,
     refusedBodies: new RefusedBodies(deadlines),
     answers,
-    orders: new CallOrders(deadlines),
+    keyedCalls: new KeyedCalls(deadlines),
     log,
     metrics: metrics.registry,
     observer,

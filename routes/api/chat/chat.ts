@@ -44,7 +44,7 @@ import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/ro
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
-import { hasOrderKey, knownAnswer } from "../idempotency.ts";
+import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
@@ -85,7 +85,7 @@ export async function serveChat(
   refuseFreeChoices(model, request, body.value);
   const price = applyPrice(model.price);
   const bounds = chatBounds(request, body, model, price);
-  if (hasOrderKey(incoming)) {
+  if (hasIdempotencyKey(incoming)) {
     const known = await knownAnswer(gateway, incoming, principal, { kind: "json", json: body });
     if (known !== undefined) return known;
   }
@@ -126,7 +126,7 @@ export async function serveChat(
     startedMonotonicMs,
     origin,
     running: control,
-    order: incoming.order,
+    keyedCall: incoming.keyedCall,
   });
   try {
     // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.

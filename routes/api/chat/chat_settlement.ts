@@ -21,7 +21,7 @@ import type { Writable } from "../../../core/lib/writable.ts";
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
 import type { ReceiptDraft, Reservation } from "../../../kv/wallet/mod.ts";
 import type { TryTiming } from "../../telemetry/telemetry.ts";
-import type { CallOrder } from "../call_order.ts";
+import type { KeyedCall } from "../keyed_call.ts";
 import type { Gateway } from "../gateway.ts";
 import { WalletBound } from "./wallet_bound.ts";
 
@@ -41,7 +41,7 @@ export interface ChatSettlementInput {
   /** Told when the call is over, whatever happened. An object: a closure made beside the request would keep its body. */
   readonly running: { end(): void };
   /** Under a key of the client. */
-  readonly order?: CallOrder | undefined;
+  readonly keyedCall?: KeyedCall | undefined;
 }
 
 export interface CallEnd {
@@ -257,7 +257,7 @@ export class ChatSettlement {
       const receipt = await this.#gateway.wallet.settle(
         this.#input.reservation,
         draft,
-        this.#input.order?.rows(draft),
+        this.#input.keyedCall?.rows(draft),
       );
       this.#tell(receipt, settleStartedMs, end.reading?.stopReason);
       return receipt;
@@ -292,7 +292,7 @@ export class ChatSettlement {
     if (this.#ended) return;
     this.#ended = true;
     this.#gateway.wallet.release(this.#input.reservation);
-    void this.#input.order?.abandon();
+    void this.#input.keyedCall?.abandon();
     this.#input.running.end();
   }
 }

@@ -12,7 +12,7 @@ import { type ImageEndpoint, readImageRequest } from "../../../core/media/images
 import { readMediaBody } from "../../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
 import { chooseModel } from "../admission.ts";
-import { hasOrderKey, knownAnswer } from "../idempotency.ts";
+import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import type { Gateway } from "../gateway.ts";
 import { deliverImages, deliverImagesEarly, type FoundImages } from "./image_delivery.ts";
 import { admitRequest, type Incoming } from "../incoming.ts";
@@ -54,7 +54,7 @@ export async function serveImages(
     "image",
     principal,
   );
-  if (hasOrderKey(incoming)) {
+  if (hasIdempotencyKey(incoming)) {
     const known = await knownAnswer(gateway, incoming, principal, readMediaBody(body, contentType));
     if (known !== undefined) return known;
   }

@@ -99,7 +99,7 @@ export async function beginMediaCall<Value>(
     reservation,
     start: input.start,
     running: control,
-    order: incoming.order,
+    keyedCall: incoming.keyedCall,
   });
   const headers = callHeaders({
     model: chosen.model,

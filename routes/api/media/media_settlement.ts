@@ -7,7 +7,7 @@ import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../../core/bill
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
 import type { Attachment, Reservation } from "../../../kv/wallet/mod.ts";
 import type { TryTiming } from "../../telemetry/telemetry.ts";
-import type { CallOrder } from "../call_order.ts";
+import type { KeyedCall } from "../keyed_call.ts";
 import type { Gateway } from "../gateway.ts";
 
 /** When and where in a trace a call began. */
@@ -39,8 +39,8 @@ export interface MediaSettlementInput {
   readonly start: CallStart;
   /** Told when the call is over, whatever happened. An object: a closure made beside the request would keep its body. */
   readonly running: { end(): void };
-  /** Under a key of the client; an order of a video brings its own rows. */
-  readonly order?: CallOrder | undefined;
+  /** Set if the client sent an idempotency key; a video brings rows of its own. */
+  readonly keyedCall?: KeyedCall | undefined;
 }
 
 export interface MediaEnd {
@@ -117,7 +117,7 @@ export class MediaSettlement {
         price,
         priceMicroVnd: end.priceMicroVnd,
         attempts: end.attempts,
-      }, attach ?? this.input.order?.rows(end));
+      }, attach ?? this.input.keyedCall?.rows(end));
       this.#gateway.log.call(receipt, {
         origin: this.input.start.origin,
         startedMs: this.input.start.startedMonotonicMs,
@@ -158,7 +158,7 @@ export class MediaSettlement {
     if (this.#ended) return;
     this.#ended = true;
     this.#gateway.wallet.release(this.input.reservation);
-    void this.input.order?.abandon();
+    void this.input.keyedCall?.abandon();
     this.input.running.end();
   }
 }

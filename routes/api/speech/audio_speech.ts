@@ -12,7 +12,7 @@ import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
 import { type SpeechResult, speechWork } from "../../../core/media/speech/attempt.ts";
 import { readSpeechRequest } from "../../../core/media/speech/request.ts";
 import { chooseModel } from "../admission.ts";
-import { hasOrderKey, knownAnswer } from "../idempotency.ts";
+import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
@@ -51,7 +51,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     "speech",
     principal,
   );
-  if (hasOrderKey(incoming)) {
+  if (hasIdempotencyKey(incoming)) {
     const known = await knownAnswer(
       gateway,
       incoming,

@@ -19,7 +19,7 @@ import { videoObject } from "../../../core/media/video/object.ts";
 import { readVideoRequest, type VideoRequest } from "../../../core/media/video/request.ts";
 import type { VideoTask } from "../../../core/media/video/task.ts";
 import { cancelRequest } from "../../../core/media/video/upstream_requests.ts";
-import type { BegunOrder } from "../../../kv/calls/orders.ts";
+import type { ClaimedKey } from "../../../kv/calls/idempotency.ts";
 import { newTaskRows, videoPolls } from "../../../kv/videos/mod.ts";
 import { chooseModel } from "../admission.ts";
 import type { Gateway } from "../gateway.ts";
@@ -34,7 +34,7 @@ import {
 import { startCall } from "../media/media_settlement.ts";
 import { costHeaders } from "../response_headers.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
-import { giveUpOrder, orderOf } from "./video_order.ts";
+import { claimOf, giveUpClaim } from "./video_idempotency.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
 
 /** What `x-gateway-conversion` names. */
@@ -66,7 +66,7 @@ async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
 async function submit(
   call: MediaCall<string>,
   request: VideoRequest,
-  order: BegunOrder | undefined,
+  claim: ClaimedKey | undefined,
 ): Promise<Response> {
   const { gateway, input, settlement } = call;
   const { price, chosen, principal, incoming } = input;
@@ -105,7 +105,7 @@ async function submit(
     attempts,
   } as const;
   try {
-    const receipt = await settlement.settle(end, newTaskRows(task, order));
+    const receipt = await settlement.settle(end, newTaskRows(task, claim));
     gateway.media.wakeUp.nudge(videoPolls.name);
     return Response.json(videoObject(task), {
       headers: [...call.headers, ...costHeaders(receipt)],
@@ -135,12 +135,12 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
   );
   const request = readVideoRequest(fields, videoRulesOf(chosen.model), chosen.model.id);
   refuseDropped(request, headers);
-  const known = await orderOf(gateway, incoming, principal, media);
-  if (known?.kind === "ordered") return known.response;
+  const known = await claimOf(gateway, incoming, principal, media);
+  if (known?.kind === "done") return known.response;
   try {
-    return await carryOut(gateway, request, known?.order, { incoming, principal, chosen, start });
+    return await carryOut(gateway, request, known?.claim, { incoming, principal, chosen, start });
   } catch (error) {
-    await giveUpOrder(gateway, known?.order);
+    await giveUpClaim(gateway, known?.claim);
     throw error;
   }
 }
@@ -148,7 +148,7 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
 async function carryOut(
   gateway: Gateway,
   request: VideoRequest,
-  order: BegunOrder | undefined,
+  claim: ClaimedKey | undefined,
   input: Pick<MediaCallInput, "incoming" | "principal" | "chosen" | "start">,
 ): Promise<Response> {
   const price = applyPrice(input.chosen.model.price, request.billedSeconds);
@@ -162,7 +162,7 @@ async function carryOut(
     dropped: droppedFields(request),
   }, videoWork(request));
   try {
-    return await submit(call, request, order);
+    return await submit(call, request, claim);
   } catch (error) {
     call.settlement.abandon();
     throw error;

@@ -21,7 +21,7 @@ function provider(answer?: () => Response | Promise<Response>) {
   return mockProvider(() => answer?.() ?? Response.json({ id: `up-${++tasks}`, status: "queued" }));
 }
 
-const order = (world: MediaWorld, key: string, body: unknown = call) =>
+const post = (world: MediaWorld, key: string, body: unknown = call) =>
   world.post("/v1/videos", body, { "idempotency-key": key });
 
 async function idOf(response: Response): Promise<string> {
@@ -39,10 +39,10 @@ async function assertBooks(world: MediaWorld, videos: number): Promise<void> {
 Deno.test("the same key and request is the same task, once paid, for a day", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
-  const first = await order(world, "key-1");
+  const first = await post(world, "key-1");
   assertEquals(first.headers.get("idempotent-replayed"), null);
   const id = await idOf(first);
-  const again = await order(world, "key-1");
+  const again = await post(world, "key-1");
   assertEquals(again.headers.get("idempotent-replayed"), "true");
   assertEquals(again.headers.get("x-gateway-cost-vnd"), "0");
   assertEquals(await idOf(again), id);
@@ -50,20 +50,20 @@ Deno.test("the same key and request is the same task, once paid, for a day", asy
   assertEquals(p1.seen.length, 1);
   assertEquals(p1.seen[0]!.headers.get("idempotency-key"), null, "it is ours, not the provider's");
 
-  assertNotEquals(await idOf(await order(world, "key-2")), id);
+  assertNotEquals(await idOf(await post(world, "key-2")), id);
   assertNotEquals(await idOf(await world.post("/v1/videos", call)), id);
-  world.advance(limits.orderKeptMs - 1_000);
-  assertEquals(await idOf(await order(world, "key-1")), id);
+  world.advance(limits.idempotencyKeptMs - 1_000);
+  assertEquals(await idOf(await post(world, "key-1")), id);
   world.advance(2_000);
-  assertNotEquals(await idOf(await order(world, "key-1")), id);
+  assertNotEquals(await idOf(await post(world, "key-1")), id);
   await assertBooks(world, 4);
 });
 
 Deno.test("a key that was used for another request is refused; another account's key is another key", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
-  const id = await idOf(await order(world, "key-1"));
-  const error = await errorOf(await order(world, "key-1", { ...call, prompt: "a dog" }));
+  const id = await idOf(await post(world, "key-1"));
+  const error = await errorOf(await post(world, "key-1", { ...call, prompt: "a dog" }));
   assertEquals(
     [error.status, error.type, error.code, error.param],
     [422, "invalid_request_error", "idempotency_key_reused", "idempotency-key"],
@@ -84,7 +84,7 @@ Deno.test("a key that was used for another request is refused; another account's
   await assertBooks(world, 1);
 });
 
-Deno.test("a form that is sent again has another boundary, and is the same order", async () => {
+Deno.test("a form that is sent again has another boundary, and is the same request", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   const send = async (prompt: string) => {
@@ -100,14 +100,14 @@ Deno.test("a form that is sent again has another boundary, and is the same order
   await assertBooks(world, 1);
 });
 
-Deno.test("of many at once one orders; the others are told to come back, and then get its task", async () => {
+Deno.test("of many at once one is submitted; the others are told to come back, and then get its task", async () => {
   const release = Promise.withResolvers<void>();
   await using p1 = provider(async () => {
     await release.promise;
     return Response.json({ id: "up-1", status: "queued" });
   });
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
-  const calls = Array.from({ length: 8 }, () => order(world, "key-1"));
+  const calls = Array.from({ length: 8 }, () => post(world, "key-1"));
   const early: Response[] = [];
   await Promise.all(calls.map(async (call) => {
     early.push(await call);
@@ -121,12 +121,12 @@ Deno.test("of many at once one orders; the others are told to come back, and the
     assertEquals((await errorOf(response)).code, "order_under_way");
   }
   const id = await idOf(early.find(({ status }) => status === 200)!);
-  assertEquals(await idOf(await order(world, "key-1")), id);
+  assertEquals(await idOf(await post(world, "key-1")), id);
   assertEquals(p1.seen.length, 1);
   await assertBooks(world, 1);
 });
 
-Deno.test("an order that came to nothing leaves its key free", async () => {
+Deno.test("a call that came to nothing leaves its key free", async () => {
   const answers = [
     () => Response.json({ error: { message: "no" } }, { status: 400 }),
     () => new Response("x", { status: 500 }),
@@ -135,35 +135,35 @@ Deno.test("an order that came to nothing leaves its key free", async () => {
     answers.shift()?.() ?? Response.json({ id: "up-1", status: "queued" })
   );
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models, vnd: 1_000_000 });
-  assertEquals((await order(world, "key-1")).status, 400);
-  assertEquals((await order(world, "key-1")).status, 502);
-  const id = await idOf(await order(world, "key-1"));
-  assertEquals(await idOf(await order(world, "key-1")), id);
+  assertEquals((await post(world, "key-1")).status, 400);
+  assertEquals((await post(world, "key-1")).status, 502);
+  const id = await idOf(await post(world, "key-1"));
+  assertEquals(await idOf(await post(world, "key-1")), id);
   await assertBooks(world, 1);
 });
 
 Deno.test("without money the key stays free; with its task deleted the key says so", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models, vnd: 3000 });
-  const id = await idOf(await order(world, "key-1"));
-  assertEquals((await order(world, "key-2")).status, 402);
-  assertEquals((await order(world, "key-2")).status, 402);
-  assertEquals(await idOf(await order(world, "key-1")), id, "an empty wallet is no matter");
+  const id = await idOf(await post(world, "key-1"));
+  assertEquals((await post(world, "key-2")).status, 402);
+  assertEquals((await post(world, "key-2")).status, 402);
+  assertEquals(await idOf(await post(world, "key-1")), id, "an empty wallet is no matter");
   const path = `/v1/videos/${id}`;
   await world.send(path, { method: "DELETE" });
   await world.send(path, { method: "DELETE" });
-  assertEquals((await errorOf(await order(world, "key-1"))).status, 404);
+  assertEquals((await errorOf(await post(world, "key-1"))).status, 404);
 });
 
 Deno.test("what is no key is refused, and what is stored tells neither key nor prompt", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   for (const key of ["", "two words", "k".repeat(limits.idempotencyKeyChars + 1)]) {
-    const error = await errorOf(await order(world, key));
+    const error = await errorOf(await post(world, key));
     assertEquals([error.status, error.param], [400, "idempotency-key"], key);
   }
-  await order(world, "secret-key");
-  await order(world, "other-key");
+  await post(world, "secret-key");
+  await post(world, "other-key");
   const rows: { fingerprint: string }[] = [];
   for await (const { key, value } of world.gateway.kv.list({ prefix: ["video_order"] })) {
     const row = value as { fingerprint: string };

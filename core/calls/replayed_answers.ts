@@ -1,15 +1,15 @@
 /**
- * Answers of orders under a client's key, kept in memory for a short while: a client that lost its connection asks again
+ * Answers of calls with an idempotency key, kept in memory for a short while: a client that lost its connection asks again
  * and gets the same bytes. Nothing of them is stored; what does not fit is not kept.
  */
 import { type BufferedBytes, type ByteBounds, ByteBudget } from "../lib/bytes/byte_budget.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 
 /** How long an answer is kept: SDKs repeat a call within seconds of their time-out. */
-export const answerKeptMs = 120_000;
+export const replayedAnswerMs = 120_000;
 
 /** Larger answers are not kept: a long text is under 1 MB, a picture as base64 under 6. */
-export const keptAnswerBytes = 8 * 1024 * 1024;
+export const replayedAnswerBytes = 8 * 1024 * 1024;
 
 /** What all kept answers may hold; an account half of what the others leave. */
 const keptBytes: ByteBounds = { total: 64 * 1024 * 1024, perOwner: 32 * 1024 * 1024 };
@@ -17,14 +17,14 @@ const keptBytes: ByteBounds = { total: 64 * 1024 * 1024, perOwner: 32 * 1024 * 1
 /** What an answer costs beside its bytes. */
 const overheadBytes = 2 * 1024;
 
-export interface KeptAnswer {
+export interface ReplayedAnswer {
   readonly status: number;
   readonly headers: readonly [string, string][];
   readonly body: readonly Uint8Array<ArrayBuffer>[];
 }
 
 interface Kept {
-  readonly answer: KeptAnswer;
+  readonly answer: ReplayedAnswer;
   readonly buffered: BufferedBytes;
   readonly expiry: Deadline;
 }
@@ -36,17 +36,17 @@ interface Kept {
  * ```ts
  * import { systemClock } from "../lib/time/clock.ts";
  * import { Deadlines } from "../lib/time/deadlines.ts";
- * import { KeptAnswers } from "./kept_answers.ts";
+ * import { ReplayedAnswers } from "./replayed_answers.ts";
  * const deadlines = new Deadlines({ clock: systemClock });
- * const kept = new KeptAnswers(deadlines);
+ * const kept = new ReplayedAnswers(deadlines);
  * const draft = kept.draft("acc_1");
  * draft.add(new Uint8Array([1, 2]));
- * draft.keep("order", { status: 200, headers: [] });
- * if (kept.find("order")?.body[0]?.length !== 2) throw new Error("not kept");
+ * draft.keep("key", { status: 200, headers: [] });
+ * if (kept.find("key")?.body[0]?.length !== 2) throw new Error("not kept");
  * deadlines.close();
  * ```
  */
-export class KeptAnswers {
+export class ReplayedAnswers {
   readonly #deadlines: Deadlines;
   readonly #budget: ByteBudget;
   readonly #kept = new Map<string, Kept>();
@@ -62,7 +62,7 @@ export class KeptAnswers {
   }
 
   /** The answer under an id, if it is still there. */
-  find(id: string): KeptAnswer | undefined {
+  find(id: string): ReplayedAnswer | undefined {
     return this.#kept.get(id)?.answer;
   }
 
@@ -72,11 +72,11 @@ export class KeptAnswers {
   }
 
   /** For {@linkcode AnswerDraft.keep}. */
-  keep(id: string, answer: KeptAnswer, buffered: BufferedBytes): void {
+  keep(id: string, answer: ReplayedAnswer, buffered: BufferedBytes): void {
     this.#forget(id);
     const expiry = this.#deadlines.create(() => this.#forget(id));
     this.#kept.set(id, { answer, buffered, expiry });
-    expiry.arm(answerKeptMs);
+    expiry.arm(replayedAnswerMs);
   }
 
   #forget(id: string): void {
@@ -90,13 +90,13 @@ export class KeptAnswers {
 
 /** Copies an answer while it passes, until it is whole or too large. */
 export class AnswerDraft {
-  readonly #answers: KeptAnswers;
+  readonly #answers: ReplayedAnswers;
   readonly #buffered: BufferedBytes;
   #pieces: Uint8Array<ArrayBuffer>[] | undefined = [];
   #bytes = 0;
 
-  /** Internal: use {@linkcode KeptAnswers.draft}. */
-  constructor(answers: KeptAnswers, buffered: BufferedBytes) {
+  /** Internal: use {@linkcode ReplayedAnswers.draft}. */
+  constructor(answers: ReplayedAnswers, buffered: BufferedBytes) {
     this.#answers = answers;
     this.#buffered = buffered;
     if (!buffered.tryTake(overheadBytes)) this.drop();
@@ -106,12 +106,14 @@ export class AnswerDraft {
   add(piece: Uint8Array): void {
     if (this.#pieces === undefined) return;
     this.#bytes += piece.length;
-    if (this.#bytes > keptAnswerBytes || !this.#buffered.tryTake(piece.length)) return this.drop();
+    if (this.#bytes > replayedAnswerBytes || !this.#buffered.tryTake(piece.length)) {
+      return this.drop();
+    }
     this.#pieces.push(new Uint8Array(piece));
   }
 
   /** Keeps what came, if it could all be held. */
-  keep(id: string, head: Pick<KeptAnswer, "status" | "headers">): void {
+  keep(id: string, head: Pick<ReplayedAnswer, "status" | "headers">): void {
     const body = this.#pieces;
     if (body === undefined) return;
     this.#pieces = undefined;

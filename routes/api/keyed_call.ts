@@ -2,24 +2,29 @@
  * A call under an idempotency key: it writes what becomes of the key in the commit of the receipt, and keeps a copy of
  * the answer for repeats.
  */
-import { type AnswerDraft, keptAnswerBytes } from "../../core/calls/kept_answers.ts";
+import { type AnswerDraft, replayedAnswerBytes } from "../../core/calls/replayed_answers.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { type BegunOrder, dropOrder, writeOver, writeUnordered } from "../../kv/calls/orders.ts";
+import {
+  type ClaimedKey,
+  releaseKey,
+  writeCharged,
+  writeReleased,
+} from "../../kv/calls/idempotency.ts";
 import type { Attachment, ReceiptDraft } from "../../kv/wallet/mod.ts";
-import type { CallOrders } from "./call_orders.ts";
+import type { KeyedCalls } from "./keyed_calls.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
-/** What an order needs of the gateway. */
-interface OrderWorld {
+/** What a keyed call needs of the gateway. */
+interface KeyedCallDeps {
   readonly clock: Clock;
   readonly kv: KeyValueStore;
-  readonly orders: CallOrders;
+  readonly keyedCalls: KeyedCalls;
 }
 
-/** An order that this call carries out. */
-export class CallOrder {
-  readonly #world: OrderWorld;
-  readonly #begun: BegunOrder;
+/** A call that has claimed its idempotency key. */
+export class KeyedCall {
+  readonly #world: KeyedCallDeps;
+  readonly #claim: ClaimedKey;
   readonly #id: string;
   readonly #owner: string;
   readonly #leave: () => void;
@@ -28,14 +33,14 @@ export class CallOrder {
   #isComplete = false;
 
   constructor(
-    world: OrderWorld,
-    begun: BegunOrder,
+    world: KeyedCallDeps,
+    claim: ClaimedKey,
     id: string,
     owner: string,
     leave: () => void,
   ) {
     this.#world = world;
-    this.#begun = begun;
+    this.#claim = claim;
     this.#id = id;
     this.#owner = owner;
     this.#leave = leave;
@@ -50,14 +55,14 @@ export class CallOrder {
       mutations: 1,
       apply: (op) =>
         this.#written === "over"
-          ? writeOver(op, this.#begun, nowMs)
-          : writeUnordered(op, this.#begun),
+          ? writeCharged(op, this.#claim, nowMs)
+          : writeReleased(op, this.#claim),
     };
   }
 
   /** The call ended before it was settled: nothing was charged. Where the store is away the row ends by itself. */
   async abandon(): Promise<void> {
-    if (this.#written === "nothing") await dropOrder(this.#world.kv, this.#begun).catch(() => {});
+    if (this.#written === "nothing") await releaseKey(this.#world.kv, this.#claim).catch(() => {});
   }
 
   /** The call ended with an error before its answer began. */
@@ -68,7 +73,7 @@ export class CallOrder {
 
   /** Passes the answer on, and keeps a copy of it where it is whole in the end. */
   async answered(response: Response): Promise<Response> {
-    const draft = this.#world.orders.kept.draft(this.#owner);
+    const draft = this.#world.keyedCalls.replayed.draft(this.#owner);
     const { status, body } = response;
     const headers: [string, string][] = [...response.headers];
     const end = (isWhole: boolean) => {
@@ -94,7 +99,7 @@ export class CallOrder {
 /** Whether an answer is whole already, and small enough to be kept. */
 function isSmallAnswer({ headers }: Response): boolean {
   if (headers.get("content-type")?.startsWith("application/json") !== true) return false;
-  return Number(headers.get("content-length") ?? 0) <= keptAnswerBytes;
+  return Number(headers.get("content-length") ?? 0) <= replayedAnswerBytes;
 }
 
 /** The same stream, of which a draft gets a copy. */

@@ -1,11 +1,11 @@
-/** `Idempotency-Key`: by what a repeated order is known again. */
+/** Reads `Idempotency-Key`, and computes the hashes by which a repeated request is recognized. */
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import type { MediaBody } from "../../media/body.ts";
 import { sha256Hex } from "../../lib/sha256.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
-export interface OrderKey {
+export interface IdempotencyKey {
   /** Stands for the client's key. */
   readonly id: string;
   /** Stands for key and request together. Without the key, which is not stored, nobody can guess a prompt from it. */
@@ -26,20 +26,20 @@ async function contentsOf(body: MediaBody): Promise<readonly string[]> {
  * @example
  * ```ts
  * import { readMediaBody } from "../../media/body.ts";
- * import { readOrderKey } from "./order_key.ts";
+ * import { readIdempotencyKey } from "./idempotency_key.ts";
  * const body = readMediaBody(new TextEncoder().encode('{"model":"video-a"}'), "application/json");
- * const [one, two] = [await readOrderKey("a", body), await readOrderKey("b", body)];
- * if (one.id === two.id) throw new Error("two orders for one");
+ * const [one, two] = [await readIdempotencyKey("a", body), await readIdempotencyKey("b", body)];
+ * if (one.id === two.id) throw new Error("two ids for two keys");
  * ```
  *
  * @param path counts as a part of the request where keys of several paths share a space
  * @throws {GatewayError} `invalid_request` for what is no key
  */
-export async function readOrderKey(
+export async function readIdempotencyKey(
   key: string,
   body: MediaBody,
   path?: string,
-): Promise<OrderKey> {
+): Promise<IdempotencyKey> {
   if (key.length > limits.idempotencyKeyChars || !/^[\x21-\x7e]+$/.test(key)) {
     throw new GatewayError(
       "invalid_request",

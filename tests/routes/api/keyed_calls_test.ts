@@ -5,7 +5,7 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "../../support/assert.ts";
-import { answerKeptMs } from "../../../core/calls/kept_answers.ts";
+import { replayedAnswerMs } from "../../../core/calls/replayed_answers.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
@@ -13,7 +13,7 @@ import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createApp } from "../../../routes/app.ts";
-import { CallOrders } from "../../../routes/api/call_orders.ts";
+import { KeyedCalls } from "../../../routes/api/keyed_calls.ts";
 import { openTestGateway, type TestGatewayOptions } from "../../support/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { until } from "../../support/until.ts";
@@ -69,12 +69,12 @@ async function open(options: TestGatewayOptions & { readonly vnd?: number } = {}
   const test = await openTestGateway(options);
   const { accountId, key } = await test.customer(options.vnd ?? 1_000_000);
   const time = new ManualTime();
-  const orders = new CallOrders(new Deadlines({ clock: time, timer: time }));
+  const keyedCalls = new KeyedCalls(new Deadlines({ clock: time, timer: time }));
   let idleMs = 0;
   const { clock } = test.assembled.gateway;
   const gateway = {
     ...test.assembled.gateway,
-    orders,
+    keyedCalls,
     clock: { nowMs: () => clock.nowMs() + idleMs, monotonicMs: () => clock.monotonicMs() },
   };
   const app = createApp(gateway, { stopping: () => false });
@@ -82,10 +82,15 @@ async function open(options: TestGatewayOptions & { readonly vnd?: number } = {}
     test,
     key,
     accountId,
-    orders,
+    keyedCalls,
     time,
     idle: (ms: number) => idleMs += ms,
-    async send({ path, body }: TestCall, orderKey?: string, signal?: AbortSignal, secret = key) {
+    async send(
+      { path, body }: TestCall,
+      idempotencyKey?: string,
+      signal?: AbortSignal,
+      secret = key,
+    ) {
       const isForm = typeof body === "function";
       const request = new Request(`http://gateway.example${path}`, {
         method: "POST",
@@ -93,7 +98,7 @@ async function open(options: TestGatewayOptions & { readonly vnd?: number } = {}
         headers: {
           authorization: `Bearer ${secret}`,
           ...isForm ? {} : { "content-type": "application/json" },
-          ...orderKey === undefined ? {} : { "idempotency-key": orderKey },
+          ...idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
         },
         body: isForm ? body() : JSON.stringify(body),
       });
@@ -136,7 +141,7 @@ for (const [name, call] of Object.entries(paid)) {
     const other = await world.send(call, "key-2");
     await other.body?.cancel();
     assertNotEquals(other.headers.get("x-request-id"), first.headers.get("x-request-id"));
-    assertEquals(world.orders.running, 0);
+    assertEquals(world.keyedCalls.running, 0);
   });
 }
 
@@ -175,7 +180,7 @@ Deno.test("a call whose client stopped waiting runs to its end; the retry gets i
   const impatient = new AbortController();
   const call = chat("[[sandbox:slow 200]]");
   const lost = world.send(call, "key-1", impatient.signal);
-  await until(() => world.orders.running === 1, "the call runs");
+  await until(() => world.keyedCalls.running === 1, "the call runs");
   impatient.abort();
   const retried = await world.send(call, "key-1");
   assertEquals([retried.status, retried.headers.get("idempotent-replayed")], [200, "true"]);
@@ -207,14 +212,14 @@ Deno.test("when the answer is not kept any more the retry names the receipt, for
   await first.bytes();
   const requestId = first.headers.get("x-request-id") as RequestId;
   const cost = (await readReceipt(world.test.kv, requestId))!.costMicroVnd;
-  assert(world.orders.kept.usedBytes > 0);
-  world.time.advance(answerKeptMs + 1_000);
-  assertEquals(world.orders.kept.usedBytes, 0);
+  assert(world.keyedCalls.replayed.usedBytes > 0);
+  world.time.advance(replayedAnswerMs + 1_000);
+  assertEquals(world.keyedCalls.replayed.usedBytes, 0);
   const refusal = await refusalOf(await world.send(chat(), "key-1"));
   assertEquals([refusal.status, refusal.retry], [409, "false"]);
   assertStringIncludes(refusal.message, requestId);
   assertStringIncludes(refusal.message, `${formatVnd(cost)} VND`);
-  world.idle(limits.orderKeptMs + 1_000);
+  world.idle(limits.idempotencyKeptMs + 1_000);
   const late = await world.send(chat(), "key-1");
   assertEquals(late.status, 200);
   await late.bytes();
@@ -227,7 +232,7 @@ Deno.test("another instance knows the key, while its call runs and after it", as
   const call = chat("[[sandbox:slow 200]]");
   const elsewhere = () => two.send(call, "key-1", undefined, one.key);
   const running = one.send(call, "key-1");
-  await until(() => one.orders.running === 1, "the call runs");
+  await until(() => one.keyedCalls.running === 1, "the call runs");
   await until(async () => {
     for await (const _ of one.test.kv.list({ prefix: ["call_order"] })) return true;
     return false;
@@ -245,11 +250,11 @@ Deno.test("another instance knows the key, while its call runs and after it", as
 Deno.test("the key of a process that died is taken again when its call cannot run any more", async () => {
   await using world = await open();
   const lost = world.send(chat("[[sandbox:stall]]"), "key-1");
-  await until(() => world.orders.running === 1, "the call runs");
+  await until(() => world.keyedCalls.running === 1, "the call runs");
   await using after = await open({ kv: world.test.kv });
   const retry = () => after.send(chat("[[sandbox:stall]]"), "key-1", undefined, world.key);
   assertEquals((await refusalOf(await retry())).status, 409);
-  after.idle(limits.orderUnderWayMs + 1_000);
+  after.idle(limits.idempotencyClaimMs + 1_000);
   const taken = retry();
   // A call that has its key may still be on its way to a route: only one that runs can be stopped.
   const running = [world, after].map(({ test }) => test.assembled.gateway.calls);
@@ -267,7 +272,7 @@ Deno.test("a key is of one request, one account, and asks for nothing that a cal
     assertEquals((await world.send(other, "key-1")).status, 422, other.path);
   }
   const running = world.send(chat("[[sandbox:slow 50]]"), "key-2");
-  await until(() => world.orders.running === 1, "the call runs");
+  await until(() => world.keyedCalls.running === 1, "the call runs");
   assertEquals((await world.send(chat("other"), "key-2")).status, 422, "at once");
   await (await running).bytes();
   for (const key of ["two words", "k".repeat(limits.idempotencyKeyChars + 1)]) {
@@ -278,7 +283,7 @@ Deno.test("a key is of one request, one account, and asks for nothing that a cal
   assertEquals([foreign.status, foreign.headers.get("idempotent-replayed")], [200, null]);
   await foreign.bytes();
   assertEquals(await world.charged(), 2);
-  assertEquals(world.orders.running, 0);
+  assertEquals(world.keyedCalls.running, 0);
 });
 
 Deno.test("a refused call leaves its key free, and no prompt is in what the store keeps of a key", async () => {
@@ -286,7 +291,7 @@ Deno.test("a refused call leaves its key free, and no prompt is in what the stor
   for (let time = 0; time < 2; time++) {
     assertEquals((await world.send(chat("secret-word"), "secret-key")).status, 402);
   }
-  assertEquals(world.orders.running, 0);
+  assertEquals(world.keyedCalls.running, 0);
   const { key } = await world.test.customer(1_000);
   await (await world.send(chat("secret-word"), "secret-key", undefined, key)).bytes();
   let rows = 0;

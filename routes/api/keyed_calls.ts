@@ -1,10 +1,10 @@
 /** The idempotency keys under which calls run in this process, and the answers that are kept for their repeats. */
-import { KeptAnswers } from "../../core/calls/kept_answers.ts";
+import { ReplayedAnswers } from "../../core/calls/replayed_answers.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { limits } from "../../core/limits.ts";
 
 /** Calls under one key that wait for the first; SDKs repeat two or three times. */
-const waitingPerOrder = 4;
+const waitingPerKey = 4;
 
 /** One key under which a call runs in this process. */
 interface Running {
@@ -13,15 +13,15 @@ interface Running {
   waiting: number;
 }
 
-/** The orders of one process. */
-export class CallOrders {
-  readonly kept: KeptAnswers;
+/** The calls with an idempotency key that run in this process, and the answers kept for repeats. */
+export class KeyedCalls {
+  readonly replayed: ReplayedAnswers;
   readonly #deadlines: Deadlines;
   readonly #running = new Map<string, Running>();
 
   constructor(deadlines: Deadlines) {
     this.#deadlines = deadlines;
-    this.kept = new KeptAnswers(deadlines);
+    this.replayed = new ReplayedAnswers(deadlines);
   }
 
   /** Keys under which calls run now. */
@@ -44,7 +44,7 @@ export class CallOrders {
 
   /** Waits for a call, no longer than it can run. Tells whether it is over. */
   async wait(running: Running): Promise<boolean> {
-    if (running.waiting >= waitingPerOrder) return false;
+    if (running.waiting >= waitingPerKey) return false;
     running.waiting++;
     const late = Promise.withResolvers<false>();
     const deadline = this.#deadlines.create(() => late.resolve(false));
