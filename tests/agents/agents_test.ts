@@ -35,7 +35,7 @@ async function inLanes<Item>(
   if (failures.length > 0) throw new AggregateError(failures);
 }
 
-/** The agent did what it was asked, and nothing that it sent was refused by the strict vendor. */
+/** The agent did what it was asked, and nothing that it sent was refused by the vendor validators. */
 function assertEdited(
   world: AgentsWorld,
   scene: Scene,

@@ -18,7 +18,7 @@ export function readChat(body: JsonObject): ScriptedRequest {
   };
 }
 
-/** A vendor that tells `reasoning_content` takes it back, which the strict validator of plain Chat does not know. */
+/** A vendor that tells `reasoning_content` takes it back, which the vendor validator of plain Chat does not know. */
 export function withoutReasoning(body: JsonObject): JsonObject {
   const messages = objects(body["messages"]).map((
     { reasoning_content: _, ...message },

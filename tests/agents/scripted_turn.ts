@@ -47,7 +47,7 @@ export interface ScriptedEvent {
   readonly value: Json;
 }
 
-/** The signature under the thinking of a step: the strict upstream demands it back. */
+/** The signature under the thinking of a step: the vendor validators demand it back. */
 export function signatureOf(step: number): string {
   return btoa(`scripted-signature-of-step-${step}`);
 }

@@ -32,7 +32,7 @@ describeRecordings("recorded requests", (recordings) => {
   for (const { name, style, status, request } of recordings) {
     if (request === undefined || status !== 200 || name in notCalls) continue;
 
-    Deno.test(`${name}: the strict schema of its own style agrees with the vendor`, () => {
+    Deno.test(`${name}: the vendor validator of its own style agrees with the vendor`, () => {
       const refusal = validateRequest(style, request);
       const expected = ofOtherServers[name];
       if (expected === undefined) assertEquals(refusal, undefined);
