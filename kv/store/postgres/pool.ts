@@ -1,0 +1,142 @@
+/**
+ * The connections to PostgreSQL, and the end of those that lead nowhere.
+ *
+ * The driver connects again after a broken connection, to the first of several hosts that takes writes. Two cases it
+ * leaves to us: a host that went silent without closing its connections, and one that became a standby while we were
+ * connected. Both end the pool; the next query opens a new one.
+ */
+import postgres from "postgres";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { GatewayError } from "../../../core/errors.ts";
+
+/** Connections of one instance. Eight carry 4,000 commits a second; a server has about a hundred for all instances. */
+const connectionsDefault = 8;
+
+/** Queries that wait or run. Behind a server that no longer answers the queue must end somewhere. */
+const pendingQueriesMax = 20_000;
+
+/** A server that answers nothing for this long while queries wait is taken for gone. */
+const silenceMs = 8_000;
+
+/** How often the silence is looked at. */
+const silenceCheckMs = 1_000;
+
+/** How long a connection may take to be made, in seconds: the next host of the list is tried then. */
+const connectSeconds = 3;
+
+/** Where the server says that it takes no writes: SQLSTATE read_only_sql_transaction. */
+const readOnlyState = "25006";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface PoolOptions {
+  /** The address, also with several hosts: `postgres://user:password@one,two:5433/name?sslmode=require`. */
+  readonly url: string;
+  readonly clock: Clock;
+}
+
+/** @returns the SQLSTATE of an error that the server reported */
+export function stateOf(error: unknown): string | undefined {
+  return error instanceof postgres.PostgresError ? error.code : undefined;
+}
+
+/** Whether the driver may keep prepared statements: not behind a pooler that gives each query another connection. */
+function mayPrepare(url: string): boolean {
+  return !/[?&]prepare=false\b/.test(url);
+}
+
+/** Runs queries over a bounded number of connections. */
+export class Pool implements Disposable {
+  readonly #options: PoolOptions;
+  readonly #watch: ReturnType<typeof setInterval>;
+  #sql: postgres.Sql;
+  #pending = 0;
+  #answeredAtMs: number;
+  #isClosed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#sql = this.#connect();
+    this.#answeredAtMs = options.clock.monotonicMs();
+    this.#watch = setInterval(() => this.#endIfSilent(), silenceCheckMs);
+    Deno.unrefTimer(Number(this.#watch));
+  }
+
+  #connect(): postgres.Sql {
+    const { url } = this.#options;
+    return postgres(url, {
+      ...(/[?&]max=\d/.test(url) ? {} : { max: connectionsDefault }),
+      prepare: mayPrepare(url),
+      fetch_types: false,
+      connect_timeout: connectSeconds,
+      backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+      target_session_attrs: "read-write",
+      connection: { application_name: "model-gateway" },
+      // What the server remarks, such as that a table is already there, is no concern of an operator.
+      onnotice: () => {},
+    });
+  }
+
+  /**
+   * Runs one statement.
+   *
+   * @throws {postgres.PostgresError} if the server refuses it
+   * @throws {Error} if its outcome is unknown since the connection broke
+   */
+  async query(text: string, parameters: (string | Uint8Array | number | null)[]): Promise<Row[]> {
+    if (this.#pending >= pendingQueriesMax) {
+      throw new GatewayError("maintenance", "The store does not answer at the moment; try again");
+    }
+    if (this.#pending === 0) this.#answeredAtMs = this.#options.clock.monotonicMs();
+    this.#pending++;
+    const sql = this.#sql;
+    try {
+      return await sql.unsafe(text, parameters, { prepare: mayPrepare(this.#options.url) });
+    } catch (error) {
+      if (stateOf(error) === readOnlyState) this.#replace(sql);
+      throw error;
+    } finally {
+      this.#pending--;
+      this.#answeredAtMs = this.#options.clock.monotonicMs();
+    }
+  }
+
+  /** Runs several statements, which hold no values of a caller. */
+  async script(text: string): Promise<void> {
+    const sql = await this.#sql.reserve();
+    try {
+      await sql.unsafe(text).simple();
+    } catch (error) {
+      await sql.unsafe("rollback").simple();
+      throw error;
+    } finally {
+      sql.release();
+    }
+  }
+
+  /** Calls back with what `pg_notify` sends on a channel, also after the connection was made again. */
+  async listen(channel: string, onPayload: (payload: string) => void, onListening: () => void) {
+    return await this.#sql.listen(channel, onPayload, onListening);
+  }
+
+  #endIfSilent(): void {
+    if (this.#pending === 0) return;
+    if (this.#options.clock.monotonicMs() - this.#answeredAtMs < silenceMs) return;
+    this.#replace(this.#sql);
+  }
+
+  #replace(sql: postgres.Sql): void {
+    if (this.#isClosed || sql !== this.#sql) return;
+    this.#sql = this.#connect();
+    this.#answeredAtMs = this.#options.clock.monotonicMs();
+    void sql.end({ timeout: 0 }).catch(() => {});
+  }
+
+  /** Ends all connections; queries under way reject. */
+  [Symbol.dispose](): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearInterval(this.#watch);
+    void this.#sql.end({ timeout: 0 }).catch(() => {});
+  }
+}
