@@ -133,10 +133,14 @@ export class Pool implements Disposable {
   }
 
   /** Ends all connections; queries under way reject. */
-  [Symbol.dispose](): void {
+  async end(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearInterval(this.#watch);
-    void this.#sql.end({ timeout: 0 }).catch(() => {});
+    await this.#sql.end({ timeout: 0 });
+  }
+
+  [Symbol.dispose](): void {
+    void this.end().catch(() => {});
   }
 }

@@ -155,6 +155,11 @@ export class PostgresStore implements KeyValueStore {
     }
   }
 
+  /** Closes the store and waits until its connections have ended. */
+  async end(): Promise<void> {
+    await this.#pool.end();
+  }
+
   close(): void {
     this.#pool[Symbol.dispose]();
   }

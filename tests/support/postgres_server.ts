@@ -1,0 +1,82 @@
+/**
+ * A PostgreSQL server of a test's own in a temporary folder, where the programs are installed (Debian's package
+ * `postgresql`). It listens on the loopback address and ends with the test.
+ */
+import { dirname } from "node:path";
+import { freePort } from "./free_port.ts";
+
+/** A running server. */
+export interface PostgresServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** A new empty database of this server. */
+  makeDatabase(): Promise<string>;
+  /** Ends the server as `kill -9` would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same folder and port. */
+  start(): Promise<void>;
+}
+
+const user = "gateway";
+
+async function output(command: string, args: string[]): Promise<string> {
+  // initdb and postgres refuse to run as root.
+  const isRoot = Deno.uid() === 0;
+  const { success, stdout, stderr } = await new Deno.Command(isRoot ? "runuser" : command, {
+    args: isRoot ? ["-u", "postgres", "--", command, ...args] : args,
+    stdout: "piped",
+    stderr: "piped",
+    cwd: "/",
+  }).output();
+  if (!success) throw new Error(`${command}: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}
+
+/** The folder of the newest server programs, or nothing where they are not installed. */
+export async function postgresPrograms(): Promise<string | undefined> {
+  const root = "/usr/lib/postgresql";
+  try {
+    const versions = await Array.fromAsync(Deno.readDir(root), ({ name }) => Number(name));
+    return `${root}/${Math.max(...versions)}/bin`;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** @param settings of `postgresql.conf`, in addition to those of a new server */
+export async function startPostgres(
+  programs: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-postgres-" });
+  if (Deno.uid() === 0) await new Deno.Command("chown", { args: ["postgres", folder] }).output();
+  const port = freePort();
+  const place = `${folder}/cluster`;
+  await output(`${programs}/initdb`, ["-D", place, "-A", "trust", "-U", user, "-E", "UTF8"]);
+  const given = { listen_addresses: "127.0.0.1", unix_socket_directories: folder, ...settings };
+  const flags = Object.entries({ ...given, port }).map(([name, value]) => `-c ${name}=${value}`);
+  const control = (...args: string[]) => output(`${programs}/pg_ctl`, ["-D", place, ...args]);
+  const start = async () => {
+    await control("-w", "-l", `${folder}/log`, "-o", flags.join(" "), "start");
+  };
+  await start();
+  let databases = 0;
+  return {
+    port,
+    url: `postgres://${user}@127.0.0.1:${port}/postgres`,
+    start,
+    async makeDatabase() {
+      const name = `gateway_${++databases}`;
+      await output(`${programs}/createdb`, ["-h", "127.0.0.1", "-p", `${port}`, "-U", user, name]);
+      return `postgres://${user}@127.0.0.1:${port}/${name}`;
+    },
+    async kill() {
+      await control("-m", "immediate", "stop");
+    },
+    async [Symbol.asyncDispose]() {
+      await control("-m", "immediate", "stop").catch(() => {});
+      await Deno.remove(dirname(place), { recursive: true });
+    },
+  };
+}
