@@ -76,11 +76,18 @@ function jointProblems(environment: Environment): string[] {
     problems.push("environment HOST: is no part of a URL; name the address in GATEWAY_BASE_URL");
   }
   const location = kv === undefined ? undefined : readStoreLocation(kv);
-  if (location?.ok === true && location.store.kind === "remote") {
-    for (const name of ["GATEWAY_MASTER_KEYS", "DENO_KV_ACCESS_TOKEN"]) {
-      if (environment[name] !== undefined) continue;
-      problems.push(`environment ${name}: must be set when GATEWAY_KV is a remote store`);
-    }
+  const kind = location?.ok === true ? location.store.kind : undefined;
+  const needed = {
+    remote: ["GATEWAY_MASTER_KEYS", "DENO_KV_ACCESS_TOKEN"],
+    postgres: ["GATEWAY_MASTER_KEYS"],
+    file: [],
+    memory: [],
+  };
+  for (const name of needed[kind ?? "file"]) {
+    if (environment[name] !== undefined) continue;
+    problems.push(`environment ${name}: must be set when GATEWAY_KV is a remote store`);
+  }
+  if (kind === "remote") {
     // The runtime reads the token by itself, and breaks down over a line end.
     const problem = secretProblem(environment["DENO_KV_ACCESS_TOKEN"] ?? "");
     if (problem !== undefined) problems.push(`environment DENO_KV_ACCESS_TOKEN: ${problem}`);

@@ -7,7 +7,9 @@ export type StoreLocation =
   | { readonly kind: "memory" }
   | { readonly kind: "file"; readonly path: string }
   /** A KV Connect server: several instances may share it. */
-  | { readonly kind: "remote"; readonly url: string };
+  | { readonly kind: "remote"; readonly url: string }
+  /** A PostgreSQL server, also several hosts of which one takes writes. The address may hold a password. */
+  | { readonly kind: "postgres"; readonly url: string };
 
 /** `problem` holds nothing of what was read. */
 export type StoreLocationResult =
@@ -15,6 +17,19 @@ export type StoreLocationResult =
   | { readonly ok: false; readonly problem: string };
 
 const refused = (problem: string): StoreLocationResult => ({ ok: false, problem });
+
+/** Several hosts, `one:5432,two:5432`, are no URL: each is looked at alone. */
+function postgresLocation(text: string): StoreLocationResult {
+  const [, scheme = "", user = "", hosts = "", rest = ""] =
+    /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]+)(.*)$/.exec(text) ?? [];
+  const isValid = hosts.split(",").every((host) => {
+    const url = parseUrl(`${scheme}${user}${host}${rest}`);
+    return url !== null && url.hostname !== "";
+  });
+  if (!isValid) return refused("must be a valid address: postgres://user:password@host:5432/name");
+  if (!/^\/[^?#]+/.test(rest)) return refused("must name the database: postgres://host/name");
+  return { ok: true, store: { kind: "postgres", url: text } };
+}
 
 /**
  * Reads where the store is.
@@ -31,9 +46,12 @@ export function readStoreLocation(text: string): StoreLocationResult {
   if (text === ":memory:") return { ok: true, store: { kind: "memory" } };
   if (holdsControls(text)) return refused("must not hold line breaks or control characters");
   if (!text.includes("://")) return { ok: true, store: { kind: "file", path: text } };
+  if (/^postgres(ql)?:\/\//.test(text)) return postgresLocation(text);
   const url = parseUrl(text);
   if (url === null || !/^https?:\/\//.test(text)) {
-    return refused("must be a file, :memory:, or a valid address with https:// or http://");
+    return refused(
+      "must be a file, :memory:, or a valid address with https://, http:// or postgres://",
+    );
   }
   if (url.username !== "" || url.password !== "") {
     return refused(

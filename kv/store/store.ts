@@ -13,11 +13,14 @@ import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
+import { openPostgres } from "./postgres/open_postgres.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 
 export interface Store extends Disposable {
   readonly kv: KeyValueStore;
+  /** What an operator should know about how safe this store keeps what it has, a line each. */
+  readonly warnings: readonly string[];
 }
 
 export type OpenStoreResult =
@@ -63,9 +66,11 @@ export async function openStore(
   try {
     switch (location.kind) {
       case "memory":
-        return { ok: true, store: await openKv(":memory:", clock) };
+        return { ok: true, store: await ready(await Deno.openKv(":memory:"), clock) };
       case "remote":
-        return { ok: true, store: await openKv(location.url, clock) };
+        return { ok: true, store: await ready(await Deno.openKv(location.url), clock) };
+      case "postgres":
+        return { ok: true, store: await openServer(location.url, clock) };
       case "file":
         return await openFile(location.path, clock);
     }
@@ -86,7 +91,7 @@ async function openFile(path: string, clock: Clock): Promise<OpenStoreResult> {
       return { ok: false, reason: "in_use" };
     }
     await keepPrivate(path);
-    return { ok: true, store: await openKv(path, clock, lock) };
+    return { ok: true, store: await ready(await Deno.openKv(path), clock, { lock }) };
   } catch (error) {
     lock.close();
     throw error;
@@ -126,9 +131,26 @@ async function keepPrivate(path: string): Promise<void> {
   }
 }
 
-async function openKv(where: string, clock: Clock, lock?: Deno.FsFile): Promise<Store> {
+/** What a store holds besides its rows. */
+interface StoreExtras {
+  /** The lock of its file. */
+  readonly lock?: Deno.FsFile;
+  readonly warnings?: readonly string[];
+}
+
+async function openServer(url: string, clock: Clock): Promise<Store> {
+  const { kv, warnings } = await openPostgres({ url, clock, announcedKinds: new Set() });
+  return await ready(kv, clock, { warnings });
+}
+
+/** Gives an open engine deadlines and proves that it takes writes. */
+async function ready(
+  engine: KeyValueStore,
+  clock: Clock,
+  { lock, warnings = [] }: StoreExtras = {},
+): Promise<Store> {
   const deadlines = new Deadlines({ clock });
-  const kv = withDeadlines(await Deno.openKv(where), deadlines);
+  const kv = withDeadlines(engine, deadlines);
   const close = () => {
     kv.close();
     deadlines.close();
@@ -141,6 +163,7 @@ async function openKv(where: string, clock: Clock, lock?: Deno.FsFile): Promise<
   }
   return {
     kv,
+    warnings,
     [Symbol.dispose]() {
       close();
       lock?.close();

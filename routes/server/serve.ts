@@ -145,6 +145,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     return 1;
   }
   using store = opened.store;
+  for (const warning of store.warnings) write(warning);
   const loaded = await loadMasterKeys(config);
   if (!loaded.ok) {
     write(loaded.problem);

@@ -62,7 +62,9 @@ export class PostgresAtomicWrite implements AtomicWrite {
 
   check(...checks: Deno.AtomicCheck[]): this {
     for (const { key, versionstamp } of checks) {
-      if (this.#checks.length >= checksMax) throw new TypeError(`Too many checks (max ${checksMax})`);
+      if (this.#checks.length >= checksMax) {
+        throw new TypeError(`Too many checks (max ${checksMax})`);
+      }
       const version = versionstamp === null ? 0n : versionOf(versionstamp);
       this.#checks.push({ key: keyOfRow(key), version });
     }

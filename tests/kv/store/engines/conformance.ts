@@ -123,7 +123,9 @@ const cases: Readonly<Record<string, Case>> = {
         if ((await client.atomic().check(row).set(["sum"], next).commit()).ok) return;
       }
     };
-    await Promise.all(Array.from({ length: 40 }, (_, at) => add(clients[at % clients.length] ?? kv)));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, at) => add(clients[at % clients.length] ?? kv)),
+    );
     assertEquals((await kv.get(["sum"])).value, 40);
   },
 
@@ -266,8 +268,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 
   async "what is too large or malformed is a TypeError, and nothing is written"(kv) {
-    const refused = (call: () => unknown) =>
-      assertRejects(async () => void await call(), Error);
+    const refused = (call: () => unknown) => assertRejects(async () => void await call(), Error);
     await refused(() => kv.set([], 1));
     await refused(() => kv.set(["x".repeat(2_048)], 1));
     await refused(() => kv.set(["value"], "x".repeat(65_537)));
@@ -280,7 +281,9 @@ const cases: Readonly<Record<string, Case>> = {
     await refused(() => valuesOf(kv.list({ start: ["b"], end: ["a"] })));
     await refused(() => kv.atomic().check({ key: ["a"], versionstamp: "no" }).commit());
     const rows = Array.from({ length: 1_001 }, (_, at) => at);
-    await refused(() => rows.reduce((write, at) => write.set(["row", at], 1), kv.atomic()).commit());
+    await refused(() =>
+      rows.reduce((write, at) => write.set(["row", at], 1), kv.atomic()).commit()
+    );
     await refused(() =>
       rows.slice(0, 101).reduce(
         (write, at) => write.check({ key: ["row", at], versionstamp: null }),

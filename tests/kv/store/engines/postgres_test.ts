@@ -16,9 +16,9 @@ if (programs === undefined) {
   Deno.test.afterAll(async () => await server[Symbol.asyncDispose]());
   testEngine("PostgreSQL", async () => {
     const url = await server.makeDatabase();
-    const opened = await Promise.all([1, 2, 3].map(() =>
-      openPostgres({ url, clock: systemClock, announcedKinds: new Set() })
-    ));
+    const opened = await Promise.all(
+      [1, 2, 3].map(() => openPostgres({ url, clock: systemClock, announcedKinds: new Set() })),
+    );
     const clients = opened.map(({ kv }) => kv);
     return {
       clients,
