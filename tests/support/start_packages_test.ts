@@ -17,6 +17,7 @@ const startPackages: Readonly<Record<string, string>> = {
   "nodemailer": "mail over SMTP",
   "oauth4webapi": "the client side of OpenID Connect",
   "otpauth": "one-time passwords of operators",
+  "postgres": "the store on PostgreSQL",
   "uplot": "charts of the usage pages",
   "uqr": "QR codes of bank transfers",
   "zod": "schemas of the configuration and of request bodies",

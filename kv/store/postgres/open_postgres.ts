@@ -100,7 +100,7 @@ export async function openPostgres(options: OpenPostgresOptions): Promise<Opened
     const warnings = await warningsOf(pool);
     return { kv: new PostgresStore(pool, options), warnings };
   } catch (error) {
-    pool[Symbol.dispose]();
+    await pool.end();
     throw error;
   }
 }

@@ -46,7 +46,7 @@ function mayPrepare(url: string): boolean {
 }
 
 /** Runs queries over a bounded number of connections. */
-export class Pool implements Disposable {
+export class Pool {
   readonly #options: PoolOptions;
   readonly #watch: ReturnType<typeof setInterval>;
   #sql: postgres.Sql;
@@ -138,9 +138,5 @@ export class Pool implements Disposable {
     this.#isClosed = true;
     clearInterval(this.#watch);
     await this.#sql.end({ timeout: 0 });
-  }
-
-  [Symbol.dispose](): void {
-    void this.end().catch(() => {});
   }
 }

@@ -1,7 +1,11 @@
 /**
  * The store on PostgreSQL: rows of one table under encoded keys, a commit as one call of a function.
+ * `migrations.ts` says how a commit is atomic.
  *
- * @see migrations.ts for how a commit is atomic
+ * - Folder `kv/store/postgres/`: the engine for PostgreSQL: schema, connections, commits, lists, expiry.
+ * - In: the address of the server, calls of {@linkcode KeyValueStore}.
+ * - Out: rows and results of commits; warnings about a server that may lose commits.
+ * - Never: decides from an error whether a commit took effect, or reads from a standby.
  */
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import type { AtomicWrite, KeyValueStore, RowIterator } from "../key_value_store.ts";
@@ -11,6 +15,7 @@ import { decodeKey, encodeKey } from "../tuple_key.ts";
 import { versionstampOf } from "../versionstamp.ts";
 import { byteArrays, names, numbers } from "./array_text.ts";
 import { type Commit, type CommitResult, PostgresAtomicWrite } from "./atomic_write.ts";
+import { ExpirySweep } from "./expiry_sweep.ts";
 import { type Pool, type Row, stateOf } from "./pool.ts";
 import { PagedRows, type ReadRow } from "./row_reader.ts";
 
@@ -62,9 +67,11 @@ export interface PostgresStoreOptions {
 export class PostgresStore implements KeyValueStore {
   readonly #pool: Pool;
   readonly #announcedKinds: ReadonlySet<string>;
+  readonly #sweep: ExpirySweep;
 
   constructor(pool: Pool, options: PostgresStoreOptions) {
     this.#pool = pool;
+    this.#sweep = new ExpirySweep(pool);
     this.#announcedKinds = options.announcedKinds;
   }
 
@@ -157,11 +164,12 @@ export class PostgresStore implements KeyValueStore {
 
   /** Closes the store and waits until its connections have ended. */
   async end(): Promise<void> {
+    this.#sweep[Symbol.dispose]();
     await this.#pool.end();
   }
 
   close(): void {
-    this.#pool[Symbol.dispose]();
+    void this.end().catch(() => {});
   }
 
   [Symbol.dispose](): void {

@@ -1,0 +1,68 @@
+/**
+ * Deletes rows that have expired. Reads leave them out in any case, so a sweep only frees their space; every instance
+ * sweeps, and those that meet pass over each other's rows.
+ */
+import type { Pool } from "./pool.ts";
+
+/** Pause between two sweeps of an instance. */
+const sweepEveryMs = 60_000;
+
+/** Rows of one statement: it holds their locks for a few milliseconds. */
+const sweepRows = 500;
+
+/** Statements of one sweep, so that a backlog is worked off over several without keeping others waiting. */
+const statementsMax = 20;
+
+/** A row that just expired is left alone: a commit may be about to write it again. */
+const deleteExpired = `
+  with expired as (
+    select key from gateway_kv
+    where expires_at < clock_timestamp() - interval '1 second'
+    order by key limit ${sweepRows} for update skip locked
+  ), gone as (
+    delete from gateway_kv where key in (select key from expired) returning 1
+  )
+  select count(*)::int as count from gone`;
+
+/**
+ * Deletes expired rows, a bounded number.
+ *
+ * @returns how many were deleted
+ */
+export async function sweepExpired(pool: Pool): Promise<number> {
+  let deleted = 0;
+  for (let statement = 0; statement < statementsMax; statement++) {
+    const [row] = await pool.query(deleteExpired, []);
+    const count = Number(row?.["count"]);
+    deleted += count;
+    if (count < sweepRows) break;
+  }
+  return deleted;
+}
+
+/** Sweeps every minute until it is disposed of. A sweep that fails is made up for by the next one. */
+export class ExpirySweep implements Disposable {
+  readonly #timer: ReturnType<typeof setInterval>;
+  #isSweeping = false;
+
+  constructor(pool: Pool) {
+    this.#timer = setInterval(() => void this.#sweep(pool), sweepEveryMs);
+    Deno.unrefTimer(Number(this.#timer));
+  }
+
+  async #sweep(pool: Pool): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    try {
+      await sweepExpired(pool);
+    } catch {
+      // The store is away; reads say so where it matters.
+    } finally {
+      this.#isSweeping = false;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
