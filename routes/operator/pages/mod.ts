@@ -17,7 +17,7 @@ import { auditPages } from "./audit_log.tsx";
 import { claimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
 import { createOperatorGate } from "./gate.tsx";
-import { operatorInvoicePages } from "./invoices/invoices.tsx";
+import { operatorInvoicePages } from "./invoices/invoices.ts";
 import { overviewPages } from "./overview.tsx";
 import type { OperatorPage } from "./page.ts";
 import { bankPages } from "./payments/bank.tsx";
