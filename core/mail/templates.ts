@@ -183,7 +183,7 @@ const vietnamese: Writers = {
     subject: "Ví của bạn sắp hết tiền",
     paragraphs: [
       `Ví của bạn còn ${formatMoney(job.balanceMicroVnd, "vi")}, dưới mức bạn đã đặt.`,
-      "Khi hết tiền, các lệnh gọi bị từ chối cho đến khi bạn nạp thêm. Khoá của bạn vẫn giữ nguyên.",
+      "Khi hết tiền, các lượt gọi bị từ chối cho đến khi bạn nạp thêm. Khoá API của bạn vẫn giữ nguyên.",
     ],
     action: { label: "Nạp tiền", url },
   }),

@@ -16,7 +16,7 @@ export const localeNames: Readonly<Record<Locale, string>> = { vi: "Tiếng Vi�
  * import { defineTexts } from "./i18n.ts";
  * const texts = defineTexts({
  *   en: { title: "Keys", left: (count: number) => `${count} left` },
- *   vi: { title: "Khoá", left: (count) => `còn ${count}` },
+ *   vi: { title: "Khoá API", left: (count) => `còn ${count}` },
  * });
  * if (texts.vi.left(3) !== "còn 3") throw new Error();
  * ```

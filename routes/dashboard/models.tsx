@@ -72,7 +72,7 @@ const texts = defineTexts({
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
     vision: "Đọc ảnh",
     perMtok: "mỗi 1 triệu token",
-    perRequest: "mỗi lệnh gọi",
+    perRequest: "mỗi lượt gọi",
     perImage: "mỗi ảnh",
     seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
     inOut: (input, output) => `${input} vào · ${output} ra`,

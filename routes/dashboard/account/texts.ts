@@ -91,7 +91,7 @@ export const accountTexts = defineTexts({
     passwordChanged: "Mật khẩu đã được đổi, và mọi trình duyệt khác đã bị đăng xuất.",
     wrongPassword: "Đây không phải mật khẩu hiện tại của bạn.",
     noPassword:
-      "Bạn đăng nhập qua nơi khác và chưa có mật khẩu ở đây. Có mật khẩu, bạn còn xem lại được các khoá.",
+      "Bạn đăng nhập qua nơi khác và chưa có mật khẩu ở đây. Có mật khẩu, bạn còn xem lại được các khoá API.",
     setPassword: "Gửi tôi liên kết đặt mật khẩu",
     linkSent: "Chúng tôi đã gửi cho bạn thư kèm liên kết đặt mật khẩu.",
     tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
@@ -116,7 +116,7 @@ export const accountTexts = defineTexts({
 
     deletion: "Xoá tài khoản",
     deletionText:
-      "Địa chỉ e-mail, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá ngừng hoạt động ngay. Sổ tiền và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
+      "Địa chỉ e-mail, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá API ngừng hoạt động ngay. Sổ tiền và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
     deletionBalance: (amount) =>
       `Ví của bạn còn ${amount}. Bạn không dùng được số tiền này nữa sau khi xoá tài khoản.`,
     askForRefund: "Để được hoàn tiền trước khi xoá, hãy liên hệ",

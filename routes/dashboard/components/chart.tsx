@@ -13,7 +13,7 @@ export interface DayBar {
 
 const texts = defineTexts({
   en: { table: "Show as a table", day: "Day", cost: "Cost", calls: "Calls" },
-  vi: { table: "Xem dạng bảng", day: "Ngày", cost: "Chi phí", calls: "Lệnh gọi" },
+  vi: { table: "Xem dạng bảng", day: "Ngày", cost: "Chi phí", calls: "Lượt gọi" },
 });
 
 /** The assets that a page with a chart names. */

@@ -34,7 +34,7 @@ export const layoutTexts = defineTexts({
     language: "Ngôn ngữ",
     theme: "Giao diện",
     themes: { auto: "Hệ thống", light: "Sáng", dark: "Tối" },
-    footer: "Một địa chỉ, một khoá, một ví bằng đồng.",
+    footer: "Một địa chỉ, một khoá API, một ví bằng đồng.",
     support: "Hỗ trợ:",
     writeTo: "Vui lòng liên hệ",
     cancel: "Huỷ",

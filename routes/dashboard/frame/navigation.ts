@@ -46,7 +46,7 @@ export function segmentAt(path: string, depth: number): string {
  * @example
  * ```ts
  * import { currentEntry, navigationOf } from "./navigation.ts";
- * const keys = { href: "/keys", label: { en: "Keys", vi: "Khoá" } };
+ * const keys = { href: "/keys", label: { en: "Keys", vi: "Khoá API" } };
  * const usage = { href: "/usage", label: { en: "Usage", vi: "Mức sử dụng" } };
  * const navigation = navigationOf([
  *   { entry: keys, paths: ["/keys", "/keys/:id"] },

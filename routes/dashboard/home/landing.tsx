@@ -41,17 +41,17 @@ const texts = defineTexts({
     models: (count: number) => `${count} models`,
   },
   vi: {
-    title: "Model Gateway: một khoá cho mọi mô hình",
-    headline: ["Một địa chỉ.", "Một khoá.", "Mọi mô hình."],
+    title: "Model Gateway: một khoá API cho mọi mô hình",
+    headline: ["Một địa chỉ.", "Một khoá API.", "Mọi mô hình."],
     lead:
-      "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng hai kiểu API bạn đang dùng. Trả từ một ví trả trước bằng đồng, theo từng lệnh gọi.",
+      "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng hai kiểu API bạn đang dùng. Trả từ một ví trả trước bằng đồng, theo từng lượt gọi.",
     start: "Tạo tài khoản",
     prices: "Xem mô hình và giá",
     change: "Đổi hai dòng, giữ nguyên SDK",
     sdk: {
       title: "Giữ nguyên SDK",
       text:
-        "Kiểu Messages và kiểu Chat Completions, gồm cả công cụ và truyền dần. Mô hình hội thoại nào cũng gọi được qua cả hai.",
+        "Kiểu Messages và kiểu Chat Completions, gồm cả công cụ và streaming. Mô hình hội thoại nào cũng gọi được qua cả hai.",
     },
     transfer: {
       title: "Trả bằng chuyển khoản",
@@ -59,18 +59,18 @@ const texts = defineTexts({
         "Quét mã QR, tiền vào ví trong chốc lát. Không cần thẻ, không phí tháng, số dư không hết hạn.",
     },
     prepaid: {
-      title: "Trả theo lệnh gọi",
+      title: "Trả theo lượt gọi",
       text: "Từ một ví trả trước. Không cần thẻ, không phí tháng, số dư không hết hạn.",
     },
     receipts: {
       title: "Rõ từng đồng",
-      text: "Mỗi lệnh gọi có biên nhận ghi token, đơn giá và độ trễ. Lệnh lỗi không mất tiền.",
+      text: "Mỗi lượt gọi có biên nhận ghi token, đơn giá và độ trễ. Lượt gọi lỗi không mất tiền.",
     },
     invoices: "Có hoá đơn GTGT khi yêu cầu.",
     privacy: {
       title: "Lời của bạn là của bạn",
       text:
-        "Chỉ lưu thông tin về lệnh gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
+        "Chỉ lưu thông tin về lượt gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
     },
     models: (count) => `${count} mô hình`,
   },

@@ -106,18 +106,18 @@ export const keyTexts = defineTexts({
   },
   vi: {
     title: "Khoá API",
-    lead: "Mỗi máy hay ứng dụng một khoá. Nếu lộ, chỉ thu hồi đúng khoá đó.",
-    create: "Khoá mới",
-    none: "Chưa có khoá nào",
-    noneHint: "Hãy tạo một khoá và gọi bất kỳ mô hình nào.",
-    count: (used, most) => `${used} trên ${most} khoá đang hoạt động`,
+    lead: "Mỗi máy hay ứng dụng một khoá API. Nếu lộ, chỉ thu hồi đúng khoá đó.",
+    create: "Khoá API mới",
+    none: "Chưa có khoá API nào",
+    noneHint: "Hãy tạo một khoá API và gọi bất kỳ mô hình nào.",
+    count: (used, most) => `${used} trên ${most} khoá API đang hoạt động`,
     full: (most) =>
-      `Một tài khoản có tối đa ${most} khoá hoạt động. Hãy thu hồi khoá không còn cần, rồi tạo khoá mới.`,
-    busy: "Các khoá của bạn vừa được đổi ở nơi khác. Vui lòng thử lại.",
-    revokedKeys: "Khoá đã thu hồi và hết hạn",
+      `Một tài khoản có tối đa ${most} khoá API hoạt động. Hãy thu hồi khoá không còn cần, rồi tạo khoá mới.`,
+    busy: "Các khoá API của bạn vừa được đổi ở nơi khác. Vui lòng thử lại.",
+    revokedKeys: "Khoá API đã thu hồi và hết hạn",
 
     name: "Tên",
-    key: "Khoá",
+    key: "Khoá API",
     state: "Trạng thái",
     lastUsed: "Dùng gần nhất",
     never: "không dùng trong 90 ngày",
@@ -129,7 +129,7 @@ export const keyTexts = defineTexts({
     details: (name) => `Chi tiết của ${name}`,
 
     newTitle: "Khoá API mới",
-    nameHint: "Nơi dùng khoá: “máy tính xách tay”, “máy chủ chính”.",
+    nameHint: "Nơi dùng khoá API: “máy tính xách tay”, “máy chủ chính”.",
     limits: "Giới hạn",
     limitsHint: "Không bắt buộc. Bạn có thể đổi sau.",
     expiry: "Hiệu lực đến",
@@ -140,8 +140,9 @@ export const keyTexts = defineTexts({
     ipsHint: "Mỗi dòng một địa chỉ hoặc dải, như 203.0.113.7 hoặc 10.0.0.0/8. Để trống: mọi nơi.",
     models: "Mô hình được phép",
     modelsHint: "Không chọn: mọi mô hình.",
-    reading: "Khoá này được xem gì qua API",
-    readingHint: "Số dư, mức sử dụng và biên nhận: khoá giao cho người khác không cần thấy chúng.",
+    reading: "Khoá API này được xem gì qua API",
+    readingHint:
+      "Số dư, mức sử dụng và biên nhận: khoá API giao cho người khác không cần thấy chúng.",
     readings: {
       byLimits: "Theo giới hạn: không có giới hạn thì cả tài khoản, có thì chỉ lượt gọi của nó",
       account: "Cả tài khoản",
@@ -151,59 +152,61 @@ export const keyTexts = defineTexts({
     modelsGone: "Các mô hình bạn chọn không còn được cung cấp. Hãy chọn lại.",
     save: "Lưu",
     saved: "Đã lưu.",
-    createButton: "Tạo khoá",
-    sentBefore: (name) => `Biểu mẫu này đã tạo khoá “${name}”. Hãy gửi lại để tạo thêm một khoá.`,
+    createButton: "Tạo khoá API",
+    sentBefore: (name) =>
+      `Biểu mẫu này đã tạo khoá API “${name}”. Hãy gửi lại để tạo thêm một khoá.`,
     formStale: "Trang này đã cũ nên chưa gửi được. Vui lòng gửi lại.",
     cancel: "Huỷ",
 
-    nameMissing: "Hãy đặt tên cho khoá.",
+    nameMissing: "Hãy đặt tên cho khoá API.",
     nameLong: "Nhiều nhất 60 ký tự.",
     expiryWrong: "Hãy chọn một ngày từ hôm nay trở đi.",
     amountWrong: "Hãy ghi số đồng nguyên lớn hơn 0, ví dụ 100000.",
     ipWrong: (text) => `“${text}” không phải địa chỉ IP hay dải địa chỉ.`,
     ipMany: "Nhiều nhất 50 địa chỉ.",
 
-    createdTitle: "Khoá mới của bạn",
+    createdTitle: "Khoá API mới của bạn",
     createdText:
-      "Hãy sao chép ngay. Khoá được lưu mã hoá, và bạn có thể xem lại sau bằng mật khẩu. Hãy giữ như mật khẩu: đừng để trong mã nguồn mà người khác đọc được.",
-    backToKeys: "Về danh sách khoá",
+      "Hãy sao chép ngay. Khoá API được lưu mã hoá, và bạn có thể xem lại sau bằng mật khẩu. Hãy giữ như mật khẩu: đừng để trong mã nguồn mà người khác đọc được.",
+    backToKeys: "Về danh sách khoá API",
     howToUse: "Cách dùng",
 
-    show: "Xem khoá",
-    showText: "Nhập mật khẩu để xem lại toàn bộ khoá.",
+    show: "Xem khoá API",
+    showText: "Nhập mật khẩu để xem lại toàn bộ khoá API.",
     password: "Mật khẩu của bạn",
     showButton: "Xem",
-    shown: "Khoá",
+    shown: "Khoá API",
     notShowable:
-      "Khoá này được tạo trước khi khoá được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
+      "Khoá API này được tạo trước khi khoá được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
     unreadable:
-      "Khoá vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
+      "Khoá API vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
     wrongPassword: "Đây không phải mật khẩu của bạn.",
     noPassword:
-      "Tài khoản của bạn chưa có mật khẩu, vì bạn đăng nhập qua nơi khác. Hãy đặt mật khẩu trước, rồi bạn xem được khoá.",
+      "Tài khoản của bạn chưa có mật khẩu, vì bạn đăng nhập qua nơi khác. Hãy đặt mật khẩu trước, rồi bạn xem được khoá API.",
     setPassword: "Đặt mật khẩu",
     tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
 
     usage: "Mức sử dụng 30 ngày qua",
-    calls: "Lệnh gọi",
+    calls: "Lượt gọi",
     cost: "Chi phí",
     settings: "Cài đặt",
 
-    rotate: "Đổi khoá",
+    rotate: "Đổi khoá API",
     rotateText:
-      "Cấp bí mật mới cho khoá này. Tên, giới hạn và mức sử dụng giữ nguyên. Bí mật cũ còn dùng được một thời gian, để bạn kịp đổi trong chương trình.",
+      "Cấp bí mật mới cho khoá API này. Tên, giới hạn và mức sử dụng giữ nguyên. Bí mật cũ còn dùng được một thời gian, để bạn kịp đổi trong chương trình.",
     grace: "Bí mật cũ còn dùng được",
     graces: { "0": "không còn", "1": "1 giờ", "24": "24 giờ", "168": "7 ngày" },
-    rotateButton: "Đổi khoá",
-    rotateConfirm: "Cấp bí mật mới cho khoá này?",
+    rotateButton: "Đổi khoá API",
+    rotateConfirm: "Cấp bí mật mới cho khoá API này?",
     rotatedTitle: "Bí mật mới của bạn",
     graceLeft: "Bí mật trước còn dùng được đến",
 
     revoke: "Thu hồi",
-    revokeText: "Lệnh gọi bằng khoá này bị từ chối ngay, vĩnh viễn. Mức sử dụng vẫn còn trong sổ.",
-    revokeButton: "Thu hồi khoá",
+    revokeText:
+      "Lượt gọi bằng khoá API này bị từ chối ngay, vĩnh viễn. Mức sử dụng vẫn còn trong sổ.",
+    revokeButton: "Thu hồi khoá API",
     revokeConfirm: (name) =>
-      `Thu hồi “${name}” vĩnh viễn? Chương trình dùng khoá này sẽ ngừng chạy.`,
+      `Thu hồi “${name}” vĩnh viễn? Chương trình dùng khoá API này sẽ ngừng chạy.`,
   },
 });
 

@@ -61,9 +61,9 @@ const texts = defineTexts({
   },
   vi: {
     title: "Chạy thử",
-    lead: "Lệnh gọi thật, trả từ ví của bạn. Những gì bạn gõ không được lưu.",
+    lead: "Lượt gọi thật, trả từ ví của bạn. Những gì bạn gõ không được lưu.",
     model: "Mô hình",
-    key: "Tính cho khoá",
+    key: "Tính cho khoá API",
     prompt: "Lời nhắn của bạn",
     promptHint: "Ctrl + Enter để gửi.",
     send: "Gửi",
@@ -71,7 +71,7 @@ const texts = defineTexts({
     answer: "Câu trả lời",
     waiting: "Câu trả lời hiện ở đây.",
     receipt: "Biên nhận",
-    failed: "Lệnh gọi không thành công",
+    failed: "Lượt gọi không thành công",
     signedOut: "Bạn đã đăng xuất. Hãy tải lại trang này để đăng nhập.",
     problems: {
       insufficient_balance: "Ví của bạn không đủ để trả cho lượt gọi này.",
@@ -86,9 +86,9 @@ const texts = defineTexts({
         "Nhà cung cấp của mô hình này không trả lời được. Hãy thử lại hoặc chọn mô hình khác.",
     },
     topUp: "Nạp tiền",
-    noKey: "Bạn cần một khoá trước",
-    noKeyHint: "Lệnh gọi được tính theo khoá, kể cả từ đây.",
-    makeKey: "Tạo khoá",
+    noKey: "Bạn cần một khoá API trước",
+    noKeyHint: "Lượt gọi được tính theo khoá API, kể cả từ đây.",
+    makeKey: "Tạo khoá API",
     needsScript: "Trang chạy thử cần JavaScript.",
   },
 });

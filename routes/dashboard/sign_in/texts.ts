@@ -114,11 +114,11 @@ export const signInTexts = defineTexts({
     noAccount: "Chưa có tài khoản?",
     createOne: "Tạo tài khoản",
     wrong: "Địa chỉ e-mail hoặc mật khẩu không đúng.",
-    blocked: "Tài khoản này đã bị khoá.",
+    blocked: "Tài khoản này đã bị chặn.",
     askSupport: (support) => `Vui lòng liên hệ ${support}.`,
 
     signUpTitle: "Tạo tài khoản",
-    signUpLead: "Một khoá cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng đồng.",
+    signUpLead: "Một khoá API cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng đồng.",
     signUpButton: "Tạo tài khoản",
     haveAccount: "Đã có tài khoản?",
 

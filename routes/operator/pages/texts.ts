@@ -75,7 +75,7 @@ export const frameTexts = defineTexts({
       asked: "Số tiền này cần người thứ hai duyệt. Yêu cầu nằm ở mục Phê duyệt.",
       resolved: "Đã xong.",
       adjusted: "Đã thay đổi ví.",
-      blocked: "Tài khoản đã bị khoá.",
+      blocked: "Tài khoản đã bị chặn.",
       unblocked: "Tài khoản đã mở lại.",
       approved: "Đã duyệt và thực hiện.",
       refused: "Đã từ chối.",
@@ -87,7 +87,7 @@ export const frameTexts = defineTexts({
       reason: "Hãy ghi lý do: lý do được lưu vào nhật ký.",
       missing: "Mục này không còn nữa.",
       state: "Đã có người xử lý trong lúc đó. Hãy xem lại.",
-      target: "Không có lệnh hoặc tài khoản đang mở như vậy.",
+      target: "Không có đơn nạp hoặc tài khoản đang mở như vậy.",
       taken:
         "Theo mã của thông báo này, một tài khoản khác đã được ghi có thủ công (hãy nêu tài khoản đó, rồi chuyển tiền ở mục Tài khoản), hoặc một số tiền khác (hãy bỏ qua kèm ghi chú).",
       not_same:
@@ -98,7 +98,7 @@ export const frameTexts = defineTexts({
       limit: "Số tiền này cần người vận hành thứ hai.",
       decided: "Đã có người quyết định trong lúc đó.",
       insufficient:
-        "Ví không đủ số tiền cần lấy; tiền đang giữ cho lệnh gọi đang chạy thì không lấy được.",
+        "Ví không đủ số tiền cần lấy; tiền đang giữ cho lượt gọi đang chạy thì không lấy được.",
       amount: "Số tiền phải là số đồng nguyên, khác không.",
       refused: "Trạng thái hiện tại không cho phép việc này.",
       type: "Chỉ đính kèm được tệp PDF và XML.",
@@ -121,7 +121,7 @@ export const frameTexts = defineTexts({
       title: "Xác thực bước hai",
       lead: "Trang vận hành yêu cầu mã từ ứng dụng xác thực của bạn.",
       enrol: "Quét mã này bằng ứng dụng xác thực, rồi nhập mã hiện ra.",
-      secret: "Hoặc nhập khoá này",
+      secret: "Hoặc nhập khoá bí mật này",
       code: "Mã sáu số",
       send: "Tiếp tục",
       wrong: "Mã sai, hoặc đã dùng rồi. Hãy đợi mã tiếp theo.",

@@ -36,8 +36,8 @@ const actsEn: Acts = {
   second_factor_failed: "Failed second factor",
 };
 const actsVi: Acts = {
-  account_blocked: "Khoá tài khoản",
-  account_unblocked: "Mở khoá tài khoản",
+  account_blocked: "Chặn tài khoản",
+  account_unblocked: "Bỏ chặn tài khoản",
   wallet_adjusted: "Điều chỉnh ví",
   adjustment_requested: "Yêu cầu điều chỉnh ví",
   adjustment_refused: "Từ chối yêu cầu",
@@ -118,17 +118,17 @@ export const accountTexts = defineTexts({
     auditLead: "Every act of every operator. Nothing is ever removed.",
   },
   vi: {
-    searchHint: "E-mail, mã tài khoản hoặc mã lệnh nạp",
+    searchHint: "E-mail, mã tài khoản hoặc mã đơn nạp",
     notFound: "Không tìm thấy ai.",
     created: "Từ",
     balance: "Số dư",
-    reserved: "Đang giữ cho lệnh gọi đang chạy",
+    reserved: "Đang giữ cho lượt gọi đang chạy",
     state: "Trạng thái",
-    states: { open: "Đang mở", blocked: "Bị khoá", deleted: "Đã xoá" },
-    block: "Khoá",
-    unblock: "Mở khoá",
+    states: { open: "Đang mở", blocked: "Bị chặn", deleted: "Đã xoá" },
+    block: "Chặn",
+    unblock: "Bỏ chặn",
     blockText: "Đăng nhập và khoá API ngừng ở mọi nơi trong vòng hai giây. Tiền vẫn còn.",
-    blockConfirm: "Khoá tài khoản này?",
+    blockConfirm: "Chặn tài khoản này?",
     adjust: "Điều chỉnh ví",
     adjustText: (limit) =>
       `Thêm (số dương) hoặc lấy bớt (số âm), kèm lý do. Trên ${limit} trong 24 giờ cho một tài khoản thì cần người thứ hai duyệt.`,
@@ -136,7 +136,7 @@ export const accountTexts = defineTexts({
     adjustButton: "Điều chỉnh",
     adjustConfirm: "Điều chỉnh ví này?",
     statement: "Sao kê 90 ngày gần nhất",
-    orders: "Lệnh nạp tiền",
+    orders: "Đơn nạp",
     invoices: "Yêu cầu hoá đơn",
     approvalsLead:
       "Việc vượt mức mà một người được tự chuyển cho một tài khoản trong 24 giờ. Người yêu cầu và người duyệt không được là người thụ hưởng.",
