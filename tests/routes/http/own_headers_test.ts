@@ -1,9 +1,15 @@
 /** The gateway's own headers: named in one file, described in the documents. */
 import { assertEquals } from "../../support/assert.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { withCommonHeaders } from "../../../routes/http/common_headers.ts";
 import { answerHeaders, requestHeaders } from "../../../routes/http/own_headers.ts";
 
 const root = new URL("../../../", import.meta.url);
-const names = Object.values({ ...answerHeaders, ...requestHeaders });
+const common = [...withCommonHeaders(new Response(), newId("request", 0)).headers.keys()];
+const names = [
+  ...Object.values({ ...answerHeaders, ...requestHeaders }),
+  ...common.filter((name) => name.startsWith("x-gateway-")),
+];
 
 function sourceFiles(folder: string): string[] {
   return Deno.readDirSync(new URL(folder, root)).toArray().flatMap(({ name, isDirectory }) => {
@@ -23,7 +29,11 @@ function writesOut(line: string): boolean {
 
 Deno.test("no source of routes writes out the name of an own header", () => {
   // A mail provider has a header of the same name.
-  const exceptions = ["routes/http/own_headers.ts", "routes/mail/http_json.ts"];
+  const exceptions = [
+    "routes/http/own_headers.ts",
+    "routes/http/common_headers.ts",
+    "routes/mail/http_json.ts",
+  ];
   const found = sourceFiles("routes/").filter((file) => !exceptions.includes(file))
     .filter((file) => Deno.readTextFileSync(new URL(file, root)).split("\n").some(writesOut));
   assertEquals(found, []);
