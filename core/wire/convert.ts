@@ -1,6 +1,6 @@
 /**
- * From one wire style to another: request, whole answer, stream. Same style on both sides never comes here: it
- * passes as bytes.
+ * Converts requests and whole answers from one wire style to another. What is in the style of the other side already
+ * does not come here: it passes as bytes. Streams: `convert_stream.ts`.
  */
 import { invariant } from "../lib/assert.ts";
 import { GatewayError } from "../errors.ts";
@@ -22,13 +22,21 @@ import { echoOf } from "./responses/request_echo.ts";
 import { splitThinking } from "./fields/think_tags.ts";
 import { prepareTools } from "./tools/tool_preparation.ts";
 
+/** A converted request, or the error for the client that sent it. */
 export type RequestConversion =
   | { readonly ok: true; readonly request: ConvertedRequest }
   | { readonly ok: false; readonly error: GatewayError };
 
 /**
- * Converts a request into the style of a route. What could not be carried or had to be approximated is named in
- * `dropped`; what must not be lost is an error that names the field.
+ * Converts a request into the style of a route.
+ *
+ * Fields that could not be carried or had to be approximated are named in `dropped`. A request that is wrong in its
+ * own style is the error `invalid_request`; one with a field that must not be lost is the error `conversion_refused`.
+ * Both name the field.
+ *
+ * @param from the client's style
+ * @param to the route's style; another one than `from`
+ * @param body the client's request; it is not changed, and the result may share parts of it
  *
  * @example
  * ```ts
@@ -82,7 +90,20 @@ export function convertRequest(
 /**
  * Converts a whole answer into the client's style.
  *
+ * @param memory what {@linkcode convertRequest} returned with the request that this answers
+ *
  * @throws {GatewayError} the provider's error when its 200 holds one; `upstream_unreachable` when it is no answer
+ *
+ * @example
+ * ```ts
+ * import { convertAnswer } from "./convert.ts";
+ * const context = { clientModel: "mine", requestId: "req_1", clientWantsUsage: false, nowSeconds: 0 };
+ * const message = convertAnswer("chat", "messages", {
+ *   model: "vendor-1",
+ *   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+ * }, context, {});
+ * if (message.stop_reason !== "end_turn" || message.model !== "mine") throw new Error("not converted");
+ * ```
  */
 export function convertAnswer(
   upstreamStyle: Style,
