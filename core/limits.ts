@@ -14,29 +14,10 @@ export const limits = {
   wideReadHeadBytes: 2 * 1024,
   /** Connections of which it is remembered that they brought a request; a port each. */
   seenConnections: 4_096,
-  /**
-   * Bodies of requests, and pictures fetched for them, that the process holds at once: 19 of the largest. With their
-   * values, what goes out, and what the engine has not collected yet that is four to seven times as much (measured), so
-   * a machine of 4 GB stays alive.
-   */
-  bufferedBytes: 384 * 1024 * 1024,
-  /** Of these one account may hold so much: its rush must not shut the others out. */
-  bufferedBytesPerAccount: 192 * 1024 * 1024,
-  /** When that is taken: a large call has sent its body on, or ended, within seconds. */
-  busyRetrySeconds: 5,
   /** How long a browser may remember that a page of another origin may ask: as long as any browser does. */
   preflightSeconds: 86_400,
   /** Bodies up to this size are read in one go and not counted: a connection costs as much. */
   uncountedBodyBytes: 64 * 1024,
-  /**
-   * Whole answers that the process holds at once, from their first 64 KB until the client has them; one more may be beyond
-   * that. Four of the largest, or a hundred usual pictures.
-   */
-  bufferedAnswerBytes: 256 * 1024 * 1024,
-  /** Of these one account may hold so much: two of the largest. */
-  bufferedAnswerBytesPerAccount: 128 * 1024 * 1024,
-  /** An answer that finds no room waits this long, unread. Providers give up sending after about a minute, too. */
-  answerWaitMs: 60_000,
   /** A large answer leaves in pieces of this size: what a socket takes at once. */
   bufferedBodyPieceBytes: 64 * 1024,
   /** A client that takes no piece for this long has its connection closed: 4 kbit/s are enough. */
@@ -47,27 +28,10 @@ export const limits = {
   discardedBodyBytes: 64 * 1024 * 1024,
   /** And for this long at most: a refused client that keeps sending is cut off. */
   discardMs: 30_000,
-  /** Deeper JSON than any SDK builds; parsing recursion further down stays far from the stack limit. */
-  jsonDepth: 128,
-  /**
-   * Values of one JSON body. A transcript of an agent has one in 20 to 150 bytes: 200,000 where 20 MB are text, and no
-   * model reads half of that. Parsing so many takes a tenth of a second and some 50 MB at worst, for as long as it lasts.
-   */
-  jsonValues: 500_000,
-  /**
-   * Different names of fields in one JSON body: each new one costs the engine as much as twenty values. A request has
-   * dozens; a thousand tools with twenty arguments each have 20,000.
-   */
-  jsonNames: 50_000,
   /** A sealed proof of reasoning is a dozen fields … */
   sealedValues: 32,
   /** … of which one or some hold the text; a request can carry many. */
   sealedCharsPerValue: 32,
-  /**
-   * Numbers of one JSON text that no `number` holds (64-bit ids, mostly): each is kept as an object of its own, some
-   * microseconds apiece. As tokens, so many would fill a context of a million by themselves.
-   */
-  exactNumbers: 100_000,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */
   modelNameChars: 256,
   /** A wrong path as the 404 repeats it: longer than any that a library asks for; the rest is the caller's own. */
@@ -111,8 +75,6 @@ export const limits = {
   bytesPerToken: 128,
   /** Longest time of one call, streams included. */
   callMs: 15 * 60_000,
-  /** A connection that is not up in this time will not come up: TCP + TLS over a bad line takes under 3 s. */
-  connectMs: 5_000,
   /** Streaming: a route without output after this long is slow, and the next one starts beside it. */
   firstOutputMs: 30_000,
   /**
@@ -120,35 +82,10 @@ export const limits = {
    * pictures included; too short a time would have a slow provider make a video that nobody asks for.
    */
   videoSubmitMs: 60_000,
-  /**
-   * Longest silence within an answer. Models think between two pieces of their output, for minutes and not always with
-   * pings; the vendors' own SDKs wait 10 minutes.
-   */
-  upstreamIdleMs: 600_000,
-  /** Bytes of an upstream response head. Common servers stop at 8–16 KiB. */
-  upstreamHeadBytes: 32 * 1024,
-  /** Connections to one provider kept at rest. As many as calls usually run at once; the surplus is closed. */
-  upstreamIdleConnections: 256,
-  /** Peers that close after an answer without saying so have done it by then, over any line: a round trip is under 1 s. */
-  upstreamProvenRestMs: 1_000,
-  /** How long a connection may rest: most load balancers close at 60 s, and we should be first. */
-  upstreamIdleConnectionMs: 50_000,
-  /** Read buffer of a connection: holds ten events of a stream, and a thousand streams cost 4 MB. It grows while it fills. */
-  upstreamReadBytes: 4 * 1024,
   /** Read buffer of a body that comes by `fetch`, which does not grow: files come this way too. */
   fetchReadBytes: 8 * 1024,
-  /** Read buffer while a large body comes in: beyond this larger reads save nothing. */
-  upstreamReadMaxBytes: 64 * 1024,
   /** A request body up to this size is copied to change a field in it: that costs less than one more write. */
   copiedBodyBytes: 32 * 1024,
-  /** Request bodies copied behind the head to make one write; copying larger ones costs more than a second write. */
-  upstreamSingleWriteBytes: 16 * 1024,
-  /** Extension bytes of one chunk of an upstream body; real ones have none. */
-  upstreamChunkExtensionBytes: 1024,
-  /** Trailer bytes of an upstream body. */
-  upstreamTrailerBytes: 8 * 1024,
-  /** 1xx heads before the real one. */
-  upstreamInterimResponses: 8,
   /** Longest answer that the sandbox can be asked for: the largest output of any model we list. */
   sandboxAnswerTokens: 128_000,
   /** Values in an example that the sandbox makes from a schema: a recursive schema has no end of its own. */
@@ -359,10 +296,6 @@ export const limits = {
   attachedRows: 8,
   /** Bytes of one such row: the store's bound for a value is 64 KiB, and a failing write would tear the commit. */
   attachedRowBytes: 32 * 1024,
-  /** Room that small copies of stream bytes share; what one held copy can keep in memory. */
-  pooledBufferBytes: 8 * 1024,
-  /** Larger copies have a buffer of their own: they would leave half of a shared one unused. */
-  pooledCopyBytes: 2 * 1024,
   /** Largest receipt in the store: 16 attempts with two texts each, every character two bytes. */
   receiptBytes: 32 * 1024,
   /** Characters on one page of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB. */
@@ -487,6 +420,7 @@ export const limits = {
   partialImages: 3,
   /** Sides of an image in pixels: no model makes smaller or larger ones. */
   imageSideMin: 64,
+  /** x */
   imageSideMax: 8_192,
   /** A claim on a mail: far above the time that a mail server takes at its worst. */
   mailClaimMs: 2 * 60_000,
@@ -590,8 +524,6 @@ export const limits = {
    * on each would keep calls waiting for a tenth of a second.
    */
   listBatchRows: 100,
-  /** Verifying or exporting beside calls keeps the thread for this long at a time: a call takes some ten turns of it. */
-  workSliceMs: 5,
   /** Keys of one `getMany`: the store's own bound. */
   keysPerRead: 10,
   /** Name of a key made by the command line: a line of a list. */

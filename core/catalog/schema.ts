@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
+import { defaultConnectMs } from "../lib/http1/limits.ts";
 import { limits } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../media/video/rules.ts";
@@ -25,7 +26,7 @@ const sandboxProvider = z.strictObject({
 });
 
 const timeouts = z.strictObject({
-  connectMs: z.int().min(10).max(60_000).default(limits.connectMs)
+  connectMs: z.int().min(10).max(60_000).default(defaultConnectMs)
     .describe("A connection that is not up in this time has failed. Not with `driver: fetch`."),
   firstOutputMs: z.int().min(100).max(limits.callMs).optional()
     .describe(

@@ -4,6 +4,7 @@
  */
 import { type ByteParts, withFewPieces } from "../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../errors.ts";
+import { singleWriteBytes } from "../lib/http1/limits.ts";
 import { limits } from "../limits.ts";
 
 /** One part of a form. */
@@ -193,7 +194,7 @@ export function replaceField(
   // A value that contained the delimiter would end the part early; model names cannot, so this is a bug or an attack.
   if (indexOfBytes(value, encoder.encode(boundary), 0) >= 0) refuse("its boundary is ambiguous");
   const pieces = [bytes.subarray(0, part.start), value, bytes.subarray(part.end)];
-  return withFewPieces(pieces, limits.upstreamSingleWriteBytes);
+  return withFewPieces(pieces, singleWriteBytes);
 }
 
 /** A part to be written. */

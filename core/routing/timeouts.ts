@@ -1,5 +1,6 @@
 /** How long a call waits for a route, by what the operator wrote of its provider and its model. */
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
+import { defaultIdleMs } from "../lib/http1/limits.ts";
 import { limits } from "../limits.ts";
 
 /**
@@ -45,5 +46,5 @@ export function ownFirstOutputMs(catalog: Catalog, route: Route): number | undef
 export function idleMs(catalog: Catalog, route: Route): number {
   const provider = catalog.providers[route.provider];
   const ownMs = provider?.kind === "http" ? provider.timeouts.idleMs : undefined;
-  return ownMs ?? limits.upstreamIdleMs;
+  return ownMs ?? defaultIdleMs;
 }

@@ -2,6 +2,7 @@
 import { joined } from "../lib/bytes/byte_parts.ts";
 import { invariant } from "../lib/assert.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
+import { defaultIdleMs } from "../lib/http1/limits.ts";
 import { limits } from "../limits.ts";
 import { isRepeatable } from "../lib/http1/repetition.ts";
 import { checkHeader, parseDestination } from "../lib/http1/request_head.ts";
@@ -42,7 +43,7 @@ export interface FetchTransportOptions {
 export function createFetchTransport(options: FetchTransportOptions): Transport {
   const settled = {
     headMs: limits.callMs,
-    idleMs: limits.upstreamIdleMs,
+    idleMs: defaultIdleMs,
     readBytes: limits.fetchReadBytes,
     ...options,
   };

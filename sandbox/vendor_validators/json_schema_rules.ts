@@ -3,6 +3,7 @@
  * the field; the wording follows it loosely, the meaning exactly.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
+import { maxJsonDepth } from "../../core/lib/json/limits.ts";
 import { limits } from "../../core/limits.ts";
 
 /** A problem inside a schema: where, and what. */
@@ -24,7 +25,7 @@ function walk(
   visit: Visit,
 ): SchemaProblem | undefined {
   if (!isJsonObject(schema)) return undefined;
-  if (path.length > limits.jsonDepth) return { path, message: "nested too deeply" };
+  if (path.length > maxJsonDepth) return { path, message: "nested too deeply" };
   const own = visit(schema, path);
   if (own !== undefined) return own;
   for (const [key, child] of children(schema)) {

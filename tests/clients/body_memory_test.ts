@@ -3,6 +3,7 @@
  * bodies of nearly 20 MB; fewer run with the rest.
  */
 import { assert, assertEquals } from "../support/assert.ts";
+import { bufferedBytesPerAccount } from "../../core/lib/bytes/body_budget.ts";
 import { limits } from "../../core/limits.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
@@ -84,7 +85,7 @@ Deno.test("a rush of large bodies keeps within memory, and small calls are serve
   const report = `idle ${idle} MB, peaks ${peak} and ${again} MB for ${calls} bodies at once, ` +
     `${admitted} of ${2 * calls} admitted, ${served} small calls meanwhile`;
   if (full) Deno.stderr.writeSync(new TextEncoder().encode(`${report}\n`));
-  const atOnce = Math.floor(limits.bufferedBytesPerAccount / (bodyMegabytes * megabyte));
+  const atOnce = Math.floor(bufferedBytesPerAccount / (bodyMegabytes * megabyte));
   // Those that find no room wait for it; only the full rush takes longer than that.
   if (full) assert(admitted >= 4 * atOnce, report);
   else assertEquals(admitted, 2 * calls, report);

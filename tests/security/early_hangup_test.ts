@@ -4,6 +4,7 @@ import { attemptStream } from "../../core/calls/attempt.ts";
 import { CallControl } from "../../core/calls/call_control.ts";
 import { meteredStream } from "../../core/calls/metered_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { defaultIdleMs } from "../../core/lib/http1/limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Outcome } from "../../core/billing/receipt.ts";
 import { chatStream, newChatPipe, tickMs } from "../core/calls/call_world.ts";
@@ -29,7 +30,7 @@ async function open() {
   const stream = meteredStream({
     started,
     keepAlive: new Uint8Array(0),
-    idleMs: limits.upstreamIdleMs,
+    idleMs: defaultIdleMs,
     deadlines,
     control,
     settle: (outcome) => Promise.resolve(void outcomes.push(outcome)),

@@ -10,6 +10,7 @@
  * - Never: knows prices, or asks a provider.
  */
 import { isExactNumber, isJsonObject, type Json } from "../../lib/json/json.ts";
+import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { limits } from "../../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 
@@ -74,7 +75,7 @@ function addValue(value: Json | undefined, tally: Tally, depth: number): void {
     tally.bytes += 2;
   } else if (isExactNumber(value)) {
     tally.bytes += value.rawJSON.length;
-  } else if (depth > limits.jsonDepth || value === null) {
+  } else if (depth > maxJsonDepth || value === null) {
     return;
   } else if (Array.isArray(value)) {
     for (const item of value) addValue(item, tally, depth + 1);

@@ -5,6 +5,7 @@
 import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { singleWriteBytes } from "../../lib/http1/limits.ts";
 import { limits } from "../../limits.ts";
 import type { JsonBody } from "./json_body.ts";
 
@@ -66,5 +67,5 @@ export function withFields(body: JsonBody, changes: JsonObject): ByteParts {
   pieces.push(bytes.subarray(readAt));
   return bytes.length <= limits.copiedBodyBytes
     ? joined(pieces)
-    : withFewPieces(pieces, limits.upstreamSingleWriteBytes);
+    : withFewPieces(pieces, singleWriteBytes);
 }

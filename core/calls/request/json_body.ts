@@ -2,6 +2,7 @@
 import { GatewayError } from "../../errors.ts";
 import { isNumberUnit, mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { maxExactNumbers } from "../../lib/json/limits.ts";
 import { limits } from "../../limits.ts";
 import { otherCaseProblem } from "./decisive_fields.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
@@ -81,8 +82,8 @@ class Source {
  * Parses a body and refuses what could mean one thing to us and another to the provider.
  *
  * @throws {GatewayError} `invalid_json` if it is not UTF-8, not JSON, not an object, nested deeper than
- * `limits.jsonDepth`, has more values than `limits.jsonValues`, more names of fields than `limits.jsonNames` or more
- * numbers that no double holds than `limits.exactNumbers`, names a top-level field twice, or writes one that decides the
+ * `maxJsonDepth`, has more values than `maxJsonValues`, more names of fields than `maxJsonNames` or more
+ * numbers that no double holds than `maxExactNumbers`, names a top-level field twice, or writes one that decides the
  * cost in other case
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
@@ -138,7 +139,7 @@ function exactObject(value: JsonObject, text: string): JsonObject {
     // The depth was looked at before, so it is their number.
     throw new GatewayError(
       "invalid_json",
-      `The request body has more than ${limits.exactNumbers} numbers that no double holds`,
+      `The request body has more than ${maxExactNumbers} numbers that no double holds`,
     );
   }
 }

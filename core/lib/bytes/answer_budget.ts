@@ -3,11 +3,26 @@
  * their sum. A provider that has worked will charge us, so what finds no room is not refused but stays unread for a
  * while; the connection holds its provider back.
  */
-import type { BufferedBytes, ByteBounds } from "./byte_budget.ts";
+import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_budget.ts";
 import { ByteQueue } from "./byte_queue.ts";
 import type { Deadlines } from "../time/deadlines.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
+
+/**
+ * Bytes of whole answers that the process holds at once, from their first 64 KB until the client has them;
+ * one more may exceed it. Four of the largest, or a hundred usual pictures.
+ */
+export const bufferedAnswerBytes = 256 * 1024 * 1024;
+
+/** Share of these bytes that one account may hold: two of the largest answers. */
+const bufferedAnswerBytesPerAccount = 128 * 1024 * 1024;
+
+/**
+ * Milliseconds that an answer waits unread for room in the budget. Providers stop sending after about a
+ * minute, too.
+ */
+export const answerWaitMs = 60_000;
 
 /** What all answers may hold. */
 export class AnswerBudget {
@@ -16,14 +31,14 @@ export class AnswerBudget {
   constructor(
     deadlines: Deadlines,
     bounds: ByteBounds = {
-      total: limits.bufferedAnswerBytes,
-      perOwner: limits.bufferedAnswerBytesPerAccount,
+      total: bufferedAnswerBytes,
+      perOwner: bufferedAnswerBytesPerAccount,
     },
   ) {
     this.#queue = new ByteQueue({
       deadlines,
       bounds,
-      waitMs: limits.answerWaitMs,
+      waitMs: answerWaitMs,
       // One for each call at most: whole answers are asked of one route at a time.
       maxWaiting: Infinity,
       refusal: tooMany,
@@ -46,7 +61,7 @@ function tooMany(): GatewayError {
   return new GatewayError(
     "busy",
     "Too many large answers are on their way to their clients at the moment; try again",
-    { retryAfterSeconds: limits.busyRetrySeconds },
+    { retryAfterSeconds: busyRetrySeconds },
   );
 }
 
@@ -89,7 +104,7 @@ export class BufferedAnswer {
 
   /**
    * Takes so many bytes more. A promise where they have to be waited for; it rejects with a {@linkcode GatewayError}
-   * `busy` after `limits.answerWaitMs`.
+   * `busy` after `answerWaitMs`.
    */
   grow(bytes: number): Promise<void> | undefined {
     this.#buffered ??= this.#queue.open(this.#owner);

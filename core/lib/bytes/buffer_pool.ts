@@ -1,5 +1,14 @@
 import { limits } from "../../limits.ts";
 
+/** Bytes of one shared buffer for small copies, and so the memory that one held copy can keep alive. */
+export const pooledBufferBytes = 8 * 1024;
+
+/**
+ * Bytes of the largest copy in a shared buffer: a larger one would leave much of it unused, and has a buffer
+ * of its own.
+ */
+export const maxPooledCopyBytes = 2 * 1024;
+
 const encoder = new TextEncoder();
 let buffer = new Uint8Array(0);
 let used = 0;
@@ -7,7 +16,7 @@ let used = 0;
 /** Room for `length` bytes that is nobody's yet. */
 function room(length: number): Uint8Array {
   if (used + length > buffer.length) {
-    buffer = new Uint8Array(limits.pooledBufferBytes);
+    buffer = new Uint8Array(pooledBufferBytes);
     used = 0;
   }
   return buffer.subarray(used, used + length);
@@ -16,7 +25,7 @@ function room(length: number): Uint8Array {
 /**
  * A copy of `bytes[start, end)`, small ones many to a buffer: a buffer for each event of a stream would cost more than
  * everything else that is done with it. A buffer lives as long as any of its copies, so one that is kept keeps at most
- * `limits.pooledBufferBytes`.
+ * `pooledBufferBytes`.
  *
  * The copy is for reading. Its `buffer` holds other copies too and must not be transferred.
  *
@@ -31,7 +40,7 @@ function room(length: number): Uint8Array {
  */
 export function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const length = end - start;
-  if (length > limits.pooledCopyBytes) return bytes.slice(start, end);
+  if (length > maxPooledCopyBytes) return bytes.slice(start, end);
   const copy = room(length);
   copy.set(bytes.subarray(start, end));
   used += length;
@@ -42,7 +51,7 @@ export function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Arra
 export function encoded(text: string): Uint8Array {
   // A UTF-16 unit takes three bytes at most.
   const mostBytes = text.length * 3;
-  if (mostBytes > limits.pooledCopyBytes) return encoder.encode(text);
+  if (mostBytes > maxPooledCopyBytes) return encoder.encode(text);
   const place = room(mostBytes);
   const { written } = encoder.encodeInto(text, place);
   used += written;

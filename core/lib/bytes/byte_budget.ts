@@ -11,6 +11,12 @@ import { invariant } from "../assert.ts";
 import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 
+/**
+ * Seconds after which a client may retry when a byte budget is full: a large call has sent its body on, or
+ * ended, by then.
+ */
+export const busyRetrySeconds = 5;
+
 export interface ByteBounds {
   /** For all together. */
   readonly total: number;
@@ -141,7 +147,7 @@ export class BufferedBytes implements ByteCounter {
     throw new GatewayError(
       "busy",
       "Too many large requests are in progress at the moment; try again",
-      { retryAfterSeconds: limits.busyRetrySeconds },
+      { retryAfterSeconds: busyRetrySeconds },
     );
   }
 

@@ -9,6 +9,7 @@
  *   in doubt.
  */
 import type { Deadlines } from "../time/deadlines.ts";
+import { defaultConnectMs, defaultIdleMs, singleWriteBytes } from "./limits.ts";
 import { limits } from "../../limits.ts";
 import type { Connect } from "../../upstream/connection.ts";
 import type { Transport, UpstreamRequest } from "../../upstream/transport.ts";
@@ -16,6 +17,42 @@ import { Http1Exchange } from "./exchange.ts";
 import { Pool, type PoolOptions } from "./pool.ts";
 import { type Destination, parseDestination } from "./request_head.ts";
 import type { ExchangeSetting, Http1Bounds } from "./setting.ts";
+
+/** Bytes of a response head. Common servers stop at 8–16 KiB. */
+const maxHeadBytes = 32 * 1024;
+
+/** Idle connections kept per origin: as many as calls usually run at once. The surplus is closed. */
+const maxIdleConnections = 256;
+
+/**
+ * Milliseconds after which a connection at rest is known to be kept: peers that close after an answer without
+ * announcing it have done so by then, as a round trip takes under 1 s.
+ */
+export const provenRestMs = 1_000;
+
+/**
+ * Milliseconds that a connection may be idle. Most load balancers close after 60 s, and this side should
+ * close first.
+ */
+const maxIdleConnectionMs = 50_000;
+
+/**
+ * Bytes of a connection's read buffer at first: holds ten events of a stream, and a thousand streams cost 4
+ * MB.
+ */
+const readBytes = 4 * 1024;
+
+/** Bytes to which the read buffer grows during a large body: larger reads save nothing. */
+const readMaxBytes = 64 * 1024;
+
+/** Bytes of extensions of one chunk; real ones have none. */
+const maxChunkExtensionBytes = 1024;
+
+/** Bytes of the trailers of a body; real ones have none or a checksum. */
+const maxTrailerBytes = 8 * 1024;
+
+/** Heads with a status of 1xx before the final one: a server sends one or two. */
+const maxInterimResponses = 8;
 
 export interface Http1TransportOptions extends Partial<Http1Bounds>, Partial<PoolOptions> {
   readonly connect: Connect;
@@ -50,9 +87,9 @@ const destinationsKept = 512;
 export function createHttp1Transport(options: Http1TransportOptions): Http1Transport {
   const { connect, deadlines, ...overrides } = options;
   const pool = new Pool({
-    idleConnectionsPerOrigin: limits.upstreamIdleConnections,
-    idleConnectionMs: limits.upstreamIdleConnectionMs,
-    provenRestMs: limits.upstreamProvenRestMs,
+    idleConnectionsPerOrigin: maxIdleConnections,
+    idleConnectionMs: maxIdleConnectionMs,
+    provenRestMs: provenRestMs,
     ...overrides,
   });
   const counts = { opened: 0, reused: 0, retried: 0 };
@@ -72,16 +109,16 @@ export function createHttp1Transport(options: Http1TransportOptions): Http1Trans
 }
 
 const defaultBounds: Http1Bounds = {
-  connectMs: limits.connectMs,
+  connectMs: defaultConnectMs,
   headMs: limits.callMs,
-  idleMs: limits.upstreamIdleMs,
-  headBytes: limits.upstreamHeadBytes,
-  readBytes: limits.upstreamReadBytes,
-  readMaxBytes: limits.upstreamReadMaxBytes,
-  singleWriteBytes: limits.upstreamSingleWriteBytes,
-  chunkExtensionBytes: limits.upstreamChunkExtensionBytes,
-  trailerBytes: limits.upstreamTrailerBytes,
-  interimResponses: limits.upstreamInterimResponses,
+  idleMs: defaultIdleMs,
+  headBytes: maxHeadBytes,
+  readBytes: readBytes,
+  readMaxBytes: readMaxBytes,
+  singleWriteBytes: singleWriteBytes,
+  chunkExtensionBytes: maxChunkExtensionBytes,
+  trailerBytes: maxTrailerBytes,
+  interimResponses: maxInterimResponses,
 };
 
 function cachedDestinations(): (url: string) => Destination {

@@ -7,6 +7,7 @@
  */
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { encodeHex, exactNumber } from "../runtime/mod.ts";
+import { maxExactNumbers, maxJsonDepth } from "./limits.ts";
 import { limits } from "../../limits.ts";
 
 /** Shorter texts are below 2^53. */
@@ -29,8 +30,8 @@ interface Place {
  * in one line, but takes seconds for a large body; so such numbers are made strings that nobody can have written, and
  * replaced after parsing.
  *
- * @throws {SyntaxError} if the text is not JSON, has more such numbers than `limits.exactNumbers`, or has one and is
- * nested deeper than `limits.jsonDepth`
+ * @throws {SyntaxError} if the text is not JSON, has more such numbers than `maxExactNumbers`, or has one and is
+ * nested deeper than `maxJsonDepth`
  *
  * @example
  * ```ts
@@ -61,8 +62,8 @@ export function tryParseExactly(text: string): Json | undefined {
  *
  * @param value what `JSON.parse` makes of `text`
  *
- * @throws {SyntaxError} if there are more such numbers than `limits.exactNumbers`, or the text has one and is nested
- * deeper than `limits.jsonDepth`
+ * @throws {SyntaxError} if there are more such numbers than `maxExactNumbers`, or the text has one and is nested
+ * deeper than `maxJsonDepth`
  */
 export function withExactNumbers(value: JsonObject, text: string): JsonObject {
   const places = changedNumbers(text);
@@ -108,7 +109,7 @@ function changedNumbers(text: string): readonly Place[] {
       }
       if (mayChange(at - start, hasExponent) && changes(text.slice(start, at))) {
         found.push({ start, end: at });
-        if (found.length > limits.exactNumbers) throw new SyntaxError("Too many large numbers");
+        if (found.length > maxExactNumbers) throw new SyntaxError("Too many large numbers");
       }
     } else at++;
   }
@@ -154,7 +155,7 @@ function unmarked(value: Json | undefined, mark: string, depth: number): ExactNu
     return value.startsWith(mark) ? exactNumber(value.slice(mark.length)) : undefined;
   }
   if (typeof value !== "object" || value === null) return undefined;
-  if (depth > limits.jsonDepth) throw new SyntaxError("The JSON is nested too deeply");
+  if (depth > maxJsonDepth) throw new SyntaxError("The JSON is nested too deeply");
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       const number = unmarked(value[i], mark, depth + 1);

@@ -3,6 +3,7 @@
  * nothing else runs, and fifty times their size in memory; so they are counted before anyone parses them.
  */
 import { GatewayError } from "../../errors.ts";
+import { maxJsonDepth, maxJsonNames, maxJsonValues } from "./limits.ts";
 import { limits } from "../../limits.ts";
 
 const quote = 0x22;
@@ -40,14 +41,14 @@ export class JsonCount {
   #fields = 0;
   #names: DistinctNames | undefined;
 
-  constructor(maxValues: number = limits.jsonValues) {
+  constructor(maxValues: number = maxJsonValues) {
     this.#maxValues = maxValues;
   }
 
   /**
    * A bracket that opens, or a comma: there are no more values than these, and as many unless some brackets are empty.
    *
-   * @throws {GatewayError} `invalid_json` when there are too many, by itself `limits.jsonValues`
+   * @throws {GatewayError} `invalid_json` when there are too many, by itself `maxJsonValues`
    */
   addValue(): void {
     if (++this.#values > this.#maxValues) {
@@ -55,10 +56,10 @@ export class JsonCount {
     }
   }
 
-  /** @throws {GatewayError} `invalid_json` for more than `limits.jsonDepth` levels */
+  /** @throws {GatewayError} `invalid_json` for more than `maxJsonDepth` levels */
   checkDepth(depth: number): void {
-    if (depth > limits.jsonDepth) {
-      throw refusal(`is nested deeper than ${limits.jsonDepth} levels`);
+    if (depth > maxJsonDepth) {
+      throw refusal(`is nested deeper than ${maxJsonDepth} levels`);
     }
   }
 
@@ -70,11 +71,11 @@ export class JsonCount {
   /**
    * To be called when all of `text` was counted.
    *
-   * @throws {GatewayError} `invalid_json` when more than `limits.jsonNames` names differ
+   * @throws {GatewayError} `invalid_json` when more than `maxJsonNames` names differ
    */
   checkNames(text: string): void {
     // Nearly always all of them are fewer than may differ.
-    if (this.#fields <= limits.jsonNames) return;
+    if (this.#fields <= maxJsonNames) return;
     this.#names ??= new DistinctNames();
     this.#names.addAll(text);
   }
@@ -157,8 +158,8 @@ class DistinctNames {
     const byte = this.#seen[place >>> 3] ?? 0;
     if ((byte & bit) !== 0) return;
     this.#seen[place >>> 3] = byte | bit;
-    if (++this.#count > limits.jsonNames) {
-      throw refusal(`has fields of more than ${limits.jsonNames} different names`);
+    if (++this.#count > maxJsonNames) {
+      throw refusal(`has fields of more than ${maxJsonNames} different names`);
     }
   }
 }

@@ -3,10 +3,16 @@ import type { Clock } from "./clock.ts";
 import { limits } from "../../limits.ts";
 
 /**
+ * Milliseconds for which verifying or exporting keeps the thread at a time: a call takes some ten turns of
+ * it.
+ */
+export const workSliceMs = 5;
+
+/**
  * Longest rest after a slice. Time in which a job waited, for the store or for a reader, looks like work; only the part
  * of it that a piece of work can take is rested for.
  */
-const longestRestMs = 10 * limits.workSliceMs;
+const longestRestMs = 10 * workSliceMs;
 
 export interface TimeSlicesOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -17,7 +23,7 @@ export interface TimeSlicesOptions {
 }
 
 /**
- * Cuts one job into slices of `limits.workSliceMs` and rests after each for as long as it took: the job has half of the
+ * Cuts one job into slices of `workSliceMs` and rests after each for as long as it took: the job has half of the
  * thread at most, and a call never waits much longer than a slice. Made when the job begins: one that was made before
  * would take the time until then for work.
  *
@@ -55,7 +61,7 @@ export class TimeSlices {
     const { clock, signal } = this.#options;
     signal?.throwIfAborted();
     const workedMs = clock.monotonicMs() - this.#startedMs;
-    return workedMs < limits.workSliceMs ? undefined : this.#pause(workedMs);
+    return workedMs < workSliceMs ? undefined : this.#pause(workedMs);
   }
 
   async #pause(durationMs: number): Promise<void> {

@@ -103,9 +103,14 @@ function checkSize(fields: MediaFields): void {
   const size = textField(fields, "size");
   if (size === undefined || size === "auto") return;
   const match = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(size);
-  const { imageSideMin: min, imageSideMax: max } = limits;
-  const fits = match?.slice(1).every((side) => Number(side) >= min && Number(side) <= max);
-  if (fits !== true) refuse("size", `must be <W>x<H>, each from ${min} to ${max}, or auto`);
+  const fits = match?.slice(1).map(Number)
+    .every((side) => side >= limits.imageSideMin && side <= limits.imageSideMax);
+  if (fits !== true) {
+    refuse(
+      "size",
+      `must be <W>x<H>, each from ${limits.imageSideMin} to ${limits.imageSideMax}, or auto`,
+    );
+  }
 }
 
 /** Each preview costs the provider's price of tokens, so its number is bounded like `n`. */

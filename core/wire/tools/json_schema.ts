@@ -4,6 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { limits } from "../../limits.ts";
 import {
   isDocumentKeyword,
@@ -99,7 +100,7 @@ export function messagesFormatSchema(schema: JsonObject): JsonObject {
 
 /** `root`: where the references inside `schema` begin. */
 function closed(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
-  if (depth > limits.jsonDepth) return schema;
+  if (depth > maxJsonDepth) return schema;
   const from = isResource(schema) ? schema : root;
   const out: JsonObject = {};
   const told: string[] = [];
@@ -184,7 +185,7 @@ function isBareList(schema: JsonObject): boolean {
 }
 
 function withItems(schema: JsonObject, depth: number): JsonObject {
-  if (depth > limits.jsonDepth) return schema;
+  if (depth > maxJsonDepth) return schema;
   const out: JsonObject = {};
   for (const [key, value] of Object.entries(schema)) {
     if (value !== undefined) {

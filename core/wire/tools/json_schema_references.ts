@@ -3,6 +3,7 @@
  * schema must move them too.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { limits } from "../../limits.ts";
 import { eachChild } from "./json_schema_walk.ts";
 
@@ -91,7 +92,7 @@ function withPlace(
   place: string,
   depth: number,
 ): JsonObject {
-  if (depth > limits.jsonDepth || (depth > 0 && isResource(schema))) return schema;
+  if (depth > maxJsonDepth || (depth > 0 && isResource(schema))) return schema;
   const out: JsonObject = {};
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined) continue;

@@ -1,5 +1,6 @@
 /** Where the schemas inside a JSON Schema stand, and what merely looks like one. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { limits } from "../../limits.ts";
 
 /** Calls `visit` on every schema object inside `schema`, itself included; stops early when it returns `false`. */
@@ -9,7 +10,7 @@ export function everySchema(
   depth = 0,
 ): boolean {
   if (!isJsonObject(schema)) return true;
-  if (depth > limits.jsonDepth || !visit(schema)) return false;
+  if (depth > maxJsonDepth || !visit(schema)) return false;
   return children(schema).every((child) => everySchema(child, visit, depth + 1));
 }
 

@@ -12,6 +12,7 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { sealProof } from "../../../core/wire/reasoning_seal.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { maxExactNumbers } from "../../../core/lib/json/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { roughInputTokens } from "../../../core/billing/tokens/rough_estimate.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -214,7 +215,7 @@ Deno.test("such numbers count by their digits, and more of them than the bound a
   assert(inputTokensBound({ ...prompt, contextWindow: Infinity }) > digits.length);
   assert(roughInputTokens(body.value) >= digits.length / 4);
 
-  const many = `{"a":[${`${long},`.repeat(limits.exactNumbers)}${long}]}`;
+  const many = `{"a":[${`${long},`.repeat(maxExactNumbers)}${long}]}`;
   const error = refusalOf(() => parseJsonBody(new TextEncoder().encode(many)));
   assertEquals(error.code, "invalid_json");
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
-import { TimeSlices } from "../../../core/lib/time/time_slices.ts";
+import { TimeSlices, workSliceMs } from "../../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
@@ -47,9 +47,9 @@ Deno.test("beside calls, verifying and exporting give the thread away between sl
     let calls = 0;
     const slices = new TimeSlices({
       // Each look at the clock is a piece of work that took a whole slice.
-      clock: { monotonicMs: () => nowMs += limits.workSliceMs },
+      clock: { monotonicMs: () => nowMs += workSliceMs },
       pause: (durationMs) => {
-        calls += durationMs >= limits.workSliceMs ? 1 : 0;
+        calls += durationMs >= workSliceMs ? 1 : 0;
         return Promise.resolve();
       },
     });

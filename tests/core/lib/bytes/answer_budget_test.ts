@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { AnswerBudget } from "../../../../core/lib/bytes/answer_budget.ts";
+import { AnswerBudget, answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { limits } from "../../../../core/limits.ts";
@@ -63,7 +63,7 @@ Deno.test("however answers grow and leave, all find room in the end, and never m
         }
       }));
       await turns(5);
-      time.advance(2 * limits.answerWaitMs);
+      time.advance(2 * answerWaitMs);
       assert(most <= bounds.total + largest, `${most} bytes`);
       assertEquals([budget.usedBytes, time.pending], [0, 0]);
     }),
@@ -79,7 +79,7 @@ Deno.test("what finds no room for a minute is refused, and takes none when there
   assertEquals(beyond!.grow(60), undefined, "one may be beyond the bounds");
   const waiting = late!.grow(30);
   assert(waiting !== undefined);
-  time.advance(limits.answerWaitMs - 1_000);
+  time.advance(answerWaitMs - 1_000);
   assertEquals(budget.usedBytes, 120);
   const refused = waiting.then(() => undefined, (error) => error);
   time.advance(2_000);

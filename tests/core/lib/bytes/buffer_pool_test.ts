@@ -1,11 +1,16 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { limits } from "../../../../core/limits.ts";
-import { copyOf, encoded } from "../../../../core/lib/bytes/buffer_pool.ts";
+import {
+  copyOf,
+  encoded,
+  maxPooledCopyBytes,
+  pooledBufferBytes,
+} from "../../../../core/lib/bytes/buffer_pool.ts";
 
 const piece = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
-  fc.uint8Array({ minLength: limits.pooledCopyBytes - 2, maxLength: limits.pooledCopyBytes + 2 }),
+  fc.uint8Array({ minLength: maxPooledCopyBytes - 2, maxLength: maxPooledCopyBytes + 2 }),
 );
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -30,10 +35,10 @@ Deno.test("copies keep their bytes, whatever is copied after them and done to th
 });
 
 Deno.test("a small copy never keeps more than a buffer in memory, a large one only itself", () => {
-  for (let length = 1; length <= 2 * limits.pooledCopyBytes; length += 97) {
+  for (let length = 1; length <= 2 * maxPooledCopyBytes; length += 97) {
     const copy = copyOf(new Uint8Array(length), 0, length);
     const keptBytes = copy.buffer.byteLength;
-    assert(keptBytes <= Math.max(limits.pooledBufferBytes, length));
-    if (length > limits.pooledCopyBytes) assertEquals(keptBytes, length);
+    assert(keptBytes <= Math.max(pooledBufferBytes, length));
+    if (length > maxPooledCopyBytes) assertEquals(keptBytes, length);
   }
 });

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { UpstreamRequest } from "../../../../core/upstream/transport.ts";
+import { provenRestMs } from "../../../../core/lib/http1/transport.ts";
 import { limits } from "../../../../core/limits.ts";
 import { splitAt } from "./bytes.ts";
 import { failureCode, fakeNetwork, settle } from "./fake_connection.ts";
@@ -282,7 +283,7 @@ Deno.test("a POST that must not be made twice takes the connection that its peer
   const third = network.prepare(ok("2"));
   await call(network.transport, once);
   assertEquals([old.writeCount, young.writeCount, third.writeCount], [1, 1, 1], "all too young");
-  await network.passMs(limits.upstreamProvenRestMs + 300);
+  await network.passMs(provenRestMs + 300);
   const answered = call(network.transport, once);
   await turn();
   await turn();

@@ -2,6 +2,7 @@ import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
+import { maxExactNumbers, maxJsonDepth } from "../../../../core/lib/json/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 
 /** Texts as `JSON.stringify` would write them, with whole numbers of any length. */
@@ -65,8 +66,8 @@ Deno.test("parseExactly() refuses what is no JSON, and such numbers beyond depth
       "[12345678901234567890",
       "01234567890123456789",
       nested(5_000),
-      `[${"12345678901234567890,".repeat(limits.exactNumbers)}12345678901234567890]`,
+      `[${"12345678901234567890,".repeat(maxExactNumbers)}12345678901234567890]`,
     ]
   ) assertThrows(() => parseExactly(given), SyntaxError);
-  assertEquals(stringifyExactly(parseExactly(nested(limits.jsonDepth))), nested(limits.jsonDepth));
+  assertEquals(stringifyExactly(parseExactly(nested(maxJsonDepth))), nested(maxJsonDepth));
 });

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
+import { answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
 import { limits } from "../../../../core/limits.ts";
 import { sleep } from "../../../../core/lib/time/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -111,7 +112,7 @@ Deno.test("an answer that finds no room for a minute is refused and costs nothin
   const before = await world.balanceVnd();
   const refused = world.post(path, body);
   await sleep(200);
-  world.time.advance(limits.answerWaitMs + 1_000);
+  world.time.advance(answerWaitMs + 1_000);
   const response = await refused;
   const { status, code } = await errorOf(response);
   assertEquals([status, code], [503, "busy"]);

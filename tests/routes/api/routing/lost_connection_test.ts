@@ -1,6 +1,7 @@
 /** A provider that reads a request on a kept connection and hangs up: nobody knows whether it has acted on it. */
 import { assertEquals } from "../../../support/assert.ts";
 import { RawPeer } from "../../../core/upstream/raw_peer.ts";
+import { provenRestMs } from "../../../../core/lib/http1/transport.ts";
 import { limits } from "../../../../core/limits.ts";
 import { plain, styles, transcripts, UnrulyWorld } from "../../../support/unruly_world.ts";
 import { openMediaWorld } from "../media/media_world.ts";
@@ -73,7 +74,7 @@ for (const { path, body, model, answer } of orders) {
     await first.bytes();
     assertEquals(first.status, 200);
     // Long enough for its connection to count as one that the provider keeps.
-    await new Promise((resolve) => setTimeout(resolve, limits.upstreamProvenRestMs + 400));
+    await new Promise((resolve) => setTimeout(resolve, provenRestMs + 400));
     const second = await world.post(path, body);
     await second.body?.cancel();
     assertEquals([second.status, requests, peer.acceptedCount], [502, 2, 1]);
