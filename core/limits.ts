@@ -16,8 +16,6 @@ export const limits = {
   seenConnections: 4_096,
   /** How long a browser may remember that a page of another origin may ask: as long as any browser does. */
   preflightSeconds: 86_400,
-  /** Bodies up to this size are read in one go and not counted: a connection costs as much. */
-  uncountedBodyBytes: 64 * 1024,
   /** A large answer leaves in pieces of this size: what a socket takes at once. */
   bufferedBodyPieceBytes: 64 * 1024,
   /** A client that takes no piece for this long has its connection closed: 4 kbit/s are enough. */
@@ -36,43 +34,8 @@ export const limits = {
   modelNameChars: 256,
   /** A wrong path as the 404 repeats it: longer than any that a library asks for; the rest is the caller's own. */
   toldPathChars: 64,
-  /** Messages or items of one request; the largest vendor limit. */
-  messages: 100_000,
   /** Answers of one Chat call (`n`, `best_of`): each is reserved in full. */
   choices: 16,
-  /** Bodies up to this size reserve one input token per byte; longer ones are searched for base64 parts. */
-  exactBoundBodyBytes: 16 * 1024,
-  /** A call may ask for this many output tokens at most, whatever the model: keeps quotes far from overflow. */
-  maxTokens: 10_000_000,
-  /** One token count above this is no count at all: the largest context is 1–2 million. Calls have bounds of their own. */
-  usageTokens: 100_000_000,
-  /**
-   * Reported input is believed up to this many context windows: files round theirs (128,000 for 131,072), routes of a
-   * model differ, and a compaction reads the prompt a second time …
-   */
-  reportedContexts: 2,
-  /** … up to this many where the text sent could fill them, a token to each byte: the file's window is too small … */
-  reportedContextsOfLongText: 4,
-  /**
-   * … and up to this many where the provider may run tools, since it reads everything anew after each. One vendor stops
-   * after 10 rounds; 404,500 tokens on a window of 200,000 were recorded.
-   */
-  reportedContextsWithTools: 12,
-  /** Reported output may be this many times what was asked for: marks of tool calls count, and tokenizers differ … */
-  reportedOutputFactor: 2,
-  /** … and this many tokens more: a request for 1 token is rounded up to 16 at some vendors. */
-  reportedOutputExtra: 64,
-  /**
-   * Reasoning does not obey the caller's bound at some vendors, nor text at servers that do not know its field: together
-   * they may be this many times the longest output of the model. Files that leave that out have 16,384, and many models
-   * write four times as much.
-   */
-  reportedModelOutputs: 4,
-  /**
-   * Bytes of text that one token can stand for: the longest entries of current vocabularies are 128 spaces. Words come
-   * at three to eight, so only a report that cannot be is below this, whatever the language.
-   */
-  bytesPerToken: 128,
   /** Longest time of one call, streams included. */
   callMs: 15 * 60_000,
   /** Streaming: a route without output after this long is slow, and the next one starts beside it. */
@@ -84,8 +47,6 @@ export const limits = {
   videoSubmitMs: 60_000,
   /** Read buffer of a body that comes by `fetch`, which does not grow: files come this way too. */
   fetchReadBytes: 8 * 1024,
-  /** A request body up to this size is copied to change a field in it: that costs less than one more write. */
-  copiedBodyBytes: 32 * 1024,
   /** Longest answer that the sandbox can be asked for: the largest output of any model we list. */
   sandboxAnswerTokens: 128_000,
   /** Values in an example that the sandbox makes from a schema: a recursive schema has no end of its own. */
@@ -134,28 +95,10 @@ export const limits = {
   countTokensMs: 10_000,
   /** Series of one metric: models × outcomes × statuses of the largest catalogue stay far below. */
   metricSeries: 10_000,
-  /** Routes tried for one call. */
-  attemptsPerCall: 8,
-  /** Tries of one route in one call: with other credentials of its provider, if it refused the first. */
-  triesPerRoute: 3,
-  /** Body of a provider's refusal: we want its message, not its pages. */
-  errorBodyBytes: 256 * 1024,
-  /** An upstream gets this long to close its body after its terminal event; then the connection is closed. */
-  drainAfterEndMs: 500,
-  /** What comes after a terminal event is a few bytes of framing; more reads than this are a peer that floods. */
-  drainReads: 16,
-  /** The body of a refusal follows its status at once; past this the status alone must do. */
-  refusalBodyMs: 2_000,
-  /** Longest pause that a provider's `retry-after` is passed on with: a day; beyond it is a mistake. */
-  retryAfterSeconds: 86_400,
   /** A whole (not streamed) chat answer; 128k tokens of text are under 1 MB, base64 parts need more. */
   answerBytes: 32 * 1024 * 1024,
   /** One SSE event: a whole tool argument or an encrypted reasoning item may come in one. */
   sseEventBytes: 8 * 1024 * 1024,
-  /** Streamed preamble held back until the first real output. */
-  preambleBytes: 1024 * 1024,
-  /** Silence after which the client gets a keep-alive: under the 30–60 s that proxies allow. */
-  keepAliveMs: 15_000,
   /** How often notices without an end state are looked at again: after a crash, or a store that was away. */
   bankSweepEveryMs: 60_000,
   /** Received, credited and waiting money are compared this often; the operator's overview does so on each visit. */
@@ -168,8 +111,6 @@ export const limits = {
   lowBalanceEveryMs: 60_000,
   /** How often the log learns whether the ledger takes writes. */
   ledgerWatchEveryMs: 1_000,
-  /** When to try again where no connection to a provider could be opened: calls that end make room. */
-  shortageRetrySeconds: 1,
   /** Pause before a server that could not accept listens again: calls that end make room meanwhile. */
   listenAgainMs: 500,
   /** How often instances that died are looked for. */
@@ -251,14 +192,6 @@ export const limits = {
   mediaPromptChars: 32_000,
   /** Length of a URL that a client may give: what browsers and CDNs agree on. */
   mediaUrlChars: 8_192,
-  /** Characters that one token count looks at; the rest is scaled. The worst text takes 50 ms, prose takes 5. */
-  tokenizerChars: 32 * 1024,
-  /** One piece given to the tokenizer, whose time is quadratic in the length of a word. */
-  tokenizerSliceChars: 1024,
-  /** Bytes of a picture in which its size is looked for: a JPEG may carry a 64 KB profile before it. */
-  imageHeaderBytes: 128 * 1024,
-  /** Bytes of a PDF in which its pages are counted. */
-  pdfScanBytes: 1024 * 1024,
   /** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
   conversionWarnings: 64,
   /** Tool calls of one answer: models stop at a few dozen; each costs a map entry while its stream runs. */
@@ -501,8 +434,6 @@ export const limits = {
   speechInputChars: 40_000,
   /** What a provider answers to a submit or a poll of a video: a small object. */
   videoAnswerBytes: 1024 * 1024,
-  /** A client's `Idempotency-Key`: UUIDs have 36; the usual bound. */
-  idempotencyKeyChars: 255,
   /** An order of a video is known again for a day: what clients and vendors agree on. */
   idempotencyKeptMs: 24 * 3_600_000,
   /** One that is under way may be begun anew after this: its call cannot run any more. */

@@ -1,4 +1,5 @@
 /** From what a provider said to what is billed: each side of a report is believed, or counted by us instead. */
+import { maxBytesPerToken } from "./limits.ts";
 import { limits } from "../limits.ts";
 import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
 import type { TokenBounds } from "./token_bounds.ts";
@@ -67,7 +68,7 @@ export function believableUsage(
   const trustsInput = reportedInputIsPossible(told, bounds) &&
     !(isFree(told) && (evidence.produced || told.output > 0));
   const trustsOutput = reportedOutputIsPossible(told, evidence) &&
-    told.output * limits.bytesPerToken >= evidence.outputBytes &&
+    told.output * maxBytesPerToken >= evidence.outputBytes &&
     !(evidence.produced && told.output === 0) &&
     !(evidence.early && (told.output < own.output || told.output > mostWanted(bounds)));
   const output = trustsOutput ? told.output : own.output;

@@ -1,5 +1,6 @@
 /** Prices as the operator writes them, and what a call costs under them. All pure, all exact. */
 import { invariant } from "../lib/assert.ts";
+import { maxReportedTokens } from "./limits.ts";
 import { limits } from "../limits.ts";
 import type { AppliedPrice } from "./receipt.ts";
 import { fromVnd } from "./micro_vnd.ts";
@@ -88,7 +89,7 @@ export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
   const { input, cacheRead, cacheWrite, output } = usage;
   for (const count of [input, cacheRead, cacheWrite, output]) {
     invariant(
-      Number.isSafeInteger(count) && count >= 0 && count <= limits.usageTokens,
+      Number.isSafeInteger(count) && count >= 0 && count <= maxReportedTokens,
       `A token count is out of bounds: ${count}`,
     );
   }

@@ -1,6 +1,32 @@
 /** How far a provider's report of tokens is believed: what the call itself could have used, with some slack. */
+import { maxReportedTokens, reportedModelOutputs, reportedOutputExtra } from "./limits.ts";
 import { limits } from "../limits.ts";
 import { bytesPerEstimatedToken } from "./tokens/rough_estimate.ts";
+
+/**
+ * Context windows of reported input that are believed: configured windows are rounded (128,000 for 131,072),
+ * the routes of a model differ, and a compaction reads the prompt a second time.
+ */
+const reportedContexts = 2;
+
+/**
+ * Context windows of reported input that are believed where the text sent could fill them at a token per
+ * byte: the configured window is too small then.
+ */
+const reportedContextsOfLongText = 4;
+
+/**
+ * Context windows of reported input that are believed where the provider may run tools, since it reads
+ * everything again after each. One vendor stops after 10 rounds; 404,500 tokens on a window of 200,000 were
+ * recorded.
+ */
+const reportedContextsWithTools = 12;
+
+/**
+ * Multiple of the requested output that a report may reach: markers of tool calls count, and tokenizers
+ * differ.
+ */
+const reportedOutputFactor = 2;
 
 /** The most tokens of a call. A report beyond them is absurd, and our own count never passes them either. */
 export interface TokenBounds {
@@ -53,23 +79,23 @@ export interface BoundedCall {
  */
 export function tokenBounds(call: BoundedCall): TokenBounds {
   const { contextWindow } = call;
-  const contexts = call.hostedTools ? limits.reportedContextsWithTools : limits.reportedContexts;
+  const contexts = call.hostedTools ? reportedContextsWithTools : reportedContexts;
   const longText = Math.min(
     call.estimatedInputTokens * bytesPerEstimatedToken,
-    contextWindow * limits.reportedContextsOfLongText,
+    contextWindow * reportedContextsOfLongText,
   );
-  const askedOutput = call.reservedOutputTokens * limits.reportedOutputFactor +
-    limits.reportedOutputExtra;
+  const askedOutput = call.reservedOutputTokens * reportedOutputFactor +
+    reportedOutputExtra;
   // A tool of the provider reads the prompt again with each of its results; what they hold is not in the request.
   const sent = call.hostedTools
-    ? (call.reservedInputTokens ?? Infinity) * limits.reportedContextsWithTools
+    ? (call.reservedInputTokens ?? Infinity) * reportedContextsWithTools
     : call.believableInputTokens ?? Infinity;
   return {
     input: counted(Math.min(Math.max(contextWindow * contexts, longText), sent)),
     askedOutput: counted(askedOutput),
     possibleOutput: counted(Math.max(
       askedOutput,
-      call.maxOutputTokens * call.choices * limits.reportedModelOutputs,
+      call.maxOutputTokens * call.choices * reportedModelOutputs,
     )),
     ...(call.wantedOutputTokens !== undefined &&
       { wantedOutput: counted(call.wantedOutputTokens) }),
@@ -77,5 +103,5 @@ export function tokenBounds(call: BoundedCall): TokenBounds {
 }
 
 function counted(tokens: number): number {
-  return Math.min(tokens, limits.usageTokens);
+  return Math.min(tokens, maxReportedTokens);
 }

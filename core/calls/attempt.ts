@@ -6,12 +6,28 @@ import type { AnswerReading, StreamPipe } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { maxErrorBodyBytes } from "./limits.ts";
 import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
 import { type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
 import { decodeUtf8 } from "./request/json_body.ts";
+
+/**
+ * Milliseconds to wait for the body of a refusal, which usually follows its status at once; after that the
+ * status alone decides.
+ */
+export const refusalBodyMs = 2_000;
+
+/** Bytes of a stream that are held back until the first real output. */
+export const maxPreambleBytes = 1024 * 1024;
+
+/**
+ * Seconds after which a client may retry when no connection to a provider could be opened: calls that end
+ * free sockets.
+ */
+const shortageRetrySeconds = 1;
 
 /** A whole answer as the provider sent it. */
 export interface ProviderAnswer {
@@ -90,7 +106,7 @@ export function knownFailure(failure: unknown): GatewayError | undefined {
       // Another route would fare no better, and none is to be rested for it.
       return new GatewayError("busy", "Too many connections are open at the moment; try again", {
         cause: failure,
-        retryAfterSeconds: limits.shortageRetrySeconds,
+        retryAfterSeconds: shortageRetrySeconds,
       });
     default:
       return failed("cannot be reached", failure);
@@ -117,8 +133,8 @@ async function refusal(
   time: AttemptTime,
 ): Promise<GatewayError> {
   const deadline = time.deadlines.create(() => handlers.exchange.cancel());
-  deadline.arm(limits.refusalBodyMs);
-  const bytes = await readBeginning(response.body, limits.errorBodyBytes);
+  deadline.arm(refusalBodyMs);
+  const bytes = await readBeginning(response.body, maxErrorBodyBytes);
   deadline.disarm();
   const text = new TextDecoder().decode(bytes);
   const waitSeconds = retryAfterSeconds(response.header, time.clock);
@@ -188,7 +204,7 @@ async function notAStream(
   response: UpstreamResponse,
   handlers: AttemptHandlers,
 ): Promise<GatewayError> {
-  const value = parseObject(await readBeginning(response.body, limits.errorBodyBytes));
+  const value = parseObject(await readBeginning(response.body, maxErrorBodyBytes));
   return (value && handlers.readAnswer(value).error) ?? failed("sent no event stream");
 }
 
@@ -254,7 +270,7 @@ export async function startStream(
     held.push(out);
     bufferedBytes += out.length;
     // Output itself may be large: a whole picture can come in one event.
-    if (bufferedBytes > limits.preambleBytes && !reading.sawOutput) throw failed("sends no output");
+    if (bufferedBytes > maxPreambleBytes && !reading.sawOutput) throw failed("sends no output");
   }
   // Also when some output came with it: the client has seen nothing yet, and another route may do the whole.
   if (reading.state === "error") throw reading.error ?? failed("failed");

@@ -24,6 +24,12 @@ import {
   type RouteAttemptInput,
 } from "./route_attempt.ts";
 
+/** Routes tried for one call, so that a failing model costs a bounded number of requests. */
+export const attemptsPerCall = 8;
+
+/** Attempts on one route in one call, each with other credentials of its provider if it refused the last. */
+export const triesPerRoute = 3;
+
 export interface AttemptLoopInput<Begun extends BegunTry, Result>
   extends RouteAttemptInput<Begun, Result> {
   /** Routes in the order to try; each at most once, or once per credential where one was refused. */
@@ -128,7 +134,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
   }
 
   #next(): RouteAttempt<Begun, Result> | undefined {
-    if (this.#started >= limits.attemptsPerCall) return undefined;
+    if (this.#started >= attemptsPerCall) return undefined;
     const route = this.#queue.shift();
     if (route === undefined) return undefined;
     this.#started++;
@@ -152,7 +158,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
   #learn({ route, error, mayRepeat, unsuited }: FailedTry): void {
     const tries = (this.#tries.get(route) ?? 0) + 1;
     this.#tries.set(route, tries);
-    if (mayRepeat && tries < limits.triesPerRoute) this.#queue.unshift(route);
+    if (mayRepeat && tries < triesPerRoute) this.#queue.unshift(route);
     if (unsuited) {
       this.#unsuited ??= error;
       this.#started--; // nobody was asked
@@ -188,7 +194,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
   }
 
   get #hasNext(): boolean {
-    return this.#queue.length > 0 && this.#started < limits.attemptsPerCall;
+    return this.#queue.length > 0 && this.#started < attemptsPerCall;
   }
 
   /** Sets the clock of the hedge for a try that began alone. */

@@ -5,6 +5,7 @@
 import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
+import { keepAliveMs } from "./limits.ts";
 import { limits } from "../limits.ts";
 import type { CallControl } from "./call_control.ts";
 import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
@@ -13,7 +14,7 @@ import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
 export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): Promise<boolean> {
   const moment = withResolvers<boolean>();
   const deadline = deadlines.create(() => moment.resolve(true));
-  deadline.arm(limits.keepAliveMs);
+  deadline.arm(keepAliveMs);
   const inTime = () => false;
   const late = await Promise.race([finding.then(inTime, inTime), moment.promise]);
   deadline.disarm();
@@ -58,7 +59,7 @@ export function arrivalOf<Found>(
 export interface EarlyStreamInput {
   /** Rejects when a receipt could not be written: the connection is broken off then. */
   readonly arrival: Promise<Arrival>;
-  /** Sent at once and after each `limits.keepAliveMs` of silence. */
+  /** Sent at once and after each `keepAliveMs` of silence. */
   readonly keepAlive: Uint8Array;
   readonly deadlines: Deadlines;
   readonly control: CallControl;
@@ -82,11 +83,11 @@ class EarlySource implements UnderlyingDefaultSource<Uint8Array> {
     const timer = deadlines.create(() => {
       // As in the metered stream: nothing is queued up for a client that does not read.
       if ((controller.desiredSize ?? -1) >= 0) controller.enqueue(keepAlive);
-      timer.arm(limits.keepAliveMs);
+      timer.arm(keepAliveMs);
     });
     this.#keepAlive = timer;
     controller.enqueue(keepAlive);
-    timer.arm(limits.keepAliveMs);
+    timer.arm(keepAliveMs);
     // Not left to a pull: a client that does not read must not keep the call from its end.
     this.#arrived = this.#wait(controller, timer);
   }

@@ -5,11 +5,21 @@
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import type { StreamPipe, StreamReading } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
+import { keepAliveMs } from "./limits.ts";
 import { limits } from "../limits.ts";
 import type { TokenUsage } from "../billing/token_usage.ts";
 import type { Outcome } from "../billing/receipt.ts";
 import { knownFailure, type StartedStream } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";
+
+/**
+ * Milliseconds that a provider gets to close its body after the terminal event; then the connection is
+ * closed.
+ */
+export const drainAfterEndMs = 500;
+
+/** Reads after the terminal event: a few bytes of framing follow it, and a peer that sends more floods. */
+const drainReads = 16;
 
 /** How the gateway ends a stream that its upstream would go on with. */
 export interface StreamCut {
@@ -34,7 +44,7 @@ export interface StreamBound {
 
 export interface MeteredStreamInput {
   readonly started: StartedStream;
-  /** Sent after `limits.keepAliveMs` of silence; a comment or ping of the client's style. */
+  /** Sent after `keepAliveMs` of silence; a comment or ping of the client's style. */
   readonly keepAlive: Uint8Array;
   /** Longest silence of the upstream. */
   readonly idleMs: number;
@@ -119,7 +129,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     const { started, idleMs, control } = this.#input;
     this.#pulling = true;
     // Never disarmed between events, which would cost more than arming: when due they ask whether a pull waits.
-    this.#keepAlive.arm(limits.keepAliveMs);
+    this.#keepAlive.arm(keepAliveMs);
     try {
       if (this.#isOver) {
         // The end came in one read with what was released last, which must not wait while its receipt is made.
@@ -210,7 +220,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     if (!this.#pulling || this.#ending !== undefined || this.#controller === undefined) return;
     // Only while the client waits for bytes: one that does not read gets no queue built up for it.
     if ((this.#controller.desiredSize ?? -1) >= 0) this.#controller.enqueue(this.#input.keepAlive);
-    this.#keepAlive.arm(limits.keepAliveMs);
+    this.#keepAlive.arm(keepAliveMs);
   }
 
   /** The upstream said it is done, or its body ended. */
@@ -295,9 +305,9 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   async #drain(): Promise<void> {
     const { started, deadlines } = this.#input;
     const deadline = deadlines.create(() => started.exchange.cancel());
-    deadline.arm(limits.drainAfterEndMs);
+    deadline.arm(drainAfterEndMs);
     try {
-      for (let i = 0; i < limits.drainReads; i++) {
+      for (let i = 0; i < drainReads; i++) {
         if (await started.body.read() === null) return;
       }
       started.exchange.cancel();
@@ -322,10 +332,10 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   async #readReport(): Promise<void> {
     const { started, deadlines } = this.#input;
     const deadline = deadlines.create(() => started.exchange.cancel());
-    deadline.arm(limits.drainAfterEndMs);
+    deadline.arm(drainAfterEndMs);
     try {
       if (this.#unread !== undefined) this.#pipe.push(this.#unread);
-      for (let i = 0; i < limits.drainReads && this.#pipe.reading.state === "open"; i++) {
+      for (let i = 0; i < drainReads && this.#pipe.reading.state === "open"; i++) {
         const chunk = await (this.#nextChunk ?? started.body.read());
         this.#nextChunk = undefined;
         if (chunk === null) break;

@@ -2,6 +2,12 @@
 import { limits } from "../limits.ts";
 import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "../upstream/transport.ts";
 
+/**
+ * Bodies of at most this many bytes are read in one go and not counted against a budget: a connection costs
+ * as much.
+ */
+export const uncountedBodyBytes = 64 * 1024;
+
 /** Where the bytes of a large body are counted before there is memory taken for them. */
 export interface GrowingCounter {
   /** A promise where so many more must be waited for. It rejects with a `GatewayError` after a while. */
@@ -51,7 +57,7 @@ function declaredBytes(response: Pick<UpstreamResponse, "header">): number {
 }
 
 /**
- * Reads a body to its end. From `limits.uncountedBodyBytes` on it asks `counter` before it takes memory: once where the
+ * Reads a body to its end. From `uncountedBodyBytes` on it asks `counter` before it takes memory: once where the
  * length is declared.
  *
  * @throws {UpstreamFailure} `too_large` when it has more than `maxBytes`
@@ -70,13 +76,13 @@ export async function readWhole(
     const length = gathering.length + chunk.length;
     if (length > maxBytes) throw tooLarge(maxBytes);
     // Most bodies are one small piece, and cost no more than its copy.
-    const isMore = gathering.length > 0 || length > limits.uncountedBodyBytes;
+    const isMore = gathering.length > 0 || length > uncountedBodyBytes;
     if (isMore && length > gathering.capacity) {
       const declared = declaredBytes(response);
       if (declared > maxBytes) throw tooLarge(maxBytes);
       const doubled = Math.min(maxBytes, gathering.capacity * 2);
       const capacity = declared >= length ? declared : Math.max(doubled, length);
-      if (capacity > limits.uncountedBodyBytes) {
+      if (capacity > uncountedBodyBytes) {
         const waiting = counter?.grow(capacity - counted);
         counted = capacity;
         if (waiting !== undefined) await waiting;

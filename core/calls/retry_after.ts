@@ -1,6 +1,9 @@
 import type { Clock } from "../lib/time/clock.ts";
 import { limits } from "../limits.ts";
 
+/** Seconds of the longest `retry-after` that is passed on: a day. A longer one is a mistake. */
+export const maxRetryAfterSeconds = 86_400;
+
 /** The value of a header by lower-case name. */
 export type HeaderOf = (name: string) => string | undefined;
 
@@ -8,7 +11,7 @@ export type HeaderOf = (name: string) => string | undefined;
 const dateForm = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)|\d{4}-\d\d-\d\d)/i;
 
 /**
- * How long a provider asks to be left alone, in whole seconds up to {@linkcode limits.retryAfterSeconds}: `retry-after`
+ * How long a provider asks to be left alone, in whole seconds up to {@linkcode maxRetryAfterSeconds}: `retry-after`
  * as seconds or as a date (RFC 9110 section 10.2.3), or `retry-after-ms`.
  *
  * A date is measured against the answer's own `date`, so that clocks need not agree. Without that header our clock must
@@ -42,5 +45,5 @@ function plainNumber(text: string | undefined): number | undefined {
 }
 
 function bounded(seconds: number): number {
-  return Math.min(Math.max(Math.ceil(seconds), 0), limits.retryAfterSeconds);
+  return Math.min(Math.max(Math.ceil(seconds), 0), maxRetryAfterSeconds);
 }

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
 import { defaultConnectMs } from "../lib/http1/limits.ts";
+import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/limits.ts";
 import { limits } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../media/video/rules.ts";
@@ -138,9 +139,9 @@ export const modelSchema = z.strictObject({
   kind: z.enum(["chat", "image", "speech", "video"]),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),
-  contextWindow: z.int().positive().max(limits.usageTokens).optional()
+  contextWindow: z.int().positive().max(maxReportedTokens).optional()
     .describe("As the provider has it: reports of usage far beyond it are not believed."),
-  maxOutputTokens: z.int().positive().max(limits.maxTokens).optional()
+  maxOutputTokens: z.int().positive().max(maxOutputTokensOfCall).optional()
     .describe("The same for output; and what is reserved for a call that names no bound."),
   vision: z.boolean().default(false),
   aliases: z.array(name).default([]),

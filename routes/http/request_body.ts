@@ -8,6 +8,7 @@
  */
 import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { uncountedBodyBytes } from "../../core/calls/read_whole.ts";
 import { limits } from "../../core/limits.ts";
 
 /**
@@ -77,7 +78,7 @@ export async function discardRequestBody(request: Request, deadlines: Deadlines)
   }
 }
 
-/** What a body above `limits.uncountedBodyBytes` asks before it is kept; who gave it gets it back. */
+/** What a body above `uncountedBodyBytes` asks before it is kept; who gave it gets it back. */
 export interface BodyAdmission {
   /** Asked once, before anything beyond that is read. Throws or rejects where the caller may not send so much. */
   begin(declaredBytes: number | undefined): Promise<void> | undefined;
@@ -161,7 +162,7 @@ class GrowingBody {
   /** @param expectedBytes what it may grow to */
   constructor(expectedBytes: number) {
     this.#expectedBytes = expectedBytes;
-    this.#buffer = new Uint8Array(Math.min(expectedBytes, limits.uncountedBodyBytes));
+    this.#buffer = new Uint8Array(Math.min(expectedBytes, uncountedBodyBytes));
   }
 
   get length(): number {
@@ -171,7 +172,7 @@ class GrowingBody {
   /** Bytes to take room for before so many more are added; 0 mostly. */
   uncounted(bytes: number): number {
     const length = this.#length + bytes;
-    if (length <= limits.uncountedBodyBytes || length <= this.#countedBytes) return 0;
+    if (length <= uncountedBodyBytes || length <= this.#countedBytes) return 0;
     const counted = Math.ceil(length / countedStepBytes) * countedStepBytes;
     return Math.min(counted, Math.max(this.#expectedBytes, length)) - this.#countedBytes;
   }
@@ -360,7 +361,7 @@ export function readRequestBody(
     return readSlowly(request, deadlines, { maxBytes, declaredBytes, admission });
   }
   if (declaredBytes > maxBytes) return refuse(request, deadlines, tooLarge(maxBytes));
-  if (declaredBytes > limits.uncountedBodyBytes) {
+  if (declaredBytes > uncountedBodyBytes) {
     return readLarge(request, deadlines, { maxBytes, declaredBytes, admission });
   }
   // The server holds the client to its content-length, so this is bounded.

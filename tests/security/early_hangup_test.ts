@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { attemptStream } from "../../core/calls/attempt.ts";
 import { CallControl } from "../../core/calls/call_control.ts";
-import { meteredStream } from "../../core/calls/metered_stream.ts";
+import { drainAfterEndMs, meteredStream } from "../../core/calls/metered_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { defaultIdleMs } from "../../core/lib/http1/limits.ts";
 import { limits } from "../../core/limits.ts";
@@ -71,7 +71,7 @@ Deno.test("a report that does not come is not waited for", async () => {
   const world = await open();
   const leaving = world.reader.cancel();
   await settled();
-  world.time.advance(limits.drainAfterEndMs + 2 * tickMs);
+  world.time.advance(drainAfterEndMs + 2 * tickMs);
   await leaving;
   assertEquals(world.outcomes, ["client_gone"]);
   assertEquals(world.reading.usage, undefined);

@@ -7,7 +7,7 @@ import { countTexts, loadTokenizer } from "./tokenizer.ts";
  * An estimate: the vocabulary is that of one vendor, and the model may be of another. Say so in the answer. What a
  * vendor adds on its own (the Messages vendor some 350 tokens as soon as there are tools) is not in it.
  *
- * Bounded work whatever the body: text beyond {@linkcode limits.tokenizerChars} is sampled, base64 is never tokenised.
+ * Bounded work whatever the body: text beyond {@linkcode maxTokenizedChars} is sampled, base64 is never tokenised.
  * The body may be anything that is a JSON object; its validation is not done here.
  *
  * @example

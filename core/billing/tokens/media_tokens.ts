@@ -6,6 +6,12 @@
 import { decodeBase64 } from "../../lib/runtime/mod.ts";
 import { limits } from "../../limits.ts";
 
+/** Bytes of a picture in which its size is looked for: a JPEG may carry a 64 KB profile before it. */
+const imageHeaderBytes = 128 * 1024;
+
+/** Bytes of a PDF in which its pages are counted. */
+const pdfScanBytes = 1024 * 1024;
+
 const longEdgePixels = 1568;
 const pixelsPerToken = 750;
 
@@ -32,7 +38,7 @@ export function imageTokens(widthPixels: number, heightPixels: number): number {
 
 /** Tokens of a picture given as base64: its size is read from the first bytes of the file. */
 export function base64ImageTokens(base64: string): number {
-  const size = imageSize(decodePrefix(base64, limits.imageHeaderBytes));
+  const size = imageSize(decodePrefix(base64, imageHeaderBytes));
   return size === undefined ? tokensOfUnseenImage : imageTokens(size.width, size.height);
 }
 
@@ -43,7 +49,7 @@ export function base64ImageTokens(base64: string): number {
 export function base64PdfTokens(base64: string): number {
   const bytes = Math.floor(base64.length * 3 / 4);
   // The marks are ASCII; what stands between them does not matter.
-  const head = new TextDecoder("latin1").decode(decodePrefix(base64, limits.pdfScanBytes));
+  const head = new TextDecoder("latin1").decode(decodePrefix(base64, pdfScanBytes));
   let pages = [...head.matchAll(/\/Type\s*\/Page\b/g)].length;
   for (const [, count] of head.matchAll(/\/Count\s+(\d{1,5})\b/g)) {
     pages = Math.max(pages, Number(count));

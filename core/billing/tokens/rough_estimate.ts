@@ -11,6 +11,7 @@
  */
 import { isExactNumber, isJsonObject, type Json } from "../../lib/json/json.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
+import { maxReportedTokens } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 
@@ -27,7 +28,7 @@ export const bytesPerEstimatedToken = 4;
  * ```
  */
 export function estimateOutputTokens(outputBytes: number): number {
-  return Math.min(Math.ceil(outputBytes / bytesPerEstimatedToken), limits.usageTokens);
+  return Math.min(Math.ceil(outputBytes / bytesPerEstimatedToken), maxReportedTokens);
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
 import type { EstimateCorrection } from "../../billing/believable_usage.ts";
+import { maxReportedTokens } from "../../billing/limits.ts";
 import { limits } from "../../limits.ts";
 import { chargeCeiling } from "../../billing/charge_ceiling.ts";
 import { type Charge, chargeForChat } from "../../billing/outcome.ts";
@@ -54,7 +55,7 @@ const falseContexts = 4;
  * complete answer can have cost, with the whole prompt in the cache.
  */
 const allCached: EstimateCorrection = {
-  cachedTokens: limits.usageTokens,
+  cachedTokens: maxReportedTokens,
   inputScale: 1,
   outputScale: 1,
 };

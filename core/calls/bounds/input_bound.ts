@@ -4,6 +4,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { limits } from "../../limits.ts";
 
 /**
+ * Bodies of at most this many bytes reserve one input token per byte; longer ones are searched for base64
+ * parts.
+ */
+export const exactBoundBodyBytes = 16 * 1024;
+
+/**
  * A picture is billed by what it shows, not by its base64; vendors stay below this. Only parts that say they are
  * pictures get this rule: documents may hold a book, and a string that merely looks like base64 may be text.
  */
@@ -182,7 +188,7 @@ export function inputBound(prompt: Prompt): InputBound {
   const { bodyBytes, contextWindow } = prompt;
   const unseen = unseenOf(prompt);
   const { images, documents, vendorTools } = unseen;
-  const pictures = bodyBytes > limits.exactBoundBodyBytes ? unseen.imageChars : 0;
+  const pictures = bodyBytes > exactBoundBodyBytes ? unseen.imageChars : 0;
   const sent = bodyBytes - pictures + images * tokensPerImage + unseen.tokens;
   // A file may have a page for each of its bytes, a picture more tiles than most vendors make.
   const isText = images === 0 && documents === 0 && Number.isFinite(sent);

@@ -2,6 +2,11 @@
 import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
 import { GatewayError } from "../../errors.ts";
+import {
+  maxBytesPerToken,
+  reportedModelOutputs,
+  reportedOutputExtra,
+} from "../../billing/limits.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
@@ -25,7 +30,7 @@ const streamBytesBeside = 64 * 1024 * 1024;
  * caller without one gets what the model makes, which may be more than its file says.
  */
 export function wantedOutputTokens(request: ChatRequest, model: Model): number {
-  const ofModel = model.maxOutputTokens * limits.reportedModelOutputs;
+  const ofModel = model.maxOutputTokens * reportedModelOutputs;
   return Math.min(request.maxTokens ?? ofModel, ofModel) * request.choices;
 }
 
@@ -40,7 +45,7 @@ export function wantedOutputTokens(request: ChatRequest, model: Model): number {
  * ```
  */
 export function mostOutputBytes(tokens: number): number {
-  return (tokens + limits.reportedOutputExtra) * limits.bytesPerToken;
+  return (tokens + reportedOutputExtra) * maxBytesPerToken;
 }
 
 /** Bytes of a whole answer with so many tokens: beyond them it is not read on. */
@@ -55,7 +60,7 @@ export function mostStreamBytes(tokens: number): number {
 
 /** The same with reasoning, which does not obey the caller's bound at some vendors, only what the model can make. */
 export function mostBytesWithReasoning(tokens: number, model: Model): number {
-  return mostOutputBytes(tokens + model.maxOutputTokens * limits.reportedModelOutputs);
+  return mostOutputBytes(tokens + model.maxOutputTokens * reportedModelOutputs);
 }
 
 /** The bytes that a stream may have. */

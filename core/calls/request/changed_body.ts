@@ -9,6 +9,12 @@ import { singleWriteBytes } from "../../lib/http1/limits.ts";
 import { limits } from "../../limits.ts";
 import type { JsonBody } from "./json_body.ts";
 
+/**
+ * Bytes of a request body that is copied to change a field in it: copying that much costs less than one more
+ * write.
+ */
+const maxCopiedBodyBytes = 32 * 1024;
+
 const encoder = new TextEncoder();
 
 /** A text in the place of a range of bytes. */
@@ -65,7 +71,7 @@ export function withFields(body: JsonBody, changes: JsonObject): ByteParts {
     readAt = end;
   }
   pieces.push(bytes.subarray(readAt));
-  return bytes.length <= limits.copiedBodyBytes
+  return bytes.length <= maxCopiedBodyBytes
     ? joined(pieces)
     : withFewPieces(pieces, singleWriteBytes);
 }

@@ -10,8 +10,12 @@
 import type { Style } from "../../wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { maxOutputTokensOfCall } from "../../billing/limits.ts";
 import { limits } from "../../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
+
+/** Messages or items of one request: the largest limit of any vendor. */
+export const maxMessages = 100_000;
 
 export interface ChatRequest {
   readonly style: Style;
@@ -79,8 +83,8 @@ function checkMessages(body: JsonObject, contentRequired: boolean): void {
   if (messages === undefined) throw invalid("messages", "is required");
   if (!Array.isArray(messages)) throw invalid("messages", "must be a list");
   if (messages.length === 0) throw invalid("messages", "must have at least one message");
-  if (messages.length > limits.messages) {
-    throw invalid("messages", `must have at most ${limits.messages} messages`);
+  if (messages.length > maxMessages) {
+    throw invalid("messages", `must have at most ${maxMessages} messages`);
   }
   for (const [i, message] of messages.entries()) {
     if (!isJsonObject(message)) throw invalid(`messages.${i}`, "must be an object");
@@ -119,7 +123,7 @@ function readChoices(body: JsonObject): number {
   return Math.max(returned, optionalInteger(body, "best_of", bounds) ?? 1);
 }
 
-const tokenBounds = { min: 1, max: limits.maxTokens };
+const tokenBounds = { min: 1, max: maxOutputTokensOfCall };
 
 function readMessages(body: JsonObject, counting: boolean): ChatRequest {
   checkMessages(body, true);
@@ -167,8 +171,8 @@ function readResponses(body: JsonObject): ChatRequest {
   if (input === undefined || input === null) throw invalid("input", "is required");
   if (typeof input !== "string") {
     if (!Array.isArray(input)) throw invalid("input", "must be a string or a list of items");
-    if (input.length > limits.messages) {
-      throw invalid("input", `must have at most ${limits.messages} items`);
+    if (input.length > maxMessages) {
+      throw invalid("input", `must have at most ${maxMessages} items`);
     }
     for (const [i, item] of input.entries()) {
       if (!isJsonObject(item)) throw invalid(`input.${i}`, "must be an object");

@@ -5,6 +5,9 @@ import type { MediaBody } from "../../media/body.ts";
 import { sha256Hex } from "../../lib/sha256.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
+/** Characters of a client's `Idempotency-Key`: UUIDs have 36, and 255 is the usual bound. */
+export const maxIdempotencyKeyChars = 255;
+
 export interface IdempotencyKey {
   /** Stands for the client's key. */
   readonly id: string;
@@ -40,10 +43,10 @@ export async function readIdempotencyKey(
   body: MediaBody,
   path?: string,
 ): Promise<IdempotencyKey> {
-  if (key.length > limits.idempotencyKeyChars || !/^[\x21-\x7e]+$/.test(key)) {
+  if (key.length > maxIdempotencyKeyChars || !/^[\x21-\x7e]+$/.test(key)) {
     throw new GatewayError(
       "invalid_request",
-      `Idempotency-Key: must be 1 to ${limits.idempotencyKeyChars} visible characters, e.g. a UUID`,
+      `Idempotency-Key: must be 1 to ${maxIdempotencyKeyChars} visible characters, e.g. a UUID`,
       { param: "idempotency-key" },
     );
   }

@@ -12,6 +12,7 @@ import { providerRequest } from "../../calls/request/provider_request.ts";
 import { readWhole } from "../../calls/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../errors.ts";
+import { maxErrorBodyBytes } from "../../calls/limits.ts";
 import { limits } from "../../limits.ts";
 import type { MediaExchange, MediaWork } from "../exchange.ts";
 import { parseJson } from "../refusal.ts";
@@ -63,7 +64,7 @@ export function speechWork(request: SpeechRequest, requestId: string): MediaWork
 async function audioTypeOf(response: UpstreamResponse): Promise<string> {
   const contentType = response.header("content-type")?.trim() || "audio/mpeg";
   if (audioTypes.test(contentType)) return contentType;
-  const bytes = await readWhole(response, limits.errorBodyBytes);
+  const bytes = await readWhole(response, maxErrorBodyBytes);
   throw readProviderError(parseJson(bytes));
 }
 

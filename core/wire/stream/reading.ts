@@ -1,3 +1,4 @@
+import { maxReportedTokens } from "../../billing/limits.ts";
 import { limits } from "../../limits.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { ReportedUsage, TokenUsage } from "../../billing/token_usage.ts";
@@ -65,7 +66,7 @@ export function enterReport(
 
 /**
  * One count of a report: the number, `undefined` when absent or null, `NaN` when it cannot be a token count
- * (negative, a fraction, no number, beyond {@linkcode limits.usageTokens}). `NaN` spreads through sums, so a report
+ * (negative, a fraction, no number, beyond {@linkcode maxReportedTokens}). `NaN` spreads through sums, so a report
  * needs one check at its end.
  *
  * @example
@@ -78,14 +79,14 @@ export function enterReport(
 export function readCount(value: Json | undefined): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "number" || !Number.isSafeInteger(value)) return NaN;
-  return value < 0 || value > limits.usageTokens ? NaN : value;
+  return value < 0 || value > maxReportedTokens ? NaN : value;
 }
 
 /** Whether all buckets are counts; `NaN` from {@linkcode readCount} and sums beyond the bound are not. */
 export function isPlausible(usage: TokenUsage): boolean {
   const total = usage.input + usage.cacheRead + usage.cacheWrite + usage.output + usage.reasoning;
-  return total >= 0 && usage.input + usage.cacheRead + usage.cacheWrite <= limits.usageTokens &&
-    usage.output <= limits.usageTokens;
+  return total >= 0 && usage.input + usage.cacheRead + usage.cacheWrite <= maxReportedTokens &&
+    usage.output <= maxReportedTokens;
 }
 
 const encoder = new TextEncoder();

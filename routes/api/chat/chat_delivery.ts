@@ -132,7 +132,7 @@ function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
 }
 
 /**
- * A stream that begins before there is any output: its client has waited for `limits.keepAliveMs` and would be cut off
+ * A stream that begins before there is any output: its client has waited for `keepAliveMs` and would be cut off
  * by proxies on its way before long. `finding` resolves with what was found, or rejects with the settled failure.
  */
 export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Response {

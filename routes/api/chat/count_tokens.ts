@@ -10,6 +10,7 @@ import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
 import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
+import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { chooseModel } from "../admission.ts";
@@ -38,7 +39,7 @@ async function countUpstream(
   deadline.arm(limits.countTokensMs);
   try {
     const response = await exchange.response;
-    const bytes = await readWhole(response, limits.errorBodyBytes);
+    const bytes = await readWhole(response, maxErrorBodyBytes);
     const text = new TextDecoder().decode(bytes);
     if (response.status === 400 || response.status === 413) {
       const error = decodeProviderError("messages", response.status, text);

@@ -1,7 +1,18 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { AttemptHandlers, StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
-import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
+import {
+  type AttemptHandlers,
+  maxPreambleBytes,
+  refusalBodyMs,
+  type StartedStream,
+  type WholeAnswer,
+} from "../../../core/calls/attempt.ts";
+import {
+  type AttemptLoopResult,
+  attemptsPerCall,
+  triesPerRoute,
+} from "../../../core/calls/attempt_loop.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { chatStream, tryRoutes, wholeAnswer } from "./call_world.ts";
 import { type FakeExchange, settled } from "./fake_exchange.ts";
@@ -136,7 +147,7 @@ Deno.test("a preamble without end is given up at its bound", async () => {
     routes: ["a", "b"],
     script: (route, exchange) => {
       if (route === "b") good(exchange);
-      else exchange.head().send(`: ${"x".repeat(limits.preambleBytes)}\n\n`, ": more\n\n");
+      else exchange.head().send(`: ${"x".repeat(maxPreambleBytes)}\n\n`, ": more\n\n");
     },
   });
   assertEquals(outcomes(await result), ["a upstream_unreachable", "b ok"]);
@@ -180,8 +191,8 @@ Deno.test("a huge refusal is judged by its status", async () => {
     routes: ["a", "b"],
     script: (_route, exchange) =>
       exchange.head(400, json).send(
-        "x".repeat(limits.errorBodyBytes),
-        "x".repeat(limits.errorBodyBytes),
+        "x".repeat(maxErrorBodyBytes),
+        "x".repeat(maxErrorBodyBytes),
       ),
   });
   assertEquals(errorOf(await result).code, "invalid_request");
@@ -194,7 +205,7 @@ Deno.test("a refusal whose body does not come is judged by its status, soon", as
     script: (route, exchange) => route === "a" ? exchange.head(503, json) : good(exchange),
   });
   await settled();
-  world.time.advance(limits.refusalBodyMs + 20);
+  world.time.advance(refusalBodyMs + 20);
   assertEquals(outcomes(await result), ["a service_unavailable", "b ok"]);
 });
 
@@ -209,7 +220,7 @@ Deno.test("a refused key is exchanged for another one of the same provider, then
   });
   const found = await result;
   assertEquals(outcomes(found), [
-    ...Array.from({ length: limits.triesPerRoute }, () => "a upstream_unreachable"),
+    ...Array.from({ length: triesPerRoute }, () => "a upstream_unreachable"),
     "b ok",
   ]);
 });
@@ -228,11 +239,11 @@ Deno.test("a second key that works is enough", async () => {
 });
 
 Deno.test("each route is tried at most once, and their number is bounded", async () => {
-  const routes = Array.from({ length: limits.attemptsPerCall + 3 }, (_, i) => `r${i}`);
+  const routes = Array.from({ length: attemptsPerCall + 3 }, (_, i) => `r${i}`);
   const { result } = tryRoutes({ routes, script: (_route, exchange) => exchange.fail("connect") });
   const found = await result;
   assertEquals(errorOf(found).status, 502);
-  assertEquals(found.attempts.map(({ route }) => route), routes.slice(0, limits.attemptsPerCall));
+  assertEquals(found.attempts.map(({ route }) => route), routes.slice(0, attemptsPerCall));
 });
 
 Deno.test("of several failures the client learns of the rate limit, with the soonest end", async () => {
@@ -288,7 +299,7 @@ Deno.test("a route that cannot carry the request is passed over, unblamed and wi
 });
 
 Deno.test("routes that cannot carry the request do not use up the tries of a call", async () => {
-  const many = Array.from({ length: 2 * limits.attemptsPerCall }, (_, i) => `unsuited${i}`);
+  const many = Array.from({ length: 2 * attemptsPerCall }, (_, i) => `unsuited${i}`);
   const { result, world } = tryRoutes({
     routes: [...many, "a"],
     script: (route, exchange) => {

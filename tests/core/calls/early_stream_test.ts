@@ -4,6 +4,8 @@ import { attemptStream } from "../../../core/calls/attempt.ts";
 import { CallControl } from "../../../core/calls/call_control.ts";
 import { type Arrival, earlyStream } from "../../../core/calls/early_stream.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import { drainAfterEndMs } from "../../../core/calls/metered_stream.ts";
+import { keepAliveMs } from "../../../core/calls/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -77,7 +79,7 @@ Deno.test("the client hears at once, and again after each silence, until the str
   for (let i = 0; i < 3; i++) {
     const next = reader.read();
     await settled();
-    world.time.advance(limits.keepAliveMs + tickMs);
+    world.time.advance(keepAliveMs + tickMs);
     assertEquals(decoder.decode((await next).value), keepAlive);
   }
   await world.arriveStream();
@@ -174,13 +176,13 @@ Deno.test("early streams too are settled exactly once, whatever the order", asyn
         if (one === "cancel") void reader.cancel().catch(() => {});
         if (one === "stop") world.control.stop("shutdown");
         if (one === "turn") await settled();
-        if (one === "silence") world.time.advance(limits.keepAliveMs + tickMs);
+        if (one === "silence") world.time.advance(keepAliveMs + tickMs);
       }
       if (!arrived) world.arrive({ kind: "error", bytes: new Uint8Array(1) });
       void reader.cancel().catch(() => {});
       await settled();
       assertEquals(world.outcomes.length, arrived ? 1 : 0);
-      world.time.advance(limits.drainAfterEndMs + 2 * tickMs);
+      world.time.advance(drainAfterEndMs + 2 * tickMs);
       await settled();
       assertEquals(world.deadlines.armedCount, 0);
     }),

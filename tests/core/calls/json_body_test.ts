@@ -4,6 +4,7 @@ import { joined, piecesOf } from "../../../core/lib/bytes/byte_parts.ts";
 import { withFields } from "../../../core/calls/request/changed_body.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { maxMessages } from "../../../core/calls/request/chat_request.ts";
 import { limits } from "../../../core/limits.ts";
 import {
   isExactNumber,
@@ -158,7 +159,7 @@ for (const [name, text, bound] of costly) {
 
 Deno.test("parseJsonBody() takes what is large and honest", () => {
   const message = { role: "user", content: 'He said: "[[[[{{{{,,,,", and so on' };
-  const messages = Array.from({ length: limits.messages }, () => message);
+  const messages = Array.from({ length: maxMessages }, () => message);
   const properties = Object.fromEntries(
     Array.from({ length: 20 }, (_, i) => [`argument_${i}`, { type: "string", enum: ["a", "b"] }]),
   );

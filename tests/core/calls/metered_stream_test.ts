@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { attemptStream } from "../../../core/calls/attempt.ts";
 import { CallControl } from "../../../core/calls/call_control.ts";
 import {
+  drainAfterEndMs,
   meteredStream,
   type MeteredStreamInput,
   type StreamBound,
@@ -11,6 +12,7 @@ import {
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { keepAliveMs } from "../../../core/calls/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -183,7 +185,7 @@ Deno.test("an upstream that does not close after its last event gets half a seco
   await textOf(world.stream);
   await settled();
   assertEquals(world.exchange.cancels, 0);
-  world.time.advance(limits.drainAfterEndMs + 2 * tickMs);
+  world.time.advance(drainAfterEndMs + 2 * tickMs);
   await settled();
   assert(world.exchange.wasCancelled);
 });
@@ -237,15 +239,15 @@ Deno.test("each byte of the upstream sets the idle time anew", async () => {
 });
 
 Deno.test("during silence the client gets keep-alives, none while it does not read", async () => {
-  const world = await open(hello, { idleMs: 10 * limits.keepAliveMs });
+  const world = await open(hello, { idleMs: 10 * keepAliveMs });
   const reader = world.stream.getReader();
   await reader.read();
   const next = reader.read();
   await settled();
-  world.time.advance(limits.keepAliveMs + 2 * tickMs);
+  world.time.advance(keepAliveMs + 2 * tickMs);
   assertEquals(new TextDecoder().decode((await next).value), keepAlive);
   // Nobody reads now: keep-alives do not pile up.
-  world.time.advance(5 * limits.keepAliveMs);
+  world.time.advance(5 * keepAliveMs);
   await settled();
   world.exchange.send(chatStream.stop, chatStream.done).end();
   let rest = "";
@@ -497,7 +499,7 @@ Deno.test("whatever happens in whatever order, a stream is settled exactly once,
         if (one === "cancel") void reader.cancel().catch(() => {});
         if (one === "stop") control.stop("shutdown");
         if (one === "turn") await settled();
-        if (one === "silence") time.advance(limits.keepAliveMs + tickMs);
+        if (one === "silence") time.advance(keepAliveMs + tickMs);
         if (one === "receipt") receipt.resolve();
         if (one === "no_receipt") receipt.reject(new Error("ledger closed"));
       }
@@ -514,7 +516,7 @@ Deno.test("whatever happens in whatever order, a stream is settled exactly once,
       if (whole && outcome === "completed" && !steps.includes("cancel")) assert(sawEnd, "no end");
       if (outcome === "completed") assert(steps.includes("last"), "completed without its end");
       assertEquals(world.bugs, []);
-      time.advance(limits.drainAfterEndMs + 2 * tickMs);
+      time.advance(drainAfterEndMs + 2 * tickMs);
       await settled();
       assert(exchange.wasCancelled || exchange.wasDrained, "the connection is left open");
       assertEquals(world.deadlines.armedCount, 0);

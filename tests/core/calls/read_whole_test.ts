@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { readWhole } from "../../../core/calls/read_whole.ts";
+import { readWhole, uncountedBodyBytes } from "../../../core/calls/read_whole.ts";
 import { limits } from "../../../core/limits.ts";
 import { UpstreamFailure } from "../../../core/upstream/transport.ts";
 
@@ -29,7 +29,7 @@ function response(body: Uint8Array, pieces: readonly number[], declared?: string
 const anyBody = fc.record({
   length: fc.oneof(
     fc.nat(1_000),
-    fc.integer({ min: limits.uncountedBodyBytes - 3, max: limits.uncountedBodyBytes + 3 }),
+    fc.integer({ min: uncountedBodyBytes - 3, max: uncountedBodyBytes + 3 }),
     fc.nat(maxBytes),
   ),
   seed: fc.nat(250),
@@ -55,10 +55,10 @@ Deno.test("a body is the same in whatever pieces it comes, and its memory is ask
     assert(read.every((byte, at) => byte === body[at]), "another byte");
     const counted = asked.reduce((sum, bytes) => sum + bytes, 0);
     const memory = read.buffer.byteLength;
-    assertEquals(counted, memory <= limits.uncountedBodyBytes ? 0 : memory);
+    assertEquals(counted, memory <= uncountedBodyBytes ? 0 : memory);
     assert(asked.every((bytes) => bytes > 0));
     assert(counted <= maxBytes);
-    if (isDeclared && length > limits.uncountedBodyBytes) assertEquals(asked, [length]);
+    if (isDeclared && length > uncountedBodyBytes) assertEquals(asked, [length]);
   }));
 });
 

@@ -8,6 +8,7 @@ import {
 import { replayedAnswerMs } from "../../../core/calls/replayed_answers.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
+import { maxIdempotencyKeyChars } from "../../../core/calls/request/idempotency_key.ts";
 import { limits } from "../../../core/limits.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
@@ -275,7 +276,7 @@ Deno.test("a key is of one request, one account, and asks for nothing that a cal
   await until(() => world.keyedCalls.running === 1, "the call runs");
   assertEquals((await world.send(chat("other"), "key-2")).status, 422, "at once");
   await (await running).bytes();
-  for (const key of ["two words", "k".repeat(limits.idempotencyKeyChars + 1)]) {
+  for (const key of ["two words", "k".repeat(maxIdempotencyKeyChars + 1)]) {
     assertEquals((await world.send(chat(), key)).status, 400, key);
   }
   const stranger = await world.test.customer(1_000);

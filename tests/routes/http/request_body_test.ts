@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { uncountedBodyBytes } from "../../../core/calls/read_whole.ts";
 import { limits } from "../../../core/limits.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -57,8 +58,8 @@ for (const isDeclared of [true, false]) {
   }
 
   Deno.test(`a ${framing} body is counted when it is large, by what it takes in memory`, async () => {
-    assertEquals((await read(limits.uncountedBodyBytes, isDeclared)).counted, 0);
-    const length = 3 * limits.uncountedBodyBytes;
+    assertEquals((await read(uncountedBodyBytes, isDeclared)).counted, 0);
+    const length = 3 * uncountedBodyBytes;
     const { counted } = await read(length, isDeclared);
     assert(counted >= length && counted <= 2 * length, `${counted} counted`);
     if (isDeclared) assertEquals(counted, length);

@@ -5,7 +5,11 @@ import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { estimateInputTokens } from "../../../../core/billing/tokens/estimate_input.ts";
 import { tokensOfUnseenImage } from "../../../../core/billing/tokens/media_tokens.ts";
 import { promptParts } from "../../../../core/billing/tokens/prompt_parts.ts";
-import { countTexts } from "../../../../core/billing/tokens/tokenizer.ts";
+import {
+  countTexts,
+  maxTokenizedChars,
+  tokenizerSliceChars,
+} from "../../../../core/billing/tokens/tokenizer.ts";
 
 const body = (messages: Json, more: JsonObject = {}): JsonObject => ({
   model: "m",
@@ -97,7 +101,7 @@ Deno.test("of a long prompt a bounded part is counted and scaled", () => {
   };
   const texts = ["a".repeat(900_000), "", "b".repeat(100_000)];
   assertEquals(countTexts(texts, perChar), 1_000_000);
-  assert(looked <= limits.tokenizerChars);
+  assert(looked <= maxTokenizedChars);
 });
 
 Deno.test("no piece given to the tokenizer is longer than the bound, and nothing is left out", () => {
@@ -109,7 +113,7 @@ Deno.test("no piece given to the tokenizer is longer than the bound, and nothing
     });
     const all = texts.reduce((sum, text) => sum + text.length, 0);
     assertEquals(total, all);
-    assert(longest <= limits.tokenizerSliceChars);
+    assert(longest <= tokenizerSliceChars);
   }));
 });
 

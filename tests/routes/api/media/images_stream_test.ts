@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
+import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld } from "./media_world.ts";
@@ -250,7 +251,7 @@ Deno.test("after 15 s without a picture the client has its status and a sign of 
     const body = { model: "image-t", prompt: "x", stream, note: "long ".repeat(20_000) };
     const answer = world.post("/v1/images/generations", body);
     await reached.promise;
-    time.advance(limits.keepAliveMs + 100);
+    time.advance(keepAliveMs + 100);
     if (stream) {
       await answer;
       assert(world.gateway.bodies.usedBytes > 100_000, "the next route needs the request");

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
+import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { sleep } from "../../../../core/lib/time/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -172,7 +173,7 @@ for (const { what, answer, events, units } of late) {
     const answering = world.post(endpoints[0][0], { ...images, n: 2, stream: true });
     await until(() => world.gateway.calls.count === 1, "the call runs");
     await sleep(50);
-    world.time.advance(limits.keepAliveMs + 1_000);
+    world.time.advance(keepAliveMs + 1_000);
     const response = await answering;
     sent.resolve();
     const text = await response.text();

@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
+import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { chimeMp3Base64 } from "../../../../sandbox/provider/assets/chime_mp3.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -294,7 +295,7 @@ Deno.test("after 15 s without speech a client that waits for events has a sign o
     release = Promise.withResolvers();
     const answer = world.post("/v1/audio/speech", { ...body, note: "long ".repeat(20_000) });
     await reached.promise;
-    time.advance(limits.keepAliveMs + 100);
+    time.advance(keepAliveMs + 100);
     return { answer };
   };
   const sign = ": keep-alive\n\n";

@@ -1,5 +1,6 @@
 /** `Idempotency-Key` of a video: however often a client asks, it gets one task and pays once. */
 import { assert, assertEquals, assertNotEquals } from "../../../support/assert.ts";
+import { maxIdempotencyKeyChars } from "../../../../core/calls/request/idempotency_key.ts";
 import { limits } from "../../../../core/limits.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";
@@ -158,7 +159,7 @@ Deno.test("without money the key stays free; with its task deleted the key says 
 Deno.test("what is no key is refused, and what is stored tells neither key nor prompt", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
-  for (const key of ["", "two words", "k".repeat(limits.idempotencyKeyChars + 1)]) {
+  for (const key of ["", "two words", "k".repeat(maxIdempotencyKeyChars + 1)]) {
     const error = await errorOf(await post(world, key));
     assertEquals([error.status, error.param], [400, "idempotency-key"], key);
   }

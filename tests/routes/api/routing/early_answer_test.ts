@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects } from "../../../support/assert.ts"
 import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
+import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
@@ -85,7 +86,7 @@ for (const style of styles) {
         return true;
       });
       await stage.reached("a");
-      stage.time.advance(limits.keepAliveMs + 20);
+      stage.time.advance(keepAliveMs + 20);
       const sign = await firstChunk.promise;
       assert(/^(event: ping|: keep-alive)/.test(sign), sign);
       stage.time.advance(limits.firstOutputMs);
@@ -115,7 +116,7 @@ for (const style of styles) {
         return true;
       });
       await stage.reached("a");
-      stage.time.advance(limits.keepAliveMs + 20);
+      stage.time.advance(keepAliveMs + 20);
       await signs.promise;
       stage.tell("a", "fail");
       await stage.reached("b");
@@ -139,7 +140,7 @@ for (const style of styles) {
     await using _world = world;
     const calling = world.call(style, true);
     await stage.reached("a");
-    stage.time.advance(limits.keepAliveMs - 1_000);
+    stage.time.advance(keepAliveMs - 1_000);
     stage.tell("a", "fail");
     await stage.reached("b");
     stage.tell("b", "fail");
@@ -157,7 +158,7 @@ Deno.test(
     await using _world = world;
     const calling = world.call("chat", true, () => false);
     await stage.reached("a");
-    stage.time.advance(limits.keepAliveMs + 20);
+    stage.time.advance(keepAliveMs + 20);
     await calling;
     await world.checkBooks(1);
     const [receipt] = await world.receipts();
@@ -181,7 +182,7 @@ for (const style of styles) {
         return true;
       });
       await stage.reached("a");
-      stage.time.advance(limits.keepAliveMs + 20);
+      stage.time.advance(keepAliveMs + 20);
       await began.promise;
       stage.time.advance(300_000);
       stage.tell("a", "answer");
@@ -199,7 +200,7 @@ Deno.test("whole answers do not begin early: their status stays true", options, 
   await using _world = world;
   const calling = world.call("chat", false);
   await stage.reached("a");
-  stage.time.advance(10 * limits.keepAliveMs);
+  stage.time.advance(10 * keepAliveMs);
   stage.tell("a", "fail");
   await stage.reached("b");
   stage.tell("b", "fail");
@@ -229,7 +230,7 @@ Deno.test(
       }),
     });
     await stage.reached("a");
-    stage.time.advance(limits.keepAliveMs + 20);
+    stage.time.advance(keepAliveMs + 20);
     const response = await calling;
     assertEquals(response.headers.get("x-gateway-conversion"), "dropped=logit_bias");
     stage.tell("a", "answer");
@@ -256,7 +257,7 @@ Deno.test(
       }),
     });
     await stage.reached("a");
-    stage.time.advance(limits.keepAliveMs + 20);
+    stage.time.advance(keepAliveMs + 20);
     const response = await calling;
     assert(bodies.usedBytes > 100_000, "the next route needs it");
     stage.tell("a", "answer");
@@ -277,7 +278,7 @@ async function throughSilence(
   calling.catch(() => {});
   await stage.reached("a");
   for (let i = 0; i < 3; i++) {
-    stage.time.advance(limits.keepAliveMs + 20);
+    stage.time.advance(keepAliveMs + 20);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   await stage.reached("b");

@@ -1,0 +1,7 @@
+/** Bounds that several files of this folder share. */
+
+/** Bytes of a provider's refusal that are read: its message is far shorter, some send whole pages. */
+export const maxErrorBodyBytes = 256 * 1024;
+
+/** Milliseconds of silence after which the client gets a keep-alive: under the 30–60 s that proxies allow. */
+export const keepAliveMs = 15_000;
