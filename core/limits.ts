@@ -26,16 +26,10 @@ export const limits = {
   discardedBodyBytes: 64 * 1024 * 1024,
   /** And for this long at most: a refused client that keeps sending is cut off. */
   discardMs: 30_000,
-  /** A sealed proof of reasoning is a dozen fields … */
-  sealedValues: 32,
-  /** … of which one or some hold the text; a request can carry many. */
-  sealedCharsPerValue: 32,
   /** Longest model name we look at: names come from strangers and end up in maps and headers. */
   modelNameChars: 256,
   /** A wrong path as the 404 repeats it: longer than any that a library asks for; the rest is the caller's own. */
   toldPathChars: 64,
-  /** Answers of one Chat call (`n`, `best_of`): each is reserved in full. */
-  choices: 16,
   /** Longest time of one call, streams included. */
   callMs: 15 * 60_000,
   /** Streaming: a route without output after this long is slow, and the next one starts beside it. */
@@ -45,14 +39,10 @@ export const limits = {
    * pictures included; too short a time would have a slow provider make a video that nobody asks for.
    */
   videoSubmitMs: 60_000,
-  /** Read buffer of a body that comes by `fetch`, which does not grow: files come this way too. */
-  fetchReadBytes: 8 * 1024,
   /** Longest answer that the sandbox can be asked for: the largest output of any model we list. */
   sandboxAnswerTokens: 128_000,
   /** Values in an example that the sandbox makes from a schema: a recursive schema has no end of its own. */
   sandboxSchemaNodes: 10_000,
-  /** Text of a provider error that is passed on: a sentence or two; some put whole prompts or stack traces there. */
-  errorMessageChars: 500,
   /** Health of a route is judged by what happened this long ago at most. */
   healthWindowMs: 30_000,
   /** Below this many calls in the window a share of failures means nothing … */
@@ -95,10 +85,6 @@ export const limits = {
   countTokensMs: 10_000,
   /** Series of one metric: models × outcomes × statuses of the largest catalogue stay far below. */
   metricSeries: 10_000,
-  /** A whole (not streamed) chat answer; 128k tokens of text are under 1 MB, base64 parts need more. */
-  answerBytes: 32 * 1024 * 1024,
-  /** One SSE event: a whole tool argument or an encrypted reasoning item may come in one. */
-  sseEventBytes: 8 * 1024 * 1024,
   /** How often notices without an end state are looked at again: after a crash, or a store that was away. */
   bankSweepEveryMs: 60_000,
   /** Received, credited and waiting money are compared this often; the operator's overview does so on each visit. */
@@ -192,19 +178,6 @@ export const limits = {
   mediaPromptChars: 32_000,
   /** Length of a URL that a client may give: what browsers and CDNs agree on. */
   mediaUrlChars: 8_192,
-  /** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
-  conversionWarnings: 64,
-  /** Tool calls of one answer: models stop at a few dozen; each costs a map entry while its stream runs. */
-  toolCallsPerAnswer: 512,
-  /**
-   * What is kept back of a stream's tool calls: deltas of later blocks while an earlier call is open, on a style with
-   * one open block, and arguments that can only be changed as a whole.
-   */
-  bufferedBlockBytes: 8 * 1024 * 1024,
-  /** Sources of one streamed answer that a Chat client gets in one list at its end: a thousand common ones. */
-  streamCitationChars: 256 * 1024,
-  /** Messages must name `max_tokens`. Above this the vendor's SDKs refuse to wait for an answer that is not streamed. */
-  unstreamedOutputTokens: 21_333,
   /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under what a client waits. */
   kvCallMs: 5_000,
   /** When to try again after a store call that was not answered: a server that restarts takes that long. */
@@ -392,8 +365,6 @@ export const limits = {
   bankPollPages: 50,
   /** A notice without an end state after this is a fault that the operator must see. */
   bankMatchLateMs: 5 * 60_000,
-  /** Refusal text that is repeated as the reason for the stop: refusals are a sentence or two. */
-  refusalChars: 16_384,
   /** A claim on a poll of a video task: twice the time that the poll itself may take, so no two run at once. */
   videoPollClaimMs: 60_000,
   /**

@@ -7,6 +7,7 @@ import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { maxErrorBodyBytes } from "./limits.ts";
+import { maxAnswerBytes } from "../wire/limits.ts";
 import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
@@ -184,7 +185,7 @@ function parseObject(bytes: Uint8Array): JsonObject | undefined {
 export async function attemptAnswer(
   handlers: AttemptHandlers,
   time: AttemptTime,
-  { maxBytes = limits.answerBytes, counter }: {
+  { maxBytes = maxAnswerBytes, counter }: {
     readonly maxBytes?: number | undefined;
     readonly counter?: GrowingCounter | undefined;
   } = {},

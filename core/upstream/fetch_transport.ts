@@ -15,6 +15,11 @@ import {
   type UpstreamResponse,
 } from "./transport.ts";
 
+/**
+ * Bytes of the read buffer for a body that comes by `fetch`. It does not grow, and files come this way too.
+ */
+const fetchReadBytes = 8 * 1024;
+
 /** `fetch` as it is used here; bind a client (proxy, certificates) into it where one is needed. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -44,7 +49,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
   const settled = {
     headMs: limits.callMs,
     idleMs: defaultIdleMs,
-    readBytes: limits.fetchReadBytes,
+    readBytes: fetchReadBytes,
     ...options,
   };
   return { open: (request) => new FetchExchange(settled, request) };

@@ -51,7 +51,7 @@ export interface StreamReading {
  *
  * Order of calls: `push` any number of times, then exactly one of `end`, `fail` or `stopForLength`.
  * The terminal event is never returned by `push`: it is kept for `end`, so that the caller can settle in between.
- * Memory is constant apart from the one event that is being assembled (bounded by `limits.sseEventBytes`).
+ * Memory is constant apart from the one event that is being assembled (bounded by `maxSseEventBytes`).
  */
 export interface StreamPipe {
   readonly reading: StreamReading;

@@ -14,6 +14,15 @@ import { decodeBase64Url, encodeBase64Url, stringifyExactly } from "../lib/runti
 import { limits } from "../limits.ts";
 import type { ReasoningProof } from "./conversation/mod.ts";
 
+/** Values that every sealed proof of reasoning may have: one has a dozen fields. */
+const sealedValues = 32;
+
+/**
+ * Characters of a proof that allow one more value: one or a few fields hold the text, and a request can carry
+ * many proofs.
+ */
+const sealedCharsPerValue = 32;
+
 /** Every signature of ours begins with this; no vendor's base64 holds a dot. */
 export const sealPrefix = "ugw1.";
 
@@ -50,7 +59,7 @@ export function unsealProof(signature: string): ReasoningProof | undefined | "fo
   if (bytes === undefined) return undefined;
   const text = new TextDecoder().decode(bytes);
   try {
-    new JsonCount(limits.sealedValues + text.length / limits.sealedCharsPerValue).addText(text);
+    new JsonCount(sealedValues + text.length / sealedCharsPerValue).addText(text);
     const value = parseExactly(text);
     return isJsonObject(value) ? readProof(value) : undefined;
   } catch (error) {

@@ -2,7 +2,7 @@
  * Collects the paths of what a conversion dropped or approximated.
  *
  * Paths hold field names that strangers sent and end up in a response header, so only `[A-Za-z0-9_.-]` survives and
- * the list is bounded ({@linkcode limits.conversionWarnings}); a last entry `more` says that it was cut.
+ * the list is bounded ({@linkcode maxConversionWarnings}); a last entry `more` says that it was cut.
  *
  * @example
  * ```ts
@@ -16,6 +16,9 @@
  */
 import { limits } from "../limits.ts";
 
+/** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
+const maxConversionWarnings = 64;
+
 export class Warnings {
   readonly #paths = new Set<string>();
   #cut = false;
@@ -25,7 +28,7 @@ export class Warnings {
   }
 
   add(path: string): void {
-    if (this.#paths.size >= limits.conversionWarnings) {
+    if (this.#paths.size >= maxConversionWarnings) {
       this.#cut ||= !this.#paths.has(clean(path));
       return;
     }

@@ -7,6 +7,7 @@ import {
   reportedModelOutputs,
   reportedOutputExtra,
 } from "../../billing/limits.ts";
+import { maxAnswerBytes } from "../../wire/limits.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
@@ -50,7 +51,7 @@ export function mostOutputBytes(tokens: number): number {
 
 /** Bytes of a whole answer with so many tokens: beyond them it is not read on. */
 export function mostAnswerBytes(tokens: number): number {
-  return Math.min(limits.answerBytes, answerBytesBeside + tokens * answerBytesPerToken);
+  return Math.min(maxAnswerBytes, answerBytesBeside + tokens * answerBytesPerToken);
 }
 
 /** Bytes of a stream with so many tokens, whatever they are: beyond them it is no answer. */

@@ -11,6 +11,7 @@ import type { Style } from "../../wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxOutputTokensOfCall } from "../../billing/limits.ts";
+import { maxChoices } from "../../wire/limits.ts";
 import { limits } from "../../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
 
@@ -118,7 +119,7 @@ function refuseStoredState(
 
 /** Fields of Chat and its elders; read in all styles, since servers that speak several take each other's fields. */
 function readChoices(body: JsonObject): number {
-  const bounds = { min: 1, max: limits.choices };
+  const bounds = { min: 1, max: maxChoices };
   const returned = optionalInteger(body, "n", bounds) ?? 1;
   return Math.max(returned, optionalInteger(body, "best_of", bounds) ?? 1);
 }

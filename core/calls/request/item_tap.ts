@@ -2,6 +2,7 @@
 import type { StreamPipe, StreamReading } from "../../wire/contract.ts";
 import type { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { maxSseEventBytes } from "../../wire/limits.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
@@ -22,7 +23,7 @@ export class ItemTap implements StreamPipe {
   readonly #pipe: StreamPipe;
   readonly #visit: ItemVisitor;
   /** Absent once an event was too large to be looked at: it passes all the same. */
-  #splitter: SseSplitter | undefined = new SseSplitter(limits.sseEventBytes);
+  #splitter: SseSplitter | undefined = new SseSplitter(maxSseEventBytes);
 
   constructor(pipe: StreamPipe, visit: ItemVisitor) {
     this.#pipe = pipe;

@@ -4,6 +4,7 @@
  * See docs/conversion.md#sources.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
+import { streamCitationChars } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { placeOf, writeUrlCitation } from "../fields/citations.ts";
 import type { Citation } from "../conversation/mod.ts";
@@ -20,7 +21,7 @@ export function writeAnnotation(citation: Citation, start: number, end: number):
 /**
  * The annotations of one streamed answer. Official libraries know no such member of a delta and keep only the list that
  * came last, so all of them go out in one list at the end. Until then they are kept, up to
- * {@linkcode limits.streamCitationChars}; what does not fit is left out, for the text stands without it.
+ * {@linkcode streamCitationChars}; what does not fit is left out, for the text stands without it.
  *
  * @example
  * ```ts
@@ -56,7 +57,7 @@ export class StreamAnnotations {
 
   cite(block: number, citation: Citation): void {
     const chars = citationOverheadChars + citation.url.length + citation.title.length;
-    if (this.#keptChars + chars > limits.streamCitationChars) return;
+    if (this.#keptChars + chars > streamCitationChars) return;
     this.#keptChars += chars;
     // What it cites may be long, and the style has no place for it.
     const { citedText: _, ...kept } = citation;

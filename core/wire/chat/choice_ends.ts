@@ -1,4 +1,5 @@
 /** Which choices of a Chat stream have ended: the answer is whole when all have that began. */
+import { maxChoices } from "../limits.ts";
 import { limits } from "../../limits.ts";
 
 /**
@@ -23,7 +24,7 @@ export class ChoiceEnds {
 
   /** A choice that a chunk speaks of, and why it ended there if it did. What comes after its end changes nothing. */
   note(index: number, reason: string | undefined): void {
-    const bit = index < limits.choices ? 1 << index : 0;
+    const bit = index < maxChoices ? 1 << index : 0;
     this.#begun |= bit;
     if (reason === undefined) return;
     this.#ended |= bit;
@@ -34,7 +35,7 @@ export class ChoiceEnds {
   get open(): number[] {
     const begun = this.#begun === 0 ? 1 : this.#begun;
     const open: number[] = [];
-    for (let index = 0; index < limits.choices; index++) {
+    for (let index = 0; index < maxChoices; index++) {
       if (((begun & ~this.#ended) >> index & 1) === 1) open.push(index);
     }
     return open;

@@ -1,6 +1,7 @@
 /** Gathers the tool calls of one Chat stream from their deltas, with the deviations that servers are known for. */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { EventSink } from "../stream/dialect.ts";
 import { JsonProgress } from "../../lib/json/json_progress.ts";
@@ -177,7 +178,7 @@ export class StreamCalls {
   }
 
   #begin(key: string, custom: boolean, delta: JsonObject): Call {
-    if (++this.#begun > limits.toolCallsPerAnswer) {
+    if (++this.#begun > maxToolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
     // Earlier calls keep their place: they are told before this one.
@@ -224,7 +225,7 @@ export class StreamCalls {
 
   #keepEarly(call: Call, text: string): void {
     this.#earlyChars += text.length;
-    if (this.#earlyChars > limits.bufferedBlockBytes) {
+    if (this.#earlyChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
     }
     call.early += text;

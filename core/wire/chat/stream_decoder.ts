@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/internals/WIRE_FORMATS.md#chat-stream-deviations.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { maxRefusalChars } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
@@ -151,7 +152,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (typeof delta.content === "string") this.#string("text", delta.content);
     else if (Array.isArray(delta.content)) this.#parts(delta.content);
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
-      this.#refusal = (this.#refusal + delta.refusal).slice(0, limits.refusalChars);
+      this.#refusal = (this.#refusal + delta.refusal).slice(0, maxRefusalChars);
       this.#string("refusal", delta.refusal);
     }
     if (Array.isArray(delta.tool_calls) && delta.tool_calls.some(isCall)) {

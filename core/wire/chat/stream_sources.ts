@@ -1,5 +1,6 @@
 /** The web sources of one Chat stream: told on the text they belong to, wherever in the stream they come. */
 import type { JsonObject } from "../../lib/json/json.ts";
+import { streamCitationChars } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { citationChars } from "../fields/citations.ts";
 import type { Citation } from "../conversation/mod.ts";
@@ -12,7 +13,7 @@ const overheadChars = 128;
 
 /**
  * Servers send annotations before the text, within it or behind it, once or with every chunk, and count places from the
- * begin of the whole text, which may be several blocks here. Up to {@linkcode limits.streamCitationChars} are kept; what
+ * begin of the whole text, which may be several blocks here. Up to {@linkcode streamCitationChars} are kept; what
  * does not fit is left out, for the text is whole without it.
  */
 export class StreamSources {
@@ -54,7 +55,7 @@ export class StreamSources {
     if (!Array.isArray(chunk.search_results) && !Array.isArray(chunk.citations)) return;
     let chars = 0;
     const listed = readListedSources(chunk)
-      .filter((citation) => (chars += charsOf(citation)) <= limits.streamCitationChars);
+      .filter((citation) => (chars += charsOf(citation)) <= streamCitationChars);
     if (listed.length > 0) this.#listed = listed;
   }
 
@@ -78,7 +79,7 @@ export class StreamSources {
 
   #fits(citation: Citation): boolean {
     const chars = this.#keptChars + charsOf(citation);
-    if (chars > limits.streamCitationChars) return false;
+    if (chars > streamCitationChars) return false;
     this.#keptChars = chars;
     return true;
   }

@@ -3,6 +3,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { limits } from "../../limits.ts";
 import { saysTooLong, tooLongText } from "./too_long.ts";
 
+/**
+ * Characters of a provider's error text that are passed on: a sentence or two. Some providers put whole
+ * prompts or stack traces there.
+ */
+export const maxErrorMessageChars = 500;
+
 /** What providers call an error (`code`, `type` or HTTP status, by which it is looked up), under our name for it. */
 const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
   ["overloaded", [
@@ -193,7 +199,7 @@ const host =
 const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
 
 /**
- * A provider's error text, fit for the client: cut to {@linkcode limits.errorMessageChars}, without control
+ * A provider's error text, fit for the client: cut to {@linkcode maxErrorMessageChars}, without control
  * characters, URLs, host names, addresses and anything that looks like a key or an organisation.
  *
  * @example
@@ -204,10 +210,8 @@ const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
  * ```
  */
 export function publicMessage(text: string): string {
-  const cut = text.slice(0, 2 * limits.errorMessageChars).replace(control, " ");
+  const cut = text.slice(0, 2 * maxErrorMessageChars).replace(control, " ");
   const clean = cut.replace(url, "[removed]").replace(host, "[removed]")
     .replace(address, "[removed]").replace(secret, "[removed]").trim();
-  return clean.length > limits.errorMessageChars
-    ? `${clean.slice(0, limits.errorMessageChars)}…`
-    : clean;
+  return clean.length > maxErrorMessageChars ? `${clean.slice(0, maxErrorMessageChars)}…` : clean;
 }

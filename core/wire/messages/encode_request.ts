@@ -21,6 +21,12 @@ import { encodeMessagesSampling, encodeThinking } from "./encode_thinking.ts";
 import { encodeMessagesTools } from "./encode_tools.ts";
 import { encodeMessagesTurns } from "./encode_turns.ts";
 
+/**
+ * Output tokens set in `max_tokens`, which Messages requires, for an answer that is not streamed. Above this
+ * the vendor's SDKs refuse to wait for it.
+ */
+const maxUnstreamedOutputTokens = 21_333;
+
 /** Name of the tool that stands for a structured answer at models that have no other way. */
 const answerTool = "structured_answer";
 
@@ -76,7 +82,7 @@ function outputCap(
 ): number {
   const most = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
   if (conversation.maxTokens !== undefined) return Math.min(conversation.maxTokens, most);
-  return conversation.stream ? most : Math.min(most, limits.unstreamedOutputTokens);
+  return conversation.stream ? most : Math.min(most, maxUnstreamedOutputTokens);
 }
 
 interface FormatPlan {

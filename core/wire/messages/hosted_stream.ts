@@ -1,6 +1,7 @@
 /** Hosted calls of one Messages stream: a call waits for its result, which is a block of its own. */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { HostedCall } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
@@ -24,7 +25,7 @@ export class HostedStream {
       return true;
     }
     if (readHostedUse(start, {}) === undefined) return false;
-    if (this.#waiting.size >= limits.toolCallsPerAnswer) {
+    if (this.#waiting.size >= maxToolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
     this.#open.set(block, { use: start, json: "" });
@@ -36,7 +37,7 @@ export class HostedStream {
     const open = this.#open.get(block);
     if (open === undefined || typeof partial_json !== "string") return;
     this.#inputChars += partial_json.length;
-    if (this.#inputChars > limits.bufferedBlockBytes) {
+    if (this.#inputChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
     }
     open.json += partial_json;

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { maxToolCallsPerAnswer } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
@@ -143,7 +144,7 @@ export class MessagesMeter implements StreamMeter {
 
   #blockStart({ index, content_block }: JsonObject): FrameFate {
     // More than an answer may have cannot be told apart any more; the vendor has one open at a time.
-    if (typeof index === "number" && this.#openBlocks.length < limits.toolCallsPerAnswer) {
+    if (typeof index === "number" && this.#openBlocks.length < maxToolCallsPerAnswer) {
       this.#openBlocks.push(index);
     }
     return this.#block(content_block);

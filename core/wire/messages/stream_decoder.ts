@@ -5,6 +5,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { GatewayError } from "../../errors.ts";
+import { maxToolCallsPerAnswer } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
@@ -180,7 +181,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   }
 
   #begin(index: number, start: JsonObject): OpenBlock {
-    if (this.#open.size >= limits.toolCallsPerAnswer) {
+    if (this.#open.size >= maxToolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
     const block = this.#blocks++;

@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#messages-stream and docs/conversion.md#streams.
  */
 import { errorBody } from "../../errors.ts";
+import { maxRefusalChars } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -121,7 +122,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   #write(event: StreamEvent): void {
     switch (event.type) {
       case "refusal":
-        if (this.#refusal.length < limits.refusalChars) {
+        if (this.#refusal.length < maxRefusalChars) {
           const text: string = JSON.parse(event.json);
           this.#refusal += text;
         }

@@ -1,6 +1,7 @@
 /** The streamed input of one tool call, which is an object for a Messages client whatever the model wrote. */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
+import { bufferedBlockBytes } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 
@@ -29,7 +30,7 @@ export class ToolInputStream {
   /**
    * The next piece, as a JSON string literal. Returns the literal that goes out now, if any.
    *
-   * @throws {GatewayError} `upstream_unreachable` when more than `limits.bufferedBlockBytes` would be kept
+   * @throws {GatewayError} `upstream_unreachable` when more than `bufferedBlockBytes` would be kept
    */
   take(json: string): string | undefined {
     if (this.#kind === "object") return json;
@@ -56,7 +57,7 @@ export class ToolInputStream {
   #hold(text: string): void {
     this.#held.push(text);
     this.#heldChars += text.length;
-    if (this.#heldChars > limits.bufferedBlockBytes) {
+    if (this.#heldChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
     }
   }

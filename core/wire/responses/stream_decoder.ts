@@ -6,6 +6,7 @@
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { maxToolCallsPerAnswer } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
@@ -161,7 +162,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   }
 
   #newBlock(): number {
-    if (this.#nextBlock >= limits.toolCallsPerAnswer) {
+    if (this.#nextBlock >= maxToolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The provider sent too many output items");
     }
     return this.#nextBlock++;

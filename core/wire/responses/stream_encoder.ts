@@ -5,6 +5,7 @@
  */
 import { errorBody, GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { maxAnswerBytes } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
@@ -24,7 +25,7 @@ import { nameMembers } from "./tool_groups.ts";
 
 /**
  * One stream of events. The style repeats the whole output in its last event, so the output is kept until then,
- * bounded by {@linkcode limits.answerBytes}.
+ * bounded by {@linkcode maxAnswerBytes}.
  *
  * An item stays open until the next one begins or the answer ends: neighbouring texts become one part of one message,
  * and only then is it known whether the cap on tokens cut the last item.
@@ -147,7 +148,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
 
   #keep(bytes: number): void {
     this.#keptBytes += bytes;
-    if (this.#keptBytes > limits.answerBytes) {
+    if (this.#keptBytes > maxAnswerBytes) {
       throw new GatewayError("upstream_unreachable", "The provider's answer is too long");
     }
   }

@@ -6,6 +6,7 @@
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { bufferedBlockBytes } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { GatewayError } from "../../errors.ts";
 import { takeToolAnswer, toolAnswerSink } from "../tools/answer_tool.ts";
@@ -73,7 +74,7 @@ export function needsRestoring(memory: ConversionMemory): boolean {
 
 /**
  * Restores the events of one stream on their way to `emit`. Arguments of wrapped tools are kept until their call
- * ends (at most {@linkcode limits.bufferedBlockBytes}), and text where it may have to make way for a structured answer;
+ * ends (at most {@linkcode bufferedBlockBytes}), and text where it may have to make way for a structured answer;
  * everything else passes at once.
  *
  * @throws {GatewayError} from the sink, `upstream_unreachable` when the arguments pass the bound
@@ -125,7 +126,7 @@ class StreamRestoration {
     if (held === undefined) return this.#emit(event);
     const piece = event.json.slice(1, -1);
     this.#heldChars += piece.length;
-    if (this.#heldChars > limits.bufferedBlockBytes) {
+    if (this.#heldChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
     }
     held.json += piece;

@@ -1,5 +1,6 @@
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../errors.ts";
+import { maxSseEventBytes } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { copyOf } from "../../lib/bytes/buffer_pool.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
@@ -34,7 +35,7 @@ export class BytePipe implements StreamPipe {
   readonly reading: StreamReading;
   readonly #meter: StreamMeter;
   readonly #ending: StreamEnding;
-  readonly #splitter = new SseSplitter(limits.sseEventBytes);
+  readonly #splitter = new SseSplitter(maxSseEventBytes);
   /** Ranges of bytes that leave with this push; neighbours are joined, so most often there is one. */
   readonly #ranges: { bytes: Uint8Array; start: number; end: number }[] = [];
   readonly #visit = (frame: SseFrame): boolean =>

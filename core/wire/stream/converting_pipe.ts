@@ -1,5 +1,6 @@
 /** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
 import { GatewayError } from "../../errors.ts";
+import { maxSseEventBytes } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encoded } from "../../lib/bytes/buffer_pool.ts";
@@ -59,7 +60,7 @@ class ConvertingPipe implements StreamPipe {
   readonly #decoder: StreamDecoder;
   readonly #encoder: StreamEncoder;
   readonly #context: PipeContext;
-  readonly #splitter = new SseSplitter(limits.sseEventBytes);
+  readonly #splitter = new SseSplitter(maxSseEventBytes);
   /** Where decoded events go: to the reading, then to the client's style. */
   readonly #read: EventSink;
   /** The same once characters and thinking are whole and apart, and the tools got their own names back. */

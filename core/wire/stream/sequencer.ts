@@ -6,6 +6,7 @@
  * another, whole, and the first of them without delay.
  */
 import { GatewayError } from "../../errors.ts";
+import { bufferedBlockBytes } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { citationChars } from "../fields/citations.ts";
 import type { StreamEvent } from "../conversation/mod.ts";
@@ -44,7 +45,7 @@ export class BlockSequencer {
   /**
    * Takes the next event of any block.
    *
-   * @throws {GatewayError} `upstream_unreachable` when more than {@linkcode limits.bufferedBlockBytes} would wait
+   * @throws {GatewayError} `upstream_unreachable` when more than {@linkcode bufferedBlockBytes} would wait
    */
   take(event: BlockEvent): void {
     if (this.#live === -1 && event.type !== "block_end") this.#live = event.block;
@@ -76,7 +77,7 @@ export class BlockSequencer {
     if (event.type === "block_end") entry.ended = true;
     else entry.events.push(event);
     this.#waitingBytes += eventOverheadBytes + textLength(event);
-    if (this.#waitingBytes > limits.bufferedBlockBytes) {
+    if (this.#waitingBytes > bufferedBlockBytes) {
       throw new GatewayError(
         "upstream_unreachable",
         "The model's parallel tool calls are too long to be put in order",

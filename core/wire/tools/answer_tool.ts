@@ -7,6 +7,7 @@
  */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
+import { bufferedBlockBytes } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { citationChars } from "../fields/citations.ts";
 import type { Answer, AnswerBlock, StreamEvent, ToolInput } from "../conversation/mod.ts";
@@ -40,7 +41,7 @@ const noArguments = "{}";
  * Does the same to the events of one stream on their way to `emit`. Text is held back until the next call or the end
  * tells whether it stays.
  *
- * @throws {GatewayError} from the sink, `upstream_unreachable` when the text passes {@linkcode limits.bufferedBlockBytes}
+ * @throws {GatewayError} from the sink, `upstream_unreachable` when the text passes {@linkcode bufferedBlockBytes}
  */
 export function toolAnswerSink(tool: string, emit: EventSink): EventSink {
   const stream = new ToolAnswerStream(tool, emit);
@@ -95,7 +96,7 @@ class ToolAnswerStream {
     this.#heldChars += event.type === "text"
       ? event.json.length + (event.logprobs?.length ?? 0)
       : citationChars(event.citation);
-    if (this.#heldChars > limits.bufferedBlockBytes) {
+    if (this.#heldChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model says too much before its answer");
     }
   }

@@ -7,6 +7,7 @@
  * - Never: uses the conversion of `core/wire/`: the sandbox reads and writes the style by itself.
  */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
+import { maxChoices } from "../../../core/wire/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { compose } from "../compose.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
@@ -24,8 +25,8 @@ const errorEvent: StreamEvent = {
 export function answerChat(body: JsonObject, nowSeconds: number): Reply {
   const request = readChatRequest(body);
   const { triggers } = request;
-  if (request.choices > limits.choices) {
-    throw new SandboxRefusal(`n: must be at most ${limits.choices}`);
+  if (request.choices > maxChoices) {
+    throw new SandboxRefusal(`n: must be at most ${maxChoices}`);
   }
   const trouble = troubleReply("chat", triggers);
   if (trouble !== undefined) return trouble;

@@ -9,6 +9,7 @@ import { createConvertingPipe } from "../../../../core/wire/stream/converting_pi
 import type { ConversionMemory } from "../../../../core/wire/contract.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
+import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../../../../core/wire/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { context, converted } from "./converting.ts";
 import { framesOf, readMessagesStream } from "./stream_clients.ts";
@@ -592,7 +593,7 @@ Deno.test("what is no stream of the style is the upstream's fault; what came bef
 
 Deno.test("too many calls and too much waiting end the stream, not the process", () => {
   const many = Array.from(
-    { length: limits.toolCallsPerAnswer + 1 },
+    { length: maxToolCallsPerAnswer + 1 },
     (_, i) => calls(start(i, `call_${i}`, "f", "{}")),
   );
   const pipe = createConvertingPipe("chat", "messages", context, {});
@@ -600,7 +601,7 @@ Deno.test("too many calls and too much waiting end the stream, not the process",
   pipe.push(bytes);
   assertThrows(() => pipe.push(bytes), GatewayError, "too many tool calls");
   const long = createConvertingPipe("chat", "messages", context, {});
-  const half = "x".repeat(limits.bufferedBlockBytes / 2);
+  const half = "x".repeat(bufferedBlockBytes / 2);
   const encode = (value: Json) => new TextEncoder().encode(chatFrames([value], false));
   long.push(encode(calls(start(0, "call_a", "f", '{"x":"'), start(1, "call_b", "g", '{"y":"'))));
   long.push(encode(calls(piece(1, half))));

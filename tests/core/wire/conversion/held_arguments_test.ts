@@ -3,6 +3,7 @@ import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { restoringSink } from "../../../../core/wire/stream/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { GatewayError } from "../../../../core/errors.ts";
+import { bufferedBlockBytes } from "../../../../core/wire/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 
 /** A stream whose client has one free-text tool. */
@@ -33,7 +34,7 @@ function assertTooLong(run: () => void): void {
 }
 
 const megabyte = "x".repeat(1024 * 1024);
-const pieces = limits.bufferedBlockBytes / megabyte.length;
+const pieces = bufferedBlockBytes / megabyte.length;
 
 Deno.test("arguments up to the bound come whole, and give their room back", () => {
   const { out, take, open, send } = restoring();
@@ -43,7 +44,7 @@ Deno.test("arguments up to the bound come whole, and give their room back", () =
     take({ type: "block_end", block });
     const [last] = out.filter(({ type }) => type === "arguments").slice(-1);
     assert(last?.type === "arguments");
-    assertEquals(last.json.length, limits.bufferedBlockBytes + 2);
+    assertEquals(last.json.length, bufferedBlockBytes + 2);
   }
 });
 

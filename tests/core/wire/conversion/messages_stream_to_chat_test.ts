@@ -1,6 +1,7 @@
 /** A Messages stream for a Chat client (docs/conversion.md#streams). */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
+import { streamCitationChars } from "../../../../core/wire/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { context, convertedAnswer } from "./converting.ts";
 import { framesOf, joinedDetails, readChatStream } from "./stream_clients.ts";
@@ -244,7 +245,7 @@ Deno.test("the sources of all texts come in one chunk: libraries keep only the l
 });
 
 Deno.test("sources beyond the bound are left out; the text is not", () => {
-  const long = "x".repeat(limits.streamCitationChars / 4);
+  const long = "x".repeat(streamCitationChars / 4);
   const words = ["a", "b", "c", "d", "e"];
   const events = words.flatMap((word, i) => cited(i, word, long));
   const { message } = toChat([begin, ...events, ...cited(5, "f", "short"), stop("end_turn"), end]);

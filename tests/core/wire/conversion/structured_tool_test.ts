@@ -8,6 +8,7 @@ import type { ConversionMemory } from "../../../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
+import { bufferedBlockBytes } from "../../../../core/wire/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { accepted, context, type Converted, convertedAnswer } from "./converting.ts";
 import { readChatStream } from "./stream_clients.ts";
@@ -149,7 +150,7 @@ Deno.test("text that is held back is bounded", () => {
   pipe.push(new TextEncoder().encode(messagesFrames([open])));
   const bytes = new TextEncoder().encode(messagesFrames([delta]));
   assertThrows(() => {
-    for (let sent = 0; sent <= limits.bufferedBlockBytes * 2; sent += bytes.length) {
+    for (let sent = 0; sent <= bufferedBlockBytes * 2; sent += bytes.length) {
       pipe.push(bytes);
     }
   }, GatewayError);

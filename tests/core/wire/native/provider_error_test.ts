@@ -1,5 +1,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { publicMessage, readProviderError } from "../../../../core/wire/errors/provider_error.ts";
+import {
+  maxErrorMessageChars,
+  publicMessage,
+  readProviderError,
+} from "../../../../core/wire/errors/provider_error.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 import { limits } from "../../../../core/limits.ts";
 
@@ -103,6 +107,6 @@ Deno.test("a list of faults is told by its first, with the field where it has on
 
 Deno.test("a long message is cut, also one made to be slow to clean", () => {
   for (const text of ["a.".repeat(4_000_000), "x".repeat(8_000_000), "sk-".repeat(1_000_000)]) {
-    assert(publicMessage(text).length <= limits.errorMessageChars + 1);
+    assert(publicMessage(text).length <= maxErrorMessageChars + 1);
   }
 });

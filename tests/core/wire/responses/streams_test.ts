@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { GatewayError } from "../../../../core/errors.ts";
+import { maxAnswerBytes, maxToolCallsPerAnswer } from "../../../../core/wire/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PipeContext } from "../../../../core/wire/contract.ts";
@@ -195,7 +196,7 @@ Deno.test("an answer beyond the bound is not kept", () => {
   const json = JSON.stringify("x".repeat(4 * 1024 * 1024));
   assertThrows(
     () => {
-      for (let kept = 0; kept <= limits.answerBytes; kept += json.length) {
+      for (let kept = 0; kept <= maxAnswerBytes; kept += json.length) {
         encoder.encode({ type: "text", block: 0, json });
       }
     },
@@ -416,7 +417,7 @@ Deno.test("items without end are not counted forever", () => {
   const decoder = responsesDialect.createStreamDecoder({});
   assertThrows(
     () => {
-      for (let i = 0; i <= limits.toolCallsPerAnswer; i++) {
+      for (let i = 0; i <= maxToolCallsPerAnswer; i++) {
         const item = { type: "message" };
         const data = JSON.stringify({ type: "response.output_item.added", output_index: i, item });
         decoder.frame("response.output_item.added", data, () => {});

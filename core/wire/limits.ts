@@ -1,0 +1,30 @@
+/** Bounds that several files of this folder share. */
+
+/** Answers of one Chat call (`n`, `best_of`): money is reserved for each in full. */
+export const maxChoices = 16;
+
+/**
+ * Bytes of a whole (not streamed) chat answer: 128k tokens of text are under 1 MB, base64 parts need more.
+ */
+export const maxAnswerBytes = 32 * 1024 * 1024;
+
+/** Bytes of one SSE event: a whole tool argument or an encrypted reasoning item may come in one. */
+export const maxSseEventBytes = 8 * 1024 * 1024;
+
+/** Tool calls of one answer: models stop at a few dozen, and each costs a map entry while its stream runs. */
+export const maxToolCallsPerAnswer = 512;
+
+/**
+ * Bytes of a stream's tool calls that are buffered: deltas of later blocks while an earlier call is open, on
+ * a style with one open block, and arguments that can only be changed as a whole.
+ */
+export const bufferedBlockBytes = 8 * 1024 * 1024;
+
+/**
+ * Characters of the sources of one streamed answer that a Chat client gets in one list at its end: a thousand
+ * common ones.
+ */
+export const streamCitationChars = 256 * 1024;
+
+/** Characters of a refusal that are repeated as the reason for the stop: refusals are a sentence or two. */
+export const maxRefusalChars = 16_384;
