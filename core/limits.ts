@@ -32,35 +32,10 @@ export const limits = {
   toldPathChars: 64,
   /** Longest time of one call, streams included. */
   callMs: 15 * 60_000,
-  /** Streaming: a route without output after this long is slow, and the next one starts beside it. */
-  firstOutputMs: 30_000,
-  /**
-   * A video task that is not accepted after this long is asked of the next route. Accepting one takes seconds, uploads of
-   * pictures included; too short a time would have a slow provider make a video that nobody asks for.
-   */
-  videoSubmitMs: 60_000,
   /** Longest answer that the sandbox can be asked for: the largest output of any model we list. */
   sandboxAnswerTokens: 128_000,
   /** Values in an example that the sandbox makes from a schema: a recursive schema has no end of its own. */
   sandboxSchemaNodes: 10_000,
-  /** Health of a route is judged by what happened this long ago at most. */
-  healthWindowMs: 30_000,
-  /** Below this many calls in the window a share of failures means nothing … */
-  breakerMinCalls: 10,
-  /** … above it, half of them failing opens the breaker, */
-  breakerFailureShare: 0.5,
-  /** and so do this many failures in a row, whatever the traffic. */
-  breakerConsecutiveFailures: 3,
-  /** First pause of an open breaker; doubled with each failed probe … */
-  breakerPauseMs: 1_000,
-  /** … up to this, which also bounds what a provider's `retry-after` can ask of us. */
-  breakerPauseMaxMs: 60_000,
-  /** This many tries in flight on a route … */
-  stuckTries: 3,
-  /** … and none that ended for this long, and for four times what it usually takes: it hangs, without having failed. */
-  stuckAfterMs: 2_000,
-  /** What is known of a route's slowness halves in this time without a measurement. */
-  slownessHalfLifeMs: 30_000,
   /** The public status is read from the store this often at most, whoever asks. */
   statusCacheMs: 10_000,
   /** The public status tells of this many hours … */
@@ -71,16 +46,6 @@ export const limits = {
   availabilityRows: 10_000,
   /** Counts of availability are written this often. */
   availabilityEveryMs: 60_000,
-  /** A p95 of fewer first outputs than this is a guess; hedging waits for it. */
-  hedgeMinSamples: 20,
-  /** A probe of a route in trouble gets this long; then a route that works starts beside it. No client pays for probes. */
-  probeHedgeMs: 2_000,
-  /** A provider key that was refused rests this long, doubled each time … */
-  credentialRestMs: 60_000,
-  /** … up to an hour: a revoked key comes back only by the operator's hand. */
-  credentialRestMaxMs: 3_600_000,
-  /** A provider key that was rate-limited without `retry-after`. */
-  rateLimitRestMs: 5_000,
   /** The provider's token counter; past this an estimate is the better answer. */
   countTokensMs: 10_000,
   /** Series of one metric: models × outcomes × statuses of the largest catalogue stay far below. */
@@ -115,8 +80,6 @@ export const limits = {
   sameSignalMs: 1_000,
   /** After the drain deadline stopped calls get this long to send their last event and settle. */
   stopMs: 3_000,
-  /** Clients are asked to come back after this when the operator has switched to maintenance. */
-  maintenanceRetrySeconds: 60,
   /** Active keys per account. */
   activeKeysPerAccount: 10,
   /** Keys of an account that lists show, revoked ones included. Those in use are shown in any case. */
@@ -152,8 +115,6 @@ export const limits = {
   outboxIdleMs: 1_000,
   /** A bank notice is under 4 KiB; the rest is room for long statement texts. */
   bankNoticeBytes: 64 * 1024,
-  /** SePay's rule for the age of a signed notice, either way. Later replays come by the dashboard or the poll. */
-  bankNoticeSkewMs: 5 * 60_000,
   /** Signed-in browsers of one account: a person has a handful; the oldest is signed out beyond this. */
   sessionsPerAccount: 20,
   /** Session rows read for a list: expired rows may linger among the living ones. */
@@ -164,20 +125,8 @@ export const limits = {
   passwordHashesAtOnce: 2,
   /** Sign-ins that may wait for a hash; at two a third of a second each the last one waits about 10 s. */
   passwordHashQueue: 64,
-  /** Movements in one statement import: a month of a busy account. */
-  statementRows: 10_000,
   /** A body sent to the operators' interface: a reason and a message. */
   operatorBodyBytes: 16 * 1024,
-  /** Longest video a model may be configured for (built-in profiles: 30). Bounds the price before it is looked up. */
-  videoSeconds: 600,
-  /** Most reference images of one video request that a model may be configured for (built-in profiles: 10). */
-  videoReferences: 16,
-  /** A video task without an end fails and is refunded after this. Slow providers need 20 minutes at their worst. */
-  videoDeadlineMinutes: 60,
-  /** Characters of a video or image prompt: the largest bound among providers. */
-  mediaPromptChars: 32_000,
-  /** Length of a URL that a client may give: what browsers and CDNs agree on. */
-  mediaUrlChars: 8_192,
   /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under what a client waits. */
   kvCallMs: 5_000,
   /** When to try again after a store call that was not answered: a server that restarts takes that long. */
@@ -274,14 +223,6 @@ export const limits = {
   verifyProblems: 1_000,
   /** Receipts or ledger lines on one page of a list. */
   moneyListRows: 500,
-  /** Parts of one form: 10 pictures and some 20 fields are the most that any endpoint knows. */
-  formParts: 64,
-  /** Head of one part of a form: a name, a file name and a type. */
-  formPartHeadBytes: 4_096,
-  /** A top-up below this costs more in staff than it brings. */
-  topupMinMicroVnd: 10_000_000_000n,
-  /** One transfer of NAPAS 247 stays under 500 million VND. */
-  topupMaxMicroVnd: 499_000_000_000_000n,
   /** How long the page of an order shows its QR. The code itself can be paid without limit of time. */
   topupOrderMs: 60 * 60_000,
   /** Orders of one account that are neither paid nor expired: enough for retries, too few to flood the list. */
@@ -302,14 +243,6 @@ export const limits = {
   comparedMovements: 50_000,
   /** Open orders searched for near misses of a broken memo. */
   nearMissOrders: 2_000,
-  /** Addresses of one name that are tried for a client's URL; large sites have up to 8. */
-  resolvedAddresses: 8,
-  /** Redirects followed for a client's URL: picture hosts use one or two. */
-  remoteMediaRedirects: 3,
-  /** Time for one file behind a client's URL, redirects included; the client waits for it. */
-  remoteMediaMs: 20_000,
-  /** Size of one file behind a client's URL: no larger than what the client could have sent itself. */
-  remoteMediaBytes: 20 * 1024 * 1024,
   /** Orders on one invoice: two checks each, and an atomic may have ten. */
   ordersPerInvoice: 5,
   /** PDF and XML of an invoice, and their corrections. */
@@ -318,16 +251,6 @@ export const limits = {
   invoiceFilePartBytes: 60_000,
   /** A signed invoice is under 500 KB. */
   invoiceFileBytes: 2 * 1024 * 1024,
-  /** Images of one request (`n`): what the image API allows; bounds the price before it is looked up. */
-  imagesPerRequest: 10,
-  /** Reference images of one edit: what the image API allows. */
-  imageReferences: 16,
-  /** Previews of one streamed image: what the image API allows. */
-  partialImages: 3,
-  /** Sides of an image in pixels: no model makes smaller or larger ones. */
-  imageSideMin: 64,
-  /** x */
-  imageSideMax: 8_192,
   /** A claim on a mail: far above the time that a mail server takes at its worst. */
   mailClaimMs: 2 * 60_000,
   /** Tries of one mail, with the pauses below over nearly seven hours; a server that is down longer needs a person. */
@@ -351,8 +274,6 @@ export const limits = {
   signInFlowMs: 10 * 60_000,
   /** Our tokens have 43 characters; longer texts are not looked up. */
   secretTokenChars: 64,
-  /** Time-out of a mail server per step; the outbox tries again, so there is no need to wait long. */
-  mailMs: 20_000,
   /** A form of the dashboard; the longest is a key with every model ticked. */
   pageFormBytes: 256 * 1024,
   /** A form of the operator: the PDF of an invoice or a month of bank statement. */
@@ -399,12 +320,6 @@ export const limits = {
   receiptScanRows: 5_000,
   /** Receipts on one page of the dashboard. */
   receiptsPerPage: 50,
-  /** A whole image answer: ten pictures of some 4 MB as base64. */
-  imageAnswerBytes: 64 * 1024 * 1024,
-  /** Text of one speech call, which has one price: the largest bound among providers. */
-  speechInputChars: 40_000,
-  /** What a provider answers to a submit or a poll of a video: a small object. */
-  videoAnswerBytes: 1024 * 1024,
   /** An order of a video is known again for a day: what clients and vendors agree on. */
   idempotencyKeptMs: 24 * 3_600_000,
   /** One that is under way may be begun anew after this: its call cannot run any more. */

@@ -8,6 +8,7 @@
  * - Never: reads a file or the network, or holds a secret in its schema: the file names
  *   environment variables.
  */
+import { defaultFirstOutputMs } from "../routing/limits.ts";
 import { limits } from "../limits.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
 import { catalogProblems } from "./problems.ts";
@@ -84,7 +85,7 @@ export function buildModel(entry: ModelEntry): Model {
     routes: buildRoutes(entry),
     hedge: entry.hedge,
     // Chat begins within seconds; a picture takes as long as it takes.
-    slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? limits.firstOutputMs : undefined),
+    slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? defaultFirstOutputMs : undefined),
     videoRules: entry.videoRules,
   };
 }

@@ -1,3 +1,6 @@
+/** Milliseconds for each step with a mail server; the outbox tries again, so a long wait gains nothing. */
+export const mailStepMs = 20_000;
+
 /**
  * A mail, and whatever sends it.
  *

@@ -6,6 +6,7 @@
  * server that answers differently the second time (DNS rebinding) is never asked a second time. TLS still verifies
  * the name.
  */
+import { maxResolvedAddresses } from "./limits.ts";
 import { limits } from "../limits.ts";
 import type { Connect, Connection } from "../upstream/connection.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
@@ -49,7 +50,7 @@ export function createGuardedConnect(
     const literal = parseIpAddress(target.hostname) !== undefined;
     const addresses = literal
       ? [target.hostname]
-      : (await world.resolve(target.hostname, signal)).slice(0, limits.resolvedAddresses);
+      : (await world.resolve(target.hostname, signal)).slice(0, maxResolvedAddresses);
     if (addresses.length === 0) throw new UpstreamFailure("connect", "The name has no address");
     if (!addresses.every(isPublicAddress)) {
       throw new UpstreamFailure("refused", "The address is not public");

@@ -8,10 +8,17 @@ import { joined } from "../lib/bytes/byte_parts.ts";
 import type { ByteCounter } from "../lib/bytes/byte_budget.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
+import { maxRemoteMediaBytes } from "./limits.ts";
 import { limits } from "../limits.ts";
 import type { Transport, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { parseRemoteUrl } from "./remote_url.ts";
 import { type MediaType, sniffBytes, sniffMediaType } from "./sniff.ts";
+
+/** Redirects followed for a client's URL: picture hosts use one or two. */
+const maxRedirects = 3;
+
+/** Milliseconds for one file behind a client's URL, redirects included; the client waits for it. */
+const remoteMediaMs = 20_000;
 
 export interface GuardedFetchWorld {
   /** Must be built on a guarded connect: this function checks URLs, that one checks addresses. */
@@ -68,10 +75,10 @@ export async function fetchRemoteMedia(
     late = true;
     current?.cancel();
   });
-  deadline.arm(options.totalMs ?? limits.remoteMediaMs);
+  deadline.arm(options.totalMs ?? remoteMediaMs);
   try {
     let url = checkedUrl(text, options.field);
-    for (let hop = 0; hop <= limits.remoteMediaRedirects; hop++) {
+    for (let hop = 0; hop <= maxRedirects; hop++) {
       current = world.transport.open({
         method: "GET",
         url: url.href,
@@ -109,7 +116,7 @@ async function readMedia(
   response: UpstreamResponse,
   options: GuardedFetchOptions,
 ): Promise<RemoteMedia> {
-  const { field, maxBytes = limits.remoteMediaBytes } = options;
+  const { field, maxBytes = maxRemoteMediaBytes } = options;
   if (response.status !== 200) throw refusal(field, "the URL could not be fetched");
   const encoding = response.header("content-encoding") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {

@@ -7,6 +7,12 @@ import { GatewayError } from "../errors.ts";
 import { singleWriteBytes } from "../lib/http1/limits.ts";
 import { limits } from "../limits.ts";
 
+/** Parts of one form: 10 pictures and some 20 fields are the most that any endpoint knows. */
+const maxFormParts = 64;
+
+/** Bytes of the head of one part of a form: a name, a file name and a type. */
+const maxFormPartHeadBytes = 4_096;
+
 /** One part of a form. */
 export interface FormPart {
   readonly name: string;
@@ -87,10 +93,10 @@ function locateParts(bytes: Uint8Array, boundary: string): LocatedPart[] {
     // Spaces may follow the boundary (RFC 2046, transport padding).
     while (bytes[at] === 0x20 || bytes[at] === 0x09) at++;
     if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) refuse("it ends too early");
-    if (parts.length >= limits.formParts) refuse(`more than ${limits.formParts} parts`);
+    if (parts.length >= maxFormParts) refuse(`more than ${maxFormParts} parts`);
     const headStart = at + 2;
     // Only as many bytes as a head may have are searched, so a hostile form costs no more than its size.
-    const headArea = bytes.subarray(at, headStart + limits.formPartHeadBytes);
+    const headArea = bytes.subarray(at, headStart + maxFormPartHeadBytes);
     const headLength = indexOfBytes(headArea, blankLine, 0);
     if (headLength < 0) refuse("a part has no end of its headers");
     const start = at + headLength + blankLine.length;

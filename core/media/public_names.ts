@@ -6,6 +6,7 @@
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { parseIpAddress } from "../lib/net/ip_address.ts";
+import { maxResolvedAddresses } from "./limits.ts";
 import { limits } from "../limits.ts";
 import { isPublicAddress } from "./address.ts";
 import type { Resolve } from "./guarded_connect.ts";
@@ -57,7 +58,7 @@ export class PublicNames {
     deadline.arm(resolveMs);
     try {
       const addresses = (await this.#resolve(host, controller.signal))
-        .slice(0, limits.resolvedAddresses);
+        .slice(0, maxResolvedAddresses);
       return addresses.length > 0 && addresses.every(isPublicAddress);
     } catch {
       // A failure is no verdict: the next call asks again.

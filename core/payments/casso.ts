@@ -16,7 +16,7 @@ import {
   jsonOfBytes,
 } from "./bank_hook.ts";
 import { parseBankTime } from "./bank_time.ts";
-import { verifyHmacHex } from "./signature.ts";
+import { bankNoticeSkewMs, verifyHmacHex } from "./signature.ts";
 
 const text = z.union([z.string().max(4_000), z.number()]).transform(String);
 const optionalText = text.nullish().transform((value) => value ?? "");
@@ -114,7 +114,7 @@ async function verifyCasso(key: string, request: BankHookRequest): Promise<BankH
   );
   if (!checks.includes(true)) return "forged";
   const skewMs = Math.abs(request.nowMs - Number(timestamp));
-  return skewMs <= limits.bankNoticeSkewMs ? "genuine" : "stale";
+  return skewMs <= bankNoticeSkewMs ? "genuine" : "stale";
 }
 
 /** Casso's webhook, or `undefined` when no key is set: no secret means no endpoint. */

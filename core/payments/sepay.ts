@@ -15,7 +15,7 @@ import {
   jsonOfBytes,
 } from "./bank_hook.ts";
 import { parseBankTime } from "./bank_time.ts";
-import { prefixed, verifyHmacHex } from "./signature.ts";
+import { bankNoticeSkewMs, prefixed, verifyHmacHex } from "./signature.ts";
 
 /** The secrets set for SePay. With both set either check admits a notice, which allows a change-over. */
 export interface SepaySecrets {
@@ -174,7 +174,7 @@ async function verifyHmac(secret: string, request: BankHookRequest): Promise<Ban
   const signed = prefixed(`${timestamp}.`, request.body);
   if (!await verifyHmacHex("SHA-256", secret, signed, signature)) return "forged";
   const skewMs = Math.abs(request.nowMs - Number(timestamp) * 1_000);
-  return skewMs <= limits.bankNoticeSkewMs ? "genuine" : "stale";
+  return skewMs <= bankNoticeSkewMs ? "genuine" : "stale";
 }
 
 /**

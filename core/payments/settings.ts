@@ -8,6 +8,12 @@ import type { ReceivingAccount } from "./receiving_account.ts";
 import type { SepaySecrets } from "./sepay.ts";
 import { type DatedVatRate, parseVatSchedule } from "../invoices/vat.ts";
 
+/** µVND of the smallest top-up: a smaller one costs more in staff than it brings. */
+export const topupMinMicroVnd = 10_000_000_000n;
+
+/** µVND of the largest top-up: one transfer of NAPAS 247 stays under 500 million VND. */
+export const topupMaxMicroVnd = 499_000_000_000_000n;
+
 /** Everything about money that comes in by bank. */
 export interface TopupSettings {
   /** The first is shown on new orders; the others are still recognised. Empty: no top-up by transfer. */
@@ -55,7 +61,7 @@ const environmentSchema = z.object({
   SEPAY_WEBHOOK_API_KEY: secret,
   SEPAY_API_TOKEN: secret,
   CASSO_WEBHOOK_KEY: secret,
-  GATEWAY_TOPUP_AUTO_MAX_VND: wholeVnd.default(limits.topupMaxMicroVnd),
+  GATEWAY_TOPUP_AUTO_MAX_VND: wholeVnd.default(topupMaxMicroVnd),
   GATEWAY_APPROVAL_ABOVE_VND: wholeVnd.default(fromVnd(5_000_000)),
   GATEWAY_VAT_RATES: z.string().transform((text, context) => {
     const schedule = parseVatSchedule(text);

@@ -2,6 +2,12 @@
 import { decodeHex } from "../lib/runtime/mod.ts";
 
 /**
+ * Milliseconds by which the time of a signed notice may differ from this clock, either way: SePay's own rule.
+ * Later repeats come through the dashboard or the poll.
+ */
+export const bankNoticeSkewMs = 5 * 60_000;
+
+/**
  * Checks an HMAC given in hexadecimal. Web Crypto compares in constant time.
  *
  * @param secret must not be empty: a provider without a secret has no endpoint at all

@@ -9,6 +9,9 @@ import { parseBankTime } from "./bank_time.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { type StatementColumn, statementColumns } from "./statement_columns.ts";
 
+/** Movements in one statement import: a month of a busy account. */
+const maxStatementRows = 10_000;
+
 /** The rows of a statement, and those that could not be read. */
 export interface Statement {
   readonly events: readonly BankEvent[];
@@ -90,8 +93,8 @@ export async function parseStatement(text: string, account: string): Promise<Sta
   for (let at = head + 1; at < rows.length; at++) {
     const row = rows[at]!;
     if (row.every((cell) => cell.trim() === "")) continue;
-    if (read.length >= limits.statementRows) {
-      problems.push({ line: at + 1, what: `more than ${limits.statementRows} movements` });
+    if (read.length >= maxStatementRows) {
+      problems.push({ line: at + 1, what: `more than ${maxStatementRows} movements` });
       break;
     }
     const cells: Cells = (column) => (row[columns.get(column) ?? -1] ?? "").trim();

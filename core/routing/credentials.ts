@@ -1,5 +1,12 @@
 /** The keys of one provider: used in turn; one that is refused or limited rests alone. */
+import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
 import { limits } from "../limits.ts";
+
+/** Milliseconds for which a refused provider key is not used; each refusal doubles it. */
+export const credentialRestMs = 60_000;
+
+/** Milliseconds of the longest such pause: a revoked key comes back only when the operator acts. */
+export const credentialRestMaxMs = 3_600_000;
 
 interface Credential {
   readonly secret: string;
@@ -51,8 +58,8 @@ export class Credentials {
     const credential = this.#find(secret);
     if (credential === undefined) return;
     const restMs = Math.min(
-      limits.credentialRestMs * 2 ** Math.min(credential.refusals, 16),
-      limits.credentialRestMaxMs,
+      credentialRestMs * 2 ** Math.min(credential.refusals, 16),
+      credentialRestMaxMs,
     );
     credential.refusals++;
     credential.restUntilMs = nowMs + restMs;
@@ -62,7 +69,7 @@ export class Credentials {
   limited(secret: string, nowMs: number, retryAfterMs: number | undefined): void {
     const credential = this.#find(secret);
     if (credential === undefined) return;
-    const restMs = Math.min(retryAfterMs ?? limits.rateLimitRestMs, limits.breakerPauseMaxMs);
+    const restMs = Math.min(retryAfterMs ?? rateLimitRestMs, breakerPauseMaxMs);
     credential.restUntilMs = Math.max(credential.restUntilMs, nowMs + restMs);
   }
 

@@ -1,12 +1,15 @@
 /** How many tries of a route ended lately, and how many of them badly. */
 import { limits } from "../limits.ts";
 
+/** Milliseconds of the past by which the health of a route is judged. */
+export const healthWindowMs = 30_000;
+
 /** Number of slices of the window: old failures leave it piece by piece, not all at once. */
 const slices = 10;
-const sliceMs = limits.healthWindowMs / slices;
+const sliceMs = healthWindowMs / slices;
 
 /**
- * Counts of the last {@linkcode limits.healthWindowMs}.
+ * Counts of the last {@linkcode healthWindowMs}.
  *
  * @example
  * ```ts
@@ -16,7 +19,7 @@ const sliceMs = limits.healthWindowMs / slices;
  * window.advance(0);
  * window.count("failed");
  * if (`${window.failures} of ${window.calls}` !== "1 of 1") throw new Error("not counted");
- * window.advance(limits.healthWindowMs);
+ * window.advance(healthWindowMs);
  * if (`${window.failures} of ${window.calls}` !== "0 of 0") throw new Error("not forgotten");
  * ```
  */

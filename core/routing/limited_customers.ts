@@ -2,6 +2,7 @@
  * Customers whose calls a provider refused for their rate (429) on one route. One such refusal says little of the others:
  * it rests that customer first, and the route only when several customers got it since a call last worked.
  */
+import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
 import { limits } from "../limits.ts";
 
 interface Limited {
@@ -45,7 +46,7 @@ export class LimitedCustomers {
    * @returns whether so many customers were refused that the route should rest for all
    */
   refused(customer: string, askedMs: number | undefined, nowMs: number): boolean {
-    const wantedMs = Math.min(askedMs ?? limits.rateLimitRestMs, limits.breakerPauseMaxMs);
+    const wantedMs = Math.min(askedMs ?? rateLimitRestMs, breakerPauseMaxMs);
     const former = this.#customers.get(customer);
     // Calls that were under way together are one refusal.
     const isSame = former !== undefined && nowMs < former.restUntilMs;

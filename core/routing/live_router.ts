@@ -25,6 +25,15 @@ import {
   type RouteReport,
 } from "./router.ts";
 
+/** First outputs measured before hedging starts: a p95 of fewer is a guess. */
+export const hedgeMinSamples = 20;
+
+/**
+ * Milliseconds that a probe of a route in trouble gets before a working route starts beside it. No client
+ * pays for probes.
+ */
+export const probeHedgeMs = 2_000;
+
 export interface LiveRouterOptions {
   readonly catalog: Catalog;
   readonly providerKeys: Readonly<Record<string, readonly string[]>>;
@@ -294,10 +303,10 @@ export class LiveRouter implements Router {
     const health = this.#healthOf(first, operation);
     const nowMs = clock.monotonicMs();
     if (health.availability(nowMs) !== "yes" || health.isStuck(nowMs)) {
-      return { afterMs: Math.max(limits.probeHedgeMs, 2 * (health.usualFirstOutputMs ?? 0)) };
+      return { afterMs: Math.max(probeHedgeMs, 2 * (health.usualFirstOutputMs ?? 0)) };
     }
     const histogram = this.#histogramOf(model);
-    if (model.hedge && histogram.count >= limits.hedgeMinSamples) {
+    if (model.hedge && histogram.count >= hedgeMinSamples) {
       const p95Ms = histogram.quantileMs(0.95);
       if (p95Ms !== undefined) return { afterMs: p95Ms };
     }

@@ -1,5 +1,6 @@
 import type { Model } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
+import { maintenanceRetrySeconds } from "./limits.ts";
 import { limits } from "../limits.ts";
 import type { Operation, Router } from "./router.ts";
 
@@ -16,7 +17,7 @@ export function noRouteError(
   const seconds = router.retryAfterSeconds(model, operation, customer);
   return seconds === undefined
     ? new GatewayError("maintenance", "This model is out of service at the moment", {
-      retryAfterSeconds: limits.maintenanceRetrySeconds,
+      retryAfterSeconds: maintenanceRetrySeconds,
     })
     : new GatewayError(
       "rate_limit_exceeded",

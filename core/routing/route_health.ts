@@ -3,9 +3,31 @@
  *
  * Pure: time and random come in as values, so that a simulation can run a million calls in seconds.
  */
+import { breakerPauseMaxMs } from "./limits.ts";
 import { limits } from "../limits.ts";
 import { HealthWindow } from "./health_window.ts";
 import { FirstOutputTime, Throughput } from "./speed.ts";
+
+/** Calls in the window below which a share of failures means nothing. */
+export const breakerMinCalls = 10;
+
+/** Share of failures in the window that opens the breaker. */
+const breakerFailureShare = 0.5;
+
+/** Failures in a row that open the breaker, whatever the traffic. */
+export const breakerConsecutiveFailures = 3;
+
+/** Milliseconds of an open breaker's first pause; each failed probe doubles it. */
+export const breakerPauseMs = 1_000;
+
+/** Attempts in flight on a route from which it can count as stuck. */
+export const stuckTries = 3;
+
+/**
+ * Milliseconds without an ended attempt (and four times the usual duration) after which a route with that
+ * many in flight is stuck: it hangs without having failed.
+ */
+const minStuckAfterMs = 2_000;
 
 export type BreakerState = "closed" | "open" | "half_open";
 
@@ -103,13 +125,13 @@ export class RouteHealth {
    */
   isStuck(nowMs: number): boolean {
     const silentMs = nowMs - this.#lastSignMs;
-    this.#hangs ||= this.inFlight >= limits.stuckTries && silentMs > this.stuckAfterMs;
-    return this.#hangs && nowMs - this.#lastBeginMs <= limits.breakerPauseMaxMs;
+    this.#hangs ||= this.inFlight >= stuckTries && silentMs > this.stuckAfterMs;
+    return this.#hangs && nowMs - this.#lastBeginMs <= breakerPauseMaxMs;
   }
 
   /** How long tries may be in flight without one that ends before the route counts as stuck. */
   get stuckAfterMs(): number {
-    return Math.max(limits.stuckAfterMs, 4 * (this.#firstOutput.usualMs ?? 0));
+    return Math.max(minStuckAfterMs, 4 * (this.#firstOutput.usualMs ?? 0));
   }
 
   /** Whether the route may be tried now, and as what. */
@@ -124,7 +146,7 @@ export class RouteHealth {
   #expire(nowMs: number): void {
     if (this.#state !== "open" || nowMs - this.#nextProbeMs < forgottenAfterMs) return;
     this.#close();
-    this.#consecutiveFailures = limits.breakerConsecutiveFailures - 1;
+    this.#consecutiveFailures = breakerConsecutiveFailures - 1;
   }
 
   /** A try begins. While the breaker is not closed it is the one probe. */
@@ -220,7 +242,7 @@ export class RouteHealth {
       this.#consecutiveFailures++;
       this.#reason = sample.reason;
       if (sample.retryAfterMs !== undefined) {
-        this.#open(nowMs, Math.min(sample.retryAfterMs, limits.breakerPauseMaxMs), random);
+        this.#open(nowMs, Math.min(sample.retryAfterMs, breakerPauseMaxMs), random);
       } else if (!stale && (this.#state !== "closed" || this.#isFailing())) {
         this.#open(nowMs, undefined, random);
       }
@@ -248,9 +270,9 @@ export class RouteHealth {
   }
 
   #isFailing(): boolean {
-    if (this.#consecutiveFailures >= limits.breakerConsecutiveFailures) return true;
+    if (this.#consecutiveFailures >= breakerConsecutiveFailures) return true;
     const { calls, failures } = this.#window;
-    return calls >= limits.breakerMinCalls && failures / calls >= limits.breakerFailureShare;
+    return calls >= breakerMinCalls && failures / calls >= breakerFailureShare;
   }
 
   #open(nowMs: number, askedMs: number | undefined, random: number): void {
@@ -260,8 +282,8 @@ export class RouteHealth {
       this.#pauseWasAsked ||= askedMs !== undefined;
       return;
     }
-    const grown = limits.breakerPauseMs * 2 ** Math.min(this.#openings, mostDoublings);
-    const ownMs = Math.min(grown, limits.breakerPauseMaxMs) * (0.8 + 0.4 * random);
+    const grown = breakerPauseMs * 2 ** Math.min(this.#openings, mostDoublings);
+    const ownMs = Math.min(grown, breakerPauseMaxMs) * (0.8 + 0.4 * random);
     // What a provider asks for is often longer than its limit holds; one call finds out before.
     const pauseMs = Math.min(askedMs ?? Infinity, ownMs);
     this.#openings++;

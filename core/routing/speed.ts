@@ -1,6 +1,9 @@
 /** How quick a route is: when its first output comes, and how fast the rest follows. */
 import { limits } from "../limits.ts";
 
+/** Milliseconds in which a measured slowness loses half its weight if no measurement follows. */
+const slownessHalfLifeMs = 30_000;
+
 /** Share of a new sample in the moving averages: the last ten or so decide. */
 const ewmaShare = 0.2;
 
@@ -20,7 +23,7 @@ export class FirstOutputTime {
    */
   fadedMs(nowMs: number): number | undefined {
     if (this.#averageMs === undefined) return undefined;
-    return this.#averageMs * 0.5 ** ((nowMs - this.#measuredAtMs) / limits.slownessHalfLifeMs);
+    return this.#averageMs * 0.5 ** ((nowMs - this.#measuredAtMs) / slownessHalfLifeMs);
   }
 
   /** The older the former measurements, the less they weigh: one good answer of a route that was slow is enough. */

@@ -1,7 +1,15 @@
 /** How long a call waits for a route, by what the operator wrote of its provider and its model. */
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import { defaultIdleMs } from "../lib/http1/limits.ts";
+import { defaultFirstOutputMs } from "./limits.ts";
 import { limits } from "../limits.ts";
+
+/**
+ * Milliseconds after which a video task that was not accepted is sent to the next route. Accepting one takes
+ * seconds, uploads of pictures included; with too short a time a slow provider makes a video that nobody asks
+ * for.
+ */
+export const videoSubmitMs = 60_000;
 
 /**
  * Time for what commits a call to a route: the first picture of a stream, a whole answer, the first bytes of audio, an
@@ -22,14 +30,14 @@ export function answerTimeoutMs(
     (beginsSoon ? model.slowAfterMs : undefined) ?? Infinity,
   );
   if (writtenMs !== Infinity) return writtenMs;
-  return model.kind === "video" ? limits.videoSubmitMs : undefined;
+  return model.kind === "video" ? videoSubmitMs : undefined;
 }
 
 /** Time without output after which a stream of chat gets a second route beside this one, which goes on. */
 export function slowAfterMs(catalog: Catalog, model: Model, route: Route): number {
   return Math.min(
     ownFirstOutputMs(catalog, route) ?? Infinity,
-    model.slowAfterMs ?? limits.firstOutputMs,
+    model.slowAfterMs ?? defaultFirstOutputMs,
   );
 }
 

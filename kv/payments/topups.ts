@@ -4,6 +4,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
+import { topupMaxMicroVnd, topupMinMicroVnd } from "../../core/payments/settings.ts";
 import { limits } from "../../core/limits.ts";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import type { BankSource } from "../../core/payments/bank_event.ts";
@@ -80,8 +81,8 @@ export async function createTopupOrder(
   input: NewTopupOrder,
 ): Promise<NewTopupResult> {
   const { amountMicroVnd, accountId, nowMs } = input;
-  const fits = amountMicroVnd >= limits.topupMinMicroVnd &&
-    amountMicroVnd <= limits.topupMaxMicroVnd && amountMicroVnd % microVndPerVnd === 0n;
+  const fits = amountMicroVnd >= topupMinMicroVnd &&
+    amountMicroVnd <= topupMaxMicroVnd && amountMicroVnd % microVndPerVnd === 0n;
   if (!fits) return { ok: false, why: "amount" };
   for (let attempt = 0; attempt < limits.orderCodeAttempts; attempt++) {
     const { claim, order: made } = await orderOfForm(kv, input);

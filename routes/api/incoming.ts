@@ -3,6 +3,7 @@ import type { BufferedAnswer } from "../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../core/lib/bytes/body_budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
+import { maintenanceRetrySeconds } from "../../core/routing/limits.ts";
 import { limits } from "../../core/limits.ts";
 import { mayBeFree } from "../../core/billing/price.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
@@ -146,7 +147,7 @@ function admitCaller(gateway: Gateway, incoming: Incoming): Principal | Promise<
   const { maintenance } = gateway.control.switches;
   if (maintenance !== undefined) {
     throw new GatewayError("maintenance", maintenance.message, {
-      retryAfterSeconds: limits.maintenanceRetrySeconds,
+      retryAfterSeconds: maintenanceRetrySeconds,
     });
   }
   const { request, clientAddress } = incoming;

@@ -1,5 +1,5 @@
 /** Sends mails by one POST of JSON, in the shape that most mail services accept. For places where SMTP is blocked. */
-import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
+import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
 import type { HttpMailSettings } from "../../core/mail/mail_url.ts";
 import { limits } from "../../core/limits.ts";
 
@@ -30,7 +30,7 @@ export function createHttpMailer({ settings, from, fetch }: HttpMailerOptions): 
           html: mail.html,
         }),
         redirect: "error",
-        signal: AbortSignal.timeout(limits.mailMs),
+        signal: AbortSignal.timeout(mailStepMs),
       }).catch((cause) => {
         throw new MailFailure(
           "mail_service_unreachable",

@@ -1,5 +1,5 @@
 /** Sends mails over SMTP by nodemailer, which is loaded only when the first mail goes out. */
-import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
+import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
 import { z } from "zod";
 import type { SmtpSettings } from "../../core/mail/mail_url.ts";
 import { limits } from "../../core/limits.ts";
@@ -32,9 +32,9 @@ export function createSmtpMailer({ settings, from }: SmtpMailerOptions): Mailer 
     port,
     secure: isSecure,
     requireTLS: !isSecure && !isLocal && login !== undefined,
-    connectionTimeout: limits.mailMs,
-    greetingTimeout: limits.mailMs,
-    socketTimeout: limits.mailMs,
+    connectionTimeout: mailStepMs,
+    greetingTimeout: mailStepMs,
+    socketTimeout: mailStepMs,
     disableFileAccess: true,
     disableUrlAccess: true,
     ...(login !== undefined && { auth: { user: login.user, pass: login.password } }),

@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { bufferedAnswerBytes } from "../../core/lib/bytes/answer_budget.ts";
+import { maxImageAnswerBytes } from "../../core/media/images/attempt.ts";
 import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { newPayer } from "../support/money_process.ts";
@@ -136,7 +137,7 @@ Deno.test("a rush of large answers keeps within memory, and every one of them ar
       20_000,
     );
     // Each is held once; half as much again lies about while one that came in chunks grows, and some is not collected.
-    const bound = (bufferedAnswerBytes + limits.imageAnswerBytes) / megabyte;
+    const bound = (bufferedAnswerBytes + maxImageAnswerBytes) / megabyte;
     assert(Math.max(first, second) - idle < 2 * bound + 150, report);
   } finally {
     await Deno.remove(folder, { recursive: true });

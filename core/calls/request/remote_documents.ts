@@ -6,6 +6,7 @@ import type { FetchedDocument, FetchedDocuments } from "../../wire/fetched_docum
 import { type DocumentUrl, documentUrls, takesData } from "../../wire/fields/document_urls.ts";
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { maxRemoteMediaBytes } from "../../media/limits.ts";
 import { limits } from "../../limits.ts";
 import type { RemoteKind, RemoteMedia } from "../../media/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";
@@ -14,7 +15,7 @@ import type { ChatRequest } from "./chat_request.ts";
 const documentsPerCall = 8;
 
 /** Bytes of all documents of one call: as many as the client could have sent itself. */
-const documentBytes = limits.remoteMediaBytes;
+const documentBytes = maxRemoteMediaBytes;
 
 /** Fetches a PDF, or throws a {@linkcode GatewayError} that names `field`. */
 export type FetchDocument = (

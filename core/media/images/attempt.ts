@@ -21,6 +21,9 @@ import type { ImageRequest } from "./request.ts";
 import { createImagePipe, type ImagePipe } from "./stream.ts";
 import { imageUpstreamBody } from "./upstream_body.ts";
 
+/** Bytes of a whole image answer: ten pictures of some 4 MB as base64. */
+export const maxImageAnswerBytes = 64 * 1024 * 1024;
+
 export type ImageResult =
   | { readonly kind: "answer"; readonly bytes: Uint8Array; readonly images: number }
   | { readonly kind: "stream"; readonly started: StartedStream; readonly images: ImagePipe };
@@ -61,7 +64,7 @@ async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promi
     const images = createImagePipe(request.count, requestId);
     return { kind: "stream", started: await startStream(exchange, response, images.pipe), images };
   }
-  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.counter);
+  const bytes = await readWhole(response, maxImageAnswerBytes, asked.counter);
   imagesOf(bytes);
   const { body } = response;
   const stream = answerAsStream({ bytes, request, requestId, nowSeconds, exchange, body });
@@ -73,7 +76,7 @@ async function receiveStream(input: ImageWorkInput, asked: MediaExchange): Promi
 
 async function receiveAnswer(asked: MediaExchange): Promise<ImageResult> {
   const response = await asked.answered();
-  const bytes = await readWhole(response, limits.imageAnswerBytes, asked.counter);
+  const bytes = await readWhole(response, maxImageAnswerBytes, asked.counter);
   return { kind: "answer", bytes, images: imagesOf(bytes) };
 }
 

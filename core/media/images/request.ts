@@ -6,6 +6,7 @@
 import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
 import { mergedField } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
+import { maxMediaPromptChars } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import { fieldsOfBody, type MediaBody, readMediaBody } from "../body.ts";
 import {
@@ -18,6 +19,21 @@ import {
   wholeNumberField,
 } from "../fields.ts";
 import type { MediaReference } from "../reference.ts";
+
+/** Images of one request (`n`): what the image API allows. Bounds the price before it is looked up. */
+const maxImagesPerRequest = 10;
+
+/** Reference images of one edit: what the image API allows. */
+const maxImageReferences = 16;
+
+/** Previews of one streamed image: what the image API allows. */
+const maxPartialImages = 3;
+
+/** Pixels of the shorter side of an image: no model makes smaller ones. */
+const minImageSidePixels = 64;
+
+/** Pixels of the longer side of an image: no model makes larger ones. */
+const maxImageSidePixels = 8_192;
 
 export type ImageEndpoint = "generations" | "edits";
 
@@ -85,15 +101,15 @@ function refuseMerged(body: MediaBody): void {
 function checkPrompt(fields: MediaFields): void {
   const prompt = textField(fields, "prompt");
   if (prompt === undefined || prompt.trim() === "") refuse("prompt", "is required");
-  if (prompt.length > limits.mediaPromptChars) {
-    refuse("prompt", `must be at most ${limits.mediaPromptChars} characters`);
+  if (prompt.length > maxMediaPromptChars) {
+    refuse("prompt", `must be at most ${maxMediaPromptChars} characters`);
   }
 }
 
 function readCount(fields: MediaFields): number {
   const count = wholeNumberField(fields, "n") ?? 1;
-  if (count === "invalid" || count > limits.imagesPerRequest) {
-    refuse("n", `must be a whole number from 1 to ${limits.imagesPerRequest}`);
+  if (count === "invalid" || count > maxImagesPerRequest) {
+    refuse("n", `must be a whole number from 1 to ${maxImagesPerRequest}`);
   }
   return count;
 }
@@ -104,11 +120,11 @@ function checkSize(fields: MediaFields): void {
   if (size === undefined || size === "auto") return;
   const match = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(size);
   const fits = match?.slice(1).map(Number)
-    .every((side) => side >= limits.imageSideMin && side <= limits.imageSideMax);
+    .every((side) => side >= minImageSidePixels && side <= maxImageSidePixels);
   if (fits !== true) {
     refuse(
       "size",
-      `must be <W>x<H>, each from ${limits.imageSideMin} to ${limits.imageSideMax}, or auto`,
+      `must be <W>x<H>, each from ${minImageSidePixels} to ${maxImageSidePixels}, or auto`,
     );
   }
 }
@@ -116,8 +132,8 @@ function checkSize(fields: MediaFields): void {
 /** Each preview costs the provider's price of tokens, so its number is bounded like `n`. */
 function checkPartialImages(fields: MediaFields): void {
   const count = wholeNumberField(fields, "partial_images", 0) ?? 0;
-  if (count === "invalid" || count > limits.partialImages) {
-    refuse("partial_images", `must be a whole number from 0 to ${limits.partialImages}`);
+  if (count === "invalid" || count > maxPartialImages) {
+    refuse("partial_images", `must be a whole number from 0 to ${maxPartialImages}`);
   }
 }
 
@@ -126,8 +142,8 @@ function readReferences(fields: MediaFields): MediaReference[] {
   if (given === 0) {
     refuse("image", "is required: a reference image as URL, data URL, base64 or file");
   }
-  if (given > limits.imageReferences) {
-    refuse("image", `at most ${limits.imageReferences} reference images, ${given} were sent`);
+  if (given > maxImageReferences) {
+    refuse("image", `at most ${maxImageReferences} reference images, ${given} were sent`);
   }
   return referenceFields.flatMap((field) => referenceField(fields, field));
 }

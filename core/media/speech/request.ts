@@ -9,6 +9,9 @@ import { GatewayError } from "../../errors.ts";
 import { limits } from "../../limits.ts";
 import { fieldsOfJson, modelField, textField } from "../fields.ts";
 
+/** Characters of one speech call, which has one price: the largest bound of any provider. */
+const maxSpeechInputChars = 40_000;
+
 export interface SpeechRequest {
   readonly model: string;
   /** The client asked for events instead of audio. */
@@ -38,8 +41,8 @@ export function readSpeechRequest(bytes: Uint8Array): SpeechRequest {
     throw new GatewayError("invalid_request", `input: ${why}`, { param: "input" });
   };
   if (input === undefined || input.trim() === "") refuse("is required");
-  if ((input ?? "").length > limits.speechInputChars) {
-    refuse(`must be at most ${limits.speechInputChars} characters`);
+  if ((input ?? "").length > maxSpeechInputChars) {
+    refuse(`must be at most ${maxSpeechInputChars} characters`);
   }
   return { model, events: textField(fields, "stream_format") === "sse", body };
 }

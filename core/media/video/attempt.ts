@@ -10,6 +10,9 @@ import type { VideoRequest } from "./request.ts";
 import { videoSubmitBody } from "./submit_body.ts";
 import { submitRequest } from "./upstream_requests.ts";
 
+/** Bytes of a provider's answer to a submit or a poll of a video: a small object. */
+export const maxVideoAnswerBytes = 1024 * 1024;
+
 /** What the creation of a video asks of its routes; the value is the provider's id of the accepted task. */
 export function videoWork(request: VideoRequest): MediaWork<string> {
   return {
@@ -25,7 +28,7 @@ export function videoWork(request: VideoRequest): MediaWork<string> {
 async function receiveTask({ route, answered }: MediaExchange): Promise<string> {
   const adapter = videoAdapterOf(route.capabilities);
   const response = await answered();
-  const answer = parseJson(await readWhole(response, limits.videoAnswerBytes));
+  const answer = parseJson(await readWhole(response, maxVideoAnswerBytes));
   const upstreamId = answer === undefined ? undefined : readUpstreamId(adapter, answer);
   if (answer === undefined || upstreamId === undefined) {
     throw new GatewayError("upstream_unreachable", "The provider of this model named no task");

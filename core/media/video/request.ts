@@ -4,6 +4,7 @@
  * See docs/media.md#parameters.
  */
 import { GatewayError } from "../../errors.ts";
+import { maxMediaPromptChars } from "../limits.ts";
 import { limits } from "../../limits.ts";
 import {
   type MediaFields,
@@ -108,8 +109,8 @@ export function readVideoRequest(
 function readPrompt(fields: MediaFields): string {
   const prompt = textField(fields, "prompt");
   if (prompt === undefined || prompt.trim() === "") refuse("prompt", "is required");
-  if (prompt.length > limits.mediaPromptChars) {
-    refuse("prompt", `must be at most ${limits.mediaPromptChars} characters`);
+  if (prompt.length > maxMediaPromptChars) {
+    refuse("prompt", `must be at most ${maxMediaPromptChars} characters`);
   }
   return prompt;
 }

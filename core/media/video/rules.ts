@@ -6,13 +6,27 @@
 import { z } from "zod";
 import { limits } from "../../limits.ts";
 
+/**
+ * Seconds of the longest video that a model may be configured for (built-in profiles: 30). Bounds the price
+ * before it is looked up.
+ */
+const maxVideoSeconds = 600;
+
+/** Reference images of one video request that a model may be configured for (built-in profiles: 10). */
+const maxVideoReferences = 16;
+
+/**
+ * Minutes after which an unfinished video task fails and is refunded. Slow providers need 20 at their worst.
+ */
+const maxVideoDeadlineMinutes = 60;
+
 /** The shapes a client may ask for by `aspect_ratio`. */
 export const aspectRatios = ["9:16", "16:9", "1:1", "3:4", "4:3", "21:9"] as const;
 export type AspectRatio = typeof aspectRatios[number];
 
 const secondsRange = z.strictObject({
-  from: z.int().min(1).max(limits.videoSeconds),
-  to: z.int().min(1).max(limits.videoSeconds),
+  from: z.int().min(1).max(maxVideoSeconds),
+  to: z.int().min(1).max(maxVideoSeconds),
 }).refine(({ from, to }) => from <= to, "`from` is above `to`");
 
 const sizeRule = z.strictObject({
@@ -24,16 +38,16 @@ const sizeRule = z.strictObject({
 const ownVideoRulesSchema = z.strictObject({
   seconds: z.array(secondsRange).min(1).max(32)
     .describe("Whole seconds that may be asked for; both ends belong to a range."),
-  defaultSeconds: z.int().min(1).max(limits.videoSeconds).default(5)
+  defaultSeconds: z.int().min(1).max(maxVideoSeconds).default(5)
     .describe("Billed when `seconds` is left out. The nearest length in `seconds` is made."),
   sizes: z.array(sizeRule).min(1).max(32)
     .describe("The first is the default; the first of a ratio is what `aspect_ratio` picks."),
-  maxInputReferences: z.int().min(0).max(limits.videoReferences),
+  maxInputReferences: z.int().min(0).max(maxVideoReferences),
   lastFrame: z.boolean().default(false),
   inputVideo: z.boolean().default(false),
   resolutions: z.array(z.string().regex(/^\d{3,4}p$/)).max(8).default([])
     .describe("The first is the default. Empty: the model has no such parameter."),
-  deadlineMinutes: z.int().min(1).max(24 * 60).default(limits.videoDeadlineMinutes)
+  deadlineMinutes: z.int().min(1).max(24 * 60).default(maxVideoDeadlineMinutes)
     .describe("A task without an end after this long fails and is refunded."),
 });
 
@@ -61,7 +75,7 @@ const common = {
   lastFrame: false,
   inputVideo: false,
   resolutions: [],
-  deadlineMinutes: limits.videoDeadlineMinutes,
+  deadlineMinutes: maxVideoDeadlineMinutes,
 };
 
 function exactly(...seconds: number[]): VideoRules["seconds"] {

@@ -1,6 +1,7 @@
 /** Where a task lives: polls, downloads and cancellations go back to the route and credential that made it. */
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
+import { maxVideoAnswerBytes } from "../../../core/media/video/attempt.ts";
 import { limits } from "../../../core/limits.ts";
 import { parseJson } from "../../../core/media/refusal.ts";
 import { retryAfterSeconds } from "../../../core/calls/retry_after.ts";
@@ -71,7 +72,7 @@ export async function smallExchange(
   if (stop?.aborted === true) cancel();
   try {
     const response = await exchange.response;
-    const body = parseJson(await readWhole(response, limits.videoAnswerBytes));
+    const body = parseJson(await readWhole(response, maxVideoAnswerBytes));
     return { response, body };
   } catch (error) {
     exchange.cancel();

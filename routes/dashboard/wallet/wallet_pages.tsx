@@ -10,7 +10,11 @@ import { type Context, Hono } from "hono";
 import { limits } from "../../../core/limits.ts";
 import { formatVnd, fromVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
-import type { TopupSettings } from "../../../core/payments/settings.ts";
+import {
+  topupMaxMicroVnd,
+  topupMinMicroVnd,
+  type TopupSettings,
+} from "../../../core/payments/settings.ts";
 import { parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../../kv/accounts/accounts.ts";
@@ -117,8 +121,8 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   const [to] = deps.topup.receivingAccounts;
   if (to === undefined) return await walletPage(c, deps);
   const badAmount = t.badAmount(
-    formatMoney(limits.topupMinMicroVnd, locale),
-    formatMoney(limits.topupMaxMicroVnd, locale),
+    formatMoney(topupMinMicroVnd, locale),
+    formatMoney(topupMaxMicroVnd, locale),
   );
   const form = await readForm(c);
   const amountMicroVnd = parseWrittenAmount(form.text("amount"));

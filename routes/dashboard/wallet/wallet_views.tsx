@@ -1,4 +1,5 @@
 /** Parts of the wallet page: figures, the choice of an amount, the list of orders. */
+import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../core/payments/settings.ts";
 import { limits } from "../../../core/limits.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { Balance } from "../../../kv/wallet/mod.ts";
@@ -53,8 +54,8 @@ export function WalletFigures({ balance, locale }: { balance: Balance; locale: L
 export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string | undefined }) {
   const { locale } = visitor;
   const t = walletTexts[locale];
-  const least = formatMoney(limits.topupMinMicroVnd, locale);
-  const most = formatMoney(limits.topupMaxMicroVnd, locale);
+  const least = formatMoney(topupMinMicroVnd, locale);
+  const most = formatMoney(topupMaxMicroVnd, locale);
   return (
     <Card title={t.topUp} id="top-up">
       <p>{t.topUpHint}</p>

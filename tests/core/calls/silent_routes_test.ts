@@ -1,10 +1,11 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { roomAfterSilenceMs } from "../../../core/calls/route_attempt.ts";
+import { defaultFirstOutputMs } from "../../../core/routing/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { chatStream, tryRoutes, type World } from "./call_world.ts";
 import { settled } from "./fake_exchange.ts";
 
-const slowMs = limits.firstOutputMs;
+const slowMs = defaultFirstOutputMs;
 const ping = ": ping\n\n";
 
 /** Lets time pass in steps, so that what one moment starts sees the next one. */

@@ -1,13 +1,17 @@
 import { assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
-import { Credentials } from "../../../core/routing/credentials.ts";
+import {
+  credentialRestMaxMs,
+  credentialRestMs,
+  Credentials,
+} from "../../../core/routing/credentials.ts";
 
 Deno.test("a limit never shortens the rest of a key that was refused", () => {
   const credentials = new Credentials(["one"]);
   credentials.refused("one", 0);
   credentials.limited("one", 0, 1_000);
-  assertEquals(credentials.hasFresh(limits.credentialRestMs - 1), false);
-  assertEquals(credentials.hasFresh(limits.credentialRestMs), true);
+  assertEquals(credentials.hasFresh(credentialRestMs - 1), false);
+  assertEquals(credentials.hasFresh(credentialRestMs), true);
 });
 
 Deno.test("a key that is refused again and again rests longer each time, up to a bound", () => {
@@ -16,15 +20,15 @@ Deno.test("a key that is refused again and again rests longer each time, up to a
   let lastRestMs = 0;
   for (let time = 0; time < 40; time++) {
     credentials.refused("one", nowMs);
-    let restMs = Math.max(lastRestMs, limits.credentialRestMs);
+    let restMs = Math.max(lastRestMs, credentialRestMs);
     while (!credentials.hasFresh(nowMs + restMs)) restMs *= 2;
-    assertEquals(restMs >= lastRestMs && restMs <= limits.credentialRestMaxMs * 2, true);
+    assertEquals(restMs >= lastRestMs && restMs <= credentialRestMaxMs * 2, true);
     lastRestMs = restMs;
     nowMs += restMs;
   }
   credentials.worked("one");
   credentials.refused("one", nowMs);
-  assertEquals(credentials.hasFresh(nowMs + limits.credentialRestMs), true);
+  assertEquals(credentials.hasFresh(nowMs + credentialRestMs), true);
 });
 
 Deno.test("keys take turns, and one that rests is passed over", () => {

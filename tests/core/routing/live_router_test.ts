@@ -2,9 +2,16 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog, type Model, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
+import {
+  breakerConsecutiveFailures,
+  breakerPauseMs,
+  stuckTries,
+} from "../../../core/routing/route_health.ts";
+import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
+import { credentialRestMs } from "../../../core/routing/credentials.ts";
 import { limits } from "../../../core/limits.ts";
 import { LimitedCustomers } from "../../../core/routing/limited_customers.ts";
-import { LiveRouter } from "../../../core/routing/live_router.ts";
+import { hedgeMinSamples, LiveRouter, probeHedgeMs } from "../../../core/routing/live_router.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";
 import { operations, type RouteEvent } from "../../../core/routing/router.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -79,7 +86,7 @@ function times(count: number, run: () => void): void {
 
 Deno.test("a route that fails leaves the candidates, is announced once, and comes back by a probe", () => {
   const { candidates, fail, succeed, events, time } = newRouter();
-  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  times(breakerConsecutiveFailures, () => fail("a"));
   assertEquals(candidates(), ["b"]);
   assertEquals(events, [{
     route: "a/m",
@@ -87,7 +94,7 @@ Deno.test("a route that fails leaves the candidates, is announced once, and come
     state: "open",
     reason: "upstream_unreachable",
   }]);
-  time.advance(limits.breakerPauseMs);
+  time.advance(breakerPauseMs);
   assertEquals(candidates(), ["a", "b"]);
   succeed("a");
   assertEquals(events.map(({ state }) => state), ["open", "closed"]);
@@ -95,7 +102,7 @@ Deno.test("a route that fails leaves the candidates, is announced once, and come
 
 Deno.test("health is kept per operation", () => {
   const { router, model, fail } = newRouter();
-  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  times(breakerConsecutiveFailures, () => fail("a"));
   const providers = router.candidates(model, { style: "chat", operation: "chat" });
   assertEquals(providers.map(({ provider }) => provider), ["a", "b"]);
 });
@@ -132,9 +139,9 @@ Deno.test("calls that were stopped leave no trace", () => {
 
 Deno.test("when all routes rest the one that is due first gets a last try", () => {
   const { candidates, fail, time } = newRouter();
-  times(limits.breakerConsecutiveFailures, () => fail("b"));
+  times(breakerConsecutiveFailures, () => fail("b"));
   time.advance(100);
-  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  times(breakerConsecutiveFailures, () => fail("a"));
   assertEquals(candidates(), ["b"]);
 });
 
@@ -173,7 +180,7 @@ Deno.test("a refused key rests alone, and the turn goes round the others", () =>
   access.onStatus(401, undefined);
   assertEquals([secrets(), secrets()], ["a-1", "a-1"]);
   assertEquals(router.reports()[0]!.credentials, { count: 2, resting: 1 });
-  time.advance(limits.credentialRestMs);
+  time.advance(credentialRestMs);
   assertEquals(new Set([secrets(), secrets()]), new Set(["a-1", "a-2"]));
 });
 
@@ -199,8 +206,8 @@ Deno.test("a probe that comes first gets a second route beside it, without hedgi
   const { router, model, route, fail, succeed, time } = newRouter();
   assert(router.hedge(model, operation, route("a"))?.when?.() === false, "only if it hangs");
   succeed("a", 3_000);
-  times(limits.breakerConsecutiveFailures, () => fail("a"));
-  time.advance(limits.breakerPauseMs);
+  times(breakerConsecutiveFailures, () => fail("a"));
+  time.advance(breakerPauseMs);
   const hedge = router.hedge(model, operation, route("a"));
   assertEquals(hedge, { afterMs: 6_000 }, "twice its good days, whatever happens");
   assert(router.hedge(model, operation, route("b"))?.when !== undefined);
@@ -210,7 +217,7 @@ Deno.test("a route that hangs is passed over before anything has failed, and its
   const { router, model, route, candidates, succeed, events, time } = newRouter();
   succeed("a", 500);
   const hedge = router.hedge(model, operation, route("a"));
-  times(limits.stuckTries, () => void router.begin(route("a"), operation));
+  times(stuckTries, () => void router.begin(route("a"), operation));
   time.advance(2_000);
   assertEquals(
     [candidates(), hedge?.when?.()],
@@ -220,7 +227,7 @@ Deno.test("a route that hangs is passed over before anything has failed, and its
   time.advance(1);
   assertEquals([candidates(), hedge?.when?.()], [["b", "a"], true]);
   assertEquals(router.reports()[0]!.operations[operation]?.stuck, true);
-  times(limits.stuckTries, () => {
+  times(stuckTries, () => {
     router.report(model, route("a"), operation, { kind: "beaten", ms: 2_001 });
   });
   assertEquals(events.map(({ state, reason }) => [state, reason]), [["open", "stuck"]]);
@@ -228,8 +235,8 @@ Deno.test("a route that hangs is passed over before anything has failed, and its
 
 Deno.test("a route that hung is tried again after a minute, and one answer brings it back", () => {
   const { router, model, route, candidates, time } = newRouter();
-  times(limits.stuckTries, () => void router.begin(route("a"), operation));
-  time.advance(limits.breakerPauseMaxMs);
+  times(stuckTries, () => void router.begin(route("a"), operation));
+  time.advance(breakerPauseMaxMs);
   assertEquals(candidates(), ["b", "a"]);
   time.advance(1);
   assertEquals(candidates(), ["a", "b"]);
@@ -242,14 +249,14 @@ Deno.test("a route that hung is tried again after a minute, and one answer bring
 
 Deno.test("few slow calls are no hanging route", () => {
   const { router, route, candidates, time } = newRouter();
-  times(limits.stuckTries - 1, () => void router.begin(route("a"), operation));
+  times(stuckTries - 1, () => void router.begin(route("a"), operation));
   time.advance(25_000);
   assertEquals(candidates(), ["a", "b"]);
 });
 
 Deno.test("hedging waits for enough measurements, and does not feed on itself", () => {
   const { router, model, route, succeed } = newRouter({ hedge: true });
-  times(limits.hedgeMinSamples - 1, () => succeed("a", 100));
+  times(hedgeMinSamples - 1, () => succeed("a", 100));
   assert(router.hedge(model, operation, route("a"))?.when !== undefined);
   // Calls take from 0.1 to 1 s. Past the 95th percentile they are beaten by another route.
   let hedges = 0;
@@ -274,11 +281,11 @@ Deno.test("the public status: up, degraded while one of several rests, down when
   const { router, model, fail, time } = newRouter();
   const state = (of: Model = model) => router.status(of).state;
   assertEquals(state(), "up");
-  times(limits.breakerConsecutiveFailures, () => fail("a"));
+  times(breakerConsecutiveFailures, () => fail("a"));
   assertEquals(state(), "degraded");
-  times(limits.breakerConsecutiveFailures, () => fail("b"));
+  times(breakerConsecutiveFailures, () => fail("b"));
   assertEquals(state(), "down");
-  time.advance(limits.breakerPauseMaxMs);
+  time.advance(breakerPauseMaxMs);
   assertEquals(state(), "degraded", "nothing is known of now; it may work again");
 });
 
@@ -297,7 +304,7 @@ Deno.test("reports name no secret", () => {
 Deno.test("a route that loses in silence, call after call, leaves the candidates; one that pinged does not", () => {
   for (const silent of [true, false]) {
     const { router, model, route, candidates } = newRouter();
-    times(limits.breakerConsecutiveFailures, () => {
+    times(breakerConsecutiveFailures, () => {
       router.begin(route("a"), operation);
       router.report(model, route("a"), operation, { kind: "beaten", ms: 31_000, silent });
     });
@@ -434,8 +441,8 @@ Deno.test("errors of callers, and rate limits that one of them met, say nothing 
 
 Deno.test("a fallback that calls never reach is probed by time, by a first message with a second route beside it", () => {
   const { router, model, route, candidates, fail, time } = newRouter();
-  times(limits.breakerConsecutiveFailures, () => fail("b"));
-  time.advance(limits.breakerPauseMs);
+  times(breakerConsecutiveFailures, () => fail("b"));
+  time.advance(breakerPauseMs);
   assertEquals(candidates(), ["a", "b"], "calls may come that far by themselves");
   time.advance(30_000);
   const wanted = { style: "chat", operation } as const;
@@ -443,7 +450,7 @@ Deno.test("a fallback that calls never reach is probed by time, by a first messa
   assertEquals(router.candidates(model, { ...wanted, former })[0]?.provider, "a");
   assertEquals(router.candidates(model, { style: "chat", operation: "chat" })[0]?.provider, "a");
   assertEquals(candidates(), ["b", "a"]);
-  assertEquals(router.hedge(model, operation, route("b")), { afterMs: limits.probeHedgeMs });
+  assertEquals(router.hedge(model, operation, route("b")), { afterMs: probeHedgeMs });
   router.begin(route("b"), operation);
   assertEquals(candidates(), ["a"], "one at a time");
   time.advance(100);
@@ -453,7 +460,7 @@ Deno.test("a fallback that calls never reach is probed by time, by a first messa
 
 Deno.test("a breaker that nothing probes is forgotten after a while, and one failure opens it again", () => {
   const { router, model, fail, time } = newRouter();
-  times(limits.breakerConsecutiveFailures, () => fail("b"));
+  times(breakerConsecutiveFailures, () => fail("b"));
   assertEquals(router.status(model).state, "degraded");
   time.advance(16 * 60_000);
   assertEquals(router.status(model).state, "up");

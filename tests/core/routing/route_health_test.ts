@@ -1,6 +1,13 @@
 import { assert, assertEquals } from "../../support/assert.ts";
+import { healthWindowMs } from "../../../core/routing/health_window.ts";
+import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
 import { limits } from "../../../core/limits.ts";
-import { RouteHealth } from "../../../core/routing/route_health.ts";
+import {
+  breakerConsecutiveFailures,
+  breakerMinCalls,
+  breakerPauseMs,
+  RouteHealth,
+} from "../../../core/routing/route_health.ts";
 
 const failure = { ok: false, reason: "upstream_unreachable" } as const;
 const success = { ok: true, firstOutputMs: 100 } as const;
@@ -16,21 +23,21 @@ function fail(health: RouteHealth, times: number, nowMs: number): void {
 
 Deno.test("a route with some failures in a row leaves the pool, and one probe at a time may bring it back", () => {
   const health = new RouteHealth();
-  fail(health, limits.breakerConsecutiveFailures - 1, 0);
+  fail(health, breakerConsecutiveFailures - 1, 0);
   assertEquals(health.availability(0), "yes");
   fail(health, 1, 0);
   assertEquals(health.availability(0), "no");
-  assertEquals(health.availability(limits.breakerPauseMs - 1), "no");
-  assertEquals(health.availability(limits.breakerPauseMs), "probe");
-  health.begin(limits.breakerPauseMs);
-  assertEquals(health.availability(limits.breakerPauseMs), "no", "a second probe beside the first");
-  assertEquals(health.end(success, limits.breakerPauseMs, middle), "closed");
-  assertEquals(health.availability(limits.breakerPauseMs), "yes");
+  assertEquals(health.availability(breakerPauseMs - 1), "no");
+  assertEquals(health.availability(breakerPauseMs), "probe");
+  health.begin(breakerPauseMs);
+  assertEquals(health.availability(breakerPauseMs), "no", "a second probe beside the first");
+  assertEquals(health.end(success, breakerPauseMs, middle), "closed");
+  assertEquals(health.availability(breakerPauseMs), "yes");
 });
 
 Deno.test("each failed probe doubles the pause, up to the bound", () => {
   const health = new RouteHealth();
-  fail(health, limits.breakerConsecutiveFailures, 0);
+  fail(health, breakerConsecutiveFailures, 0);
   const pauses: number[] = [];
   let nowMs = 0;
   for (let i = 0; i < 10; i++) {
@@ -39,26 +46,26 @@ Deno.test("each failed probe doubles the pause, up to the bound", () => {
     pauses.push(nowMs - startedMs);
     fail(health, 1, nowMs);
   }
-  assertEquals(pauses.slice(0, 4), [1, 2, 4, 8].map((n) => n * limits.breakerPauseMs));
-  assertEquals(pauses.at(-1), limits.breakerPauseMaxMs);
+  assertEquals(pauses.slice(0, 4), [1, 2, 4, 8].map((n) => n * breakerPauseMs));
+  assertEquals(pauses.at(-1), breakerPauseMaxMs);
 });
 
 Deno.test("half of many calls failing opens the breaker though successes lie between", () => {
   const health = new RouteHealth();
-  for (let i = 0; i <= limits.breakerMinCalls; i++) {
+  for (let i = 0; i <= breakerMinCalls; i++) {
     health.begin(i);
     health.end(i % 2 === 0 ? failure : success, i, middle);
   }
-  assertEquals(health.availability(limits.breakerMinCalls), "no");
+  assertEquals(health.availability(breakerMinCalls), "no");
 });
 
 Deno.test("failures leave the window with time", () => {
   const health = new RouteHealth();
-  for (let i = 0; i < limits.breakerMinCalls - 2; i++) {
+  for (let i = 0; i < breakerMinCalls - 2; i++) {
     health.begin(0);
     health.end(i % 2 === 0 ? failure : success, 0, middle);
   }
-  const later = limits.healthWindowMs * 2;
+  const later = healthWindowMs * 2;
   health.begin(later);
   health.end(success, later, middle);
   assertEquals(health.view(later, 0).windowCalls, 1);
@@ -80,7 +87,7 @@ Deno.test("a provider's retry-after is kept to but for probes, later each time, 
   limited(3_000, 1_500);
   assertEquals(health.nextProbeMs, 4_500, "no later than the provider says");
   limited(4_500, 1e9);
-  assertEquals(health.readyMs, 4_500 + limits.breakerPauseMaxMs);
+  assertEquals(health.readyMs, 4_500 + breakerPauseMaxMs);
   health.begin(12_500);
   health.end({ ok: true, firstOutputMs: 1 }, 12_501, middle, 12_500);
   assertEquals([health.availability(12_501), health.pauseWasAsked], ["yes", false]);
@@ -88,10 +95,10 @@ Deno.test("a provider's retry-after is kept to but for probes, later each time, 
 
 Deno.test("a try that says nothing about the route changes nothing but frees the probe", () => {
   const health = new RouteHealth();
-  fail(health, limits.breakerConsecutiveFailures, 0);
-  health.begin(limits.breakerPauseMs);
-  health.forget(limits.breakerPauseMs);
-  assertEquals(health.availability(limits.breakerPauseMs), "probe");
+  fail(health, breakerConsecutiveFailures, 0);
+  health.begin(breakerPauseMs);
+  health.forget(breakerPauseMs);
+  assertEquals(health.availability(breakerPauseMs), "probe");
   assertEquals(health.inFlight, 0);
 });
 
@@ -99,13 +106,13 @@ Deno.test("calls that were under way when the breaker opened do not lengthen the
   const health = new RouteHealth();
   for (let i = 0; i < 50; i++) health.begin(0);
   for (let i = 0; i < 50; i++) health.end(failure, 10, middle);
-  assertEquals(health.nextProbeMs, 10 + limits.breakerPauseMs);
+  assertEquals(health.nextProbeMs, 10 + breakerPauseMs);
 });
 
 Deno.test("calls that began before the breaker opened and succeed do not close it", () => {
   const health = new RouteHealth();
   for (let i = 0; i < 20; i++) health.begin(0);
-  for (let i = 0; i < limits.breakerConsecutiveFailures; i++) health.end(failure, 10, middle, 0);
+  for (let i = 0; i < breakerConsecutiveFailures; i++) health.end(failure, 10, middle, 0);
   assertEquals(health.availability(10), "no");
   assertEquals(health.end(success, 20, middle, 0), undefined);
   assertEquals(health.availability(20), "no");
@@ -114,7 +121,7 @@ Deno.test("calls that began before the breaker opened and succeed do not close i
 Deno.test("late failures do not count as failures of the probe that runs meanwhile", () => {
   const health = new RouteHealth();
   for (let i = 0; i < 20; i++) health.begin(0);
-  for (let i = 0; i < limits.breakerConsecutiveFailures; i++) health.end(failure, 10, middle, 0);
+  for (let i = 0; i < breakerConsecutiveFailures; i++) health.end(failure, 10, middle, 0);
   const probeMs = health.nextProbeMs;
   health.begin(probeMs);
   for (let i = 0; i < 10; i++) assertEquals(health.end(failure, probeMs + i, middle, 0), undefined);
@@ -125,7 +132,7 @@ Deno.test("late failures do not count as failures of the probe that runs meanwhi
 
 Deno.test("a try on a resting route that succeeds proves that it works", () => {
   const health = new RouteHealth();
-  fail(health, limits.breakerConsecutiveFailures, 0);
+  fail(health, breakerConsecutiveFailures, 0);
   health.begin(100);
   assertEquals(health.end(success, 200, middle, 100), "closed");
 });
@@ -139,18 +146,18 @@ Deno.test("a beaten probe has failed; a beaten call only shows how slow the rout
   assertEquals(health.availability(3_000), "yes");
   assert((health.firstOutputMs(3_000) ?? 0) > 400, "slower than it was taken for");
 
-  fail(health, limits.breakerConsecutiveFailures, 4_000);
+  fail(health, breakerConsecutiveFailures, 4_000);
   const probeMs = health.nextProbeMs;
   health.begin(probeMs);
   assertEquals(health.beaten(probeMs + 2_000, middle, probeMs), "open");
-  assertEquals(health.nextProbeMs, probeMs + 2_000 + 2 * limits.breakerPauseMs);
+  assertEquals(health.nextProbeMs, probeMs + 2_000 + 2 * breakerPauseMs);
   assertEquals(health.inFlight, 0);
 });
 
 Deno.test("a probe whose start is known in whole milliseconds still closes the breaker", () => {
   const health = new RouteHealth();
-  fail(health, limits.breakerConsecutiveFailures, 0);
-  const beganAtMs = limits.breakerPauseMs + 0.9;
+  fail(health, breakerConsecutiveFailures, 0);
+  const beganAtMs = breakerPauseMs + 0.9;
   assertEquals(health.availability(beganAtMs), "probe");
   health.begin(beganAtMs);
   assertEquals(health.end(success, beganAtMs + 5, middle, Math.floor(beganAtMs)), "closed");

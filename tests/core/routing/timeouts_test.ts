@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
+import { defaultFirstOutputMs } from "../../../core/routing/limits.ts";
 import { limits } from "../../../core/limits.ts";
 import {
   answerTimeoutMs,
@@ -40,7 +41,7 @@ Deno.test("by default nothing but the call's own limit ends a model that thinks 
   const { idle, own, slow, whole } = timesOf({});
   assertEquals([own, whole], [undefined, undefined]);
   assert(idle > 5 * minuteMs && idle < limits.callMs);
-  assertEquals(slow, limits.firstOutputMs);
+  assertEquals(slow, defaultFirstOutputMs);
 });
 
 Deno.test("what an operator wrote holds, and the shorter time decides when a second route starts", () => {

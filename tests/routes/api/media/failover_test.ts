@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { triesPerRoute } from "../../../../core/calls/attempt_loop.ts";
+import { videoSubmitMs } from "../../../../core/routing/timeouts.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
@@ -129,7 +130,7 @@ Deno.test("a video that is not accepted goes to the next route after a minute, w
   });
   const calling = world.post(...calls["a video"]!);
   await hung.reached;
-  time.advance(limits.videoSubmitMs - 1_000);
+  time.advance(videoSubmitMs - 1_000);
   assertEquals(second.seen.length, 0);
   time.advance(2_000);
   const response = await calling;

@@ -4,6 +4,7 @@ import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
+import { defaultFirstOutputMs } from "../../../../core/routing/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
@@ -89,7 +90,7 @@ for (const style of styles) {
       stage.time.advance(keepAliveMs + 20);
       const sign = await firstChunk.promise;
       assert(/^(event: ping|: keep-alive)/.test(sign), sign);
-      stage.time.advance(limits.firstOutputMs);
+      stage.time.advance(defaultFirstOutputMs);
       await stage.reached("b");
       stage.tell("b", "answer");
       const answer = await calling;

@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { breakerConsecutiveFailures } from "../../../../core/routing/route_health.ts";
+import { maintenanceRetrySeconds } from "../../../../core/routing/limits.ts";
 import { limits } from "../../../../core/limits.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
@@ -143,7 +145,7 @@ Deno.test("maintenance holds on all instances within two seconds; models and sta
   await ask(one, "/operator/maintenance", post({ on: true, message: "Back at noon" }));
   const refused = await chat(one, key, "premium-1");
   assertEquals(refused.status, 503);
-  assertEquals(refused.headers.get("retry-after"), String(limits.maintenanceRetrySeconds));
+  assertEquals(refused.headers.get("retry-after"), String(maintenanceRetrySeconds));
   assertStringIncludes(await refused.text(), "Back at noon");
   assert(await within2s(async () => (await chat(two, key, "premium-1")).status === 503));
   const status = JSON.parse((await ask(two, "/v1/status", {})).text);
@@ -287,7 +289,7 @@ Deno.test("the log has a line per call and per change of a route, and no prompt,
     }),
   });
   const { key } = await gateway.customer(10_000);
-  for (let i = 0; i < limits.breakerConsecutiveFailures; i++) {
+  for (let i = 0; i < breakerConsecutiveFailures; i++) {
     const answer = await chat(gateway, key, "m");
     assertEquals(answer.status, 502);
     await answer.body?.cancel();

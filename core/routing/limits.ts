@@ -1,0 +1,16 @@
+/** Bounds that several files of this folder share. */
+
+/** Milliseconds without output after which a streaming route is slow and the next one starts beside it. */
+export const defaultFirstOutputMs = 30_000;
+
+/**
+ * Milliseconds of an open breaker's longest pause, which also bounds what a provider's `retry-after` can ask
+ * for.
+ */
+export const breakerPauseMaxMs = 60_000;
+
+/** Milliseconds for which a provider key that was rate-limited without `retry-after` is not used. */
+export const rateLimitRestMs = 5_000;
+
+/** Seconds after which clients may retry during maintenance. */
+export const maintenanceRetrySeconds = 60;
