@@ -38,12 +38,6 @@ export const limits = {
   sandboxSchemaNodes: 10_000,
   /** The public status is read from the store this often at most, whoever asks. */
   statusCacheMs: 10_000,
-  /** The public status tells of this many hours … */
-  availabilityHours: 24,
-  /** … whose rows are kept a little longer than they are read … */
-  availabilityExpireMs: 26 * 3_600_000,
-  /** … and this many of them are read: instances × hours, and a restart is a new instance. */
-  availabilityRows: 10_000,
   /** Counts of availability are written this often. */
   availabilityEveryMs: 60_000,
   /** The provider's token counter; past this an estimate is the better answer. */
@@ -127,102 +121,6 @@ export const limits = {
   passwordHashQueue: 64,
   /** A body sent to the operators' interface: a reason and a message. */
   operatorBodyBytes: 16 * 1024,
-  /** A store call on the way of a request: far above a good day (1 ms local, 100 ms managed), under what a client waits. */
-  kvCallMs: 5_000,
-  /** When to try again after a store call that was not answered: a server that restarts takes that long. */
-  storeRetrySeconds: 2,
-  /** First pause of a lost check-and-set: about one write. Doubled each time … */
-  casPauseMs: 1,
-  /** … up to this, since somebody waits for it. */
-  casPauseMaxMs: 50,
-  /** An operation id is a part of a key, whose bound is 2 KiB; the longest of ours has 60 characters. */
-  operationIdChars: 200,
-  /** Tries of a check-and-set on a wallet. Credits and draws are rare, so losing this often means something is wrong. */
-  walletWriteAttempts: 16,
-  /** Wallets in one transfer: one check each beside the instance lease; denokv takes 10 checks per atomic. */
-  walletsPerTransfer: 8,
-  /** Receipts in one commit: 4 ms on a local disk; more would make the first wait for the last. */
-  receiptsPerCommit: 250,
-  /** Rows of one commit; the store takes 1,000. */
-  rowsPerCommit: 900,
-  /** Bytes of one commit by our own estimate; the store's bound is 800 KiB. */
-  moneyCommitBytes: 600 * 1024,
-  /** Rows of others (a video task, its outbox row) that may ride in a settlement. */
-  attachedRows: 8,
-  /** Bytes of one such row: the store's bound for a value is 64 KiB, and a failing write would tear the commit. */
-  attachedRowBytes: 32 * 1024,
-  /** Largest receipt in the store: 16 attempts with two texts each, every character two bytes. */
-  receiptBytes: 32 * 1024,
-  /** Characters on one page of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB. */
-  receiptPageChars: 30_000,
-  /** Attempts kept on a receipt: more routes than that are never tried for one call. */
-  receiptAttempts: 16,
-  /** Longest text on a receipt; names are far shorter, but the mapped-from name comes from a stranger. */
-  receiptTextChars: 256,
-  /** An instance that did not write for this long is taken for dead and its leases go back. */
-  instanceTtlMs: 60_000,
-  /** An idle instance shows that it lives: four chances within the time above. */
-  heartbeatMs: 15_000,
-  /** What stays of a reaped instance, so that a sleeper that wakes learns what became of its last commit. */
-  tombstoneMs: 24 * 60 * 60_000,
-  /** Ids of settled calls that are remembered, twice: a program error that settles a call twice does so soon. */
-  recentIdsPerGeneration: 10_000,
-  /** Finished calls that wait for their commit. Beyond it no new call is admitted: memory stays bounded. */
-  unsettledCalls: 20_000,
-  /** Below this many times the largest recent reservation a draw ahead is due. */
-  lowLeaseFactor: 2n,
-  /** A draw ahead takes this many times what is needed … */
-  drawAheadFactor: 4n,
-  /** … and twice as much as the last one, if that was this short a time ago. */
-  frequentDrawMs: 2_000,
-  /** Batch rows deleted in one commit; the store takes 1,000 changes. */
-  batchDeletesPerCommit: 500,
-  /** Lease rows in one checkpoint: well under a millisecond, so settlements in between do not wait. */
-  leasesPerCheckpoint: 64,
-  /** Pause of the indexer: receipts of one wallet share their rows' rewriting when they wait for each other. */
-  indexLingerMs: 500,
-  /** Receipts indexed in one step; the event loop is free between its commits. */
-  indexReceiptsPerStep: 20_000,
-  /** Receipts that may wait for the index. Beyond it no new call is admitted: memory stays bounded (about 20 MB). */
-  unindexedReceipts: 200_000,
-  /**
-   * Tries in a row that the store did not answer, or refused to write, after which an instance admits no more calls: half
-   * a second where it says no, 25 where it says nothing.
-   */
-  walletFailures: 5,
-  /** First pause of a wallet engine whose store did not answer, doubled each time … */
-  walletPauseMs: 10,
-  /** … up to this: calls are refused until it is heard again. */
-  walletPauseMaxMs: 2_000,
-  /** How long closing waits for the store before it gives up what is left to the reaper. */
-  walletCloseMs: 10_000,
-  /** Receipts per index commit: a page each at most, a few in practice. */
-  indexReceiptsPerCommit: 500,
-  /** Day sums per index commit: one check each beside the indexer's own. */
-  rollupRowsPerCommit: 9,
-  /** Day sums that the indexer remembers, so that it need not read what it wrote itself. */
-  rollupRowsCached: 20_000,
-  /** A lease with no call for this long goes back when it holds a good part of the wallet … */
-  leaseIdleShortMs: 1_000,
-  /** … and for this long in any case. */
-  leaseIdleLongMs: 60_000,
-  /** Accounts (or day sums) that verification keeps in memory in one pass over the store. */
-  verifyRowsPerPass: 200_000,
-  /**
-   * Calls that began this long before the newest may move while verification reads: four minutes of body, 15 of call,
-   * and some for a store that was busy. Twice as many would only be read twice as often.
-   */
-  verifyRecentMs: 30 * 60_000,
-  /** Readings of one account in use before verification calls it moving. */
-  verifyAccountAttempts: 5,
-  /** Pauses in which accounts in use may come to rest, before each further look at them. */
-  verifyRestPausesMs: [200, 1_000, 3_000],
-  /** Receipts of an account that verification holds at a time. */
-  verifyReceiptsAtOnce: 1_000,
-  /** Problems that a verification report lists; beyond it only their number. */
-  verifyProblems: 1_000,
-  /** Receipts or ledger lines on one page of a list. */
-  moneyListRows: 500,
   /** How long the page of an order shows its QR. The code itself can be paid without limit of time. */
   topupOrderMs: 60 * 60_000,
   /** Orders of one account that are neither paid nor expired: enough for retries, too few to flood the list. */
@@ -310,8 +208,6 @@ export const limits = {
   videoSweepRows: 10_000,
   /** How long past its deadline an open task must be before the sweep thinks that its poll was lost. */
   videoSweepGraceMs: 10 * 60_000,
-  /** Ledger lines of one period in a statement; older ones are only added up: one top-up every four minutes of a quarter. */
-  statementLines: 20_000,
   /** Days of usage read at once: a year would be a thousand rows per key and model. */
   usageDays: 92,
   /** Receipts of one page of the usage API: about 200 KB of JSON. */
@@ -336,13 +232,6 @@ export const limits = {
   adminAccountsListed: 1_000,
   /** Dead letters that `admin outbox list` shows of each queue; what was revived or forgotten makes room for the rest. */
   deadLettersListed: 1_000,
-  /**
-   * Rows that a reading of a whole kind fetches at a time, which are unpacked in one go: 500 rows with a dozen receipts
-   * on each would keep calls waiting for a tenth of a second.
-   */
-  listBatchRows: 100,
-  /** Keys of one `getMany`: the store's own bound. */
-  keysPerRead: 10,
   /** Name of a key made by the command line: a line of a list. */
   adminKeyNameChars: 100,
   /** Reason of a correction of a wallet: enough to say why … */

@@ -11,11 +11,18 @@
  */
 import { invariant, InvariantError } from "../../core/lib/assert.ts";
 import { type AccountId, type LedgerId, newId, type RequestId } from "../../core/lib/ids.ts";
+import { walletWriteAttempts } from "../wallet/limits.ts";
+import { maxReceiptTextChars } from "../receipts/receipt_codec.ts";
 import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
 import { changeWallet, readWallet } from "../wallet/wallets.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+
+/**
+ * Characters of an operation id. It is part of a KV key, whose bound is 2 KiB; the longest made here has 60.
+ */
+const maxOperationIdChars = 200;
 
 /** Why money moved. */
 export type LedgerKind =
@@ -133,7 +140,7 @@ async function move(
   const { accountId, kind, operationId, reason, atMs, requestId } = movement;
   invariant(movement.amountMicroVnd > 0n, "a movement moves more than nothing");
   invariant(
-    operationId.length > 0 && operationId.length <= limits.operationIdChars,
+    operationId.length > 0 && operationId.length <= maxOperationIdChars,
     "an operation id has 1 to 200 characters",
   );
   const entry: LedgerEntry = {
@@ -142,7 +149,7 @@ async function move(
     amountMicroVnd,
     kind,
     operationId,
-    reason: reason.slice(0, limits.receiptTextChars),
+    reason: reason.slice(0, maxReceiptTextChars),
     atMs,
     ...(requestId === undefined ? {} : { requestId }),
   };
@@ -157,7 +164,7 @@ async function move(
       failure = error;
       return "again";
     }
-  }, { attempts: limits.walletWriteAttempts });
+  }, { attempts: walletWriteAttempts });
   if (outcome !== "conflict") return outcome.done;
   if (failure !== undefined) {
     throw new Error("Cannot move money: the store does not answer", { cause: failure });

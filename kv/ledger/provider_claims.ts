@@ -4,6 +4,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
+import { listBatchRows } from "../store/whole_kind.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
@@ -92,7 +93,7 @@ export async function readClaims(
 ): Promise<{ readonly claims: readonly DayClaims[]; readonly isPartial: boolean }> {
   const sums = new ClaimSums();
   let rows = 0;
-  const page = { limit: mostRowsRead, batchSize: limits.listBatchRows, reverse: true };
+  const page = { limit: mostRowsRead, batchSize: listBatchRows, reverse: true };
   for await (const entry of kv.list<unknown>(claimDaysRange(range), page)) {
     rows++;
     sums.addSum(claimCellOf(entry.key), claimSum(entry));

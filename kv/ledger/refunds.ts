@@ -12,7 +12,7 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "../schema/keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
 import { type DayRange, endOfDays, type RollupCell, rollupCell } from "../receipts/rollups.ts";
-import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { type AtomicWrite, keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
 
 /** The stored sum. */
 interface RefundSum {
@@ -112,8 +112,8 @@ export async function readRefundsOf(
   const ids = receipts.filter(({ kind, costMicroVnd }) => kind === "video" && costMicroVnd > 0n)
     .map(({ requestId }) => requestId);
   const found = new Map<RequestId, LedgerEntry>();
-  for (let at = 0; at < ids.length; at += limits.keysPerRead) {
-    const keys = ids.slice(at, at + limits.keysPerRead)
+  for (let at = 0; at < ids.length; at += keysPerRead) {
+    const keys = ids.slice(at, at + keysPerRead)
       .map((requestId) => ledgerOperationKey(refundOperationId(requestId)));
     for (const { value } of await kv.getMany<(LedgerEntry | null)[]>(keys)) {
       if (value?.requestId !== undefined) found.set(value.requestId, value);

@@ -3,12 +3,19 @@
  * balance. Days are Vietnam's.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
+import { listBatchRows } from "../store/whole_kind.ts";
 import { limits } from "../../core/limits.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { readUsage } from "../receipts/usage.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/**
+ * Ledger lines of one period in a statement; older ones are only added up. One top-up every four minutes of a
+ * quarter.
+ */
+export const maxStatementLines = 20_000;
 
 /** One line. `balanceMicroVnd` is the sum of everything up to and including it. */
 export type StatementLine =
@@ -58,7 +65,7 @@ export type Move =
   };
 
 /**
- * The ledger up to the end of a period: lines of the period, at most `limits.statementLines` of the newest, and the sum
+ * The ledger up to the end of a period: lines of the period, at most `maxStatementLines` of the newest, and the sum
  * of all that come before them. However long an account lives, only lines of the period stay in memory.
  */
 async function readLedger(
@@ -73,7 +80,7 @@ async function readLedger(
     for (const { amountMicroVnd } of some) earlierMicroVnd += amountMicroVnd;
   };
   const rows = kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, {
-    batchSize: limits.listBatchRows,
+    batchSize: listBatchRows,
   });
   for await (const { value } of rows) {
     const day = vietnamDay(value.atMs);
@@ -81,13 +88,13 @@ async function readLedger(
     if (day < fromDay) addEarlier([value]);
     else entries.push(value);
     // Twice as many before half of them go: to shift line by line would copy the list again and again.
-    if (entries.length === 2 * limits.statementLines) {
-      addEarlier(entries.slice(0, limits.statementLines));
-      entries = entries.slice(limits.statementLines);
+    if (entries.length === 2 * maxStatementLines) {
+      addEarlier(entries.slice(0, maxStatementLines));
+      entries = entries.slice(maxStatementLines);
       truncated = true;
     }
   }
-  const surplus = Math.max(0, entries.length - limits.statementLines);
+  const surplus = Math.max(0, entries.length - maxStatementLines);
   addEarlier(entries.slice(0, surplus));
   return {
     entries: entries.slice(surplus),

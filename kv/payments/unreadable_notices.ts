@@ -3,6 +3,7 @@
  * money, so they stay open until a person has looked and set them aside.
  */
 import type { BankSource } from "../../core/payments/bank_event.ts";
+import { listBatchRows } from "../store/whole_kind.ts";
 import { limits } from "../../core/limits.ts";
 import { sha256 } from "../../core/lib/sha256.ts";
 import {
@@ -48,7 +49,7 @@ export async function keepUnreadable(
 export async function listUnreadable(kv: KeyValueStore): Promise<UnreadableNotice[]> {
   const rows = kv.list<UnreadableNotice>(
     { prefix: unreadableNoticesPrefix() },
-    { limit: limits.unreadableNoticesListed, batchSize: limits.listBatchRows },
+    { limit: limits.unreadableNoticesListed, batchSize: listBatchRows },
   );
   // Keyed by content, so that a notice that is sent again is known; their order is made here.
   return (await Array.fromAsync(rows)).map(({ value }) => value)

@@ -5,6 +5,15 @@ import type { AvailabilityCounts } from "../../core/routing/availability.ts";
 import { availabilityHourPrefix, availabilityKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Hours that the public status covers. */
+const availabilityHours = 24;
+
+/** Milliseconds that rows of availability are kept: two hours longer than they are read. */
+const availabilityExpireMs = 26 * 3_600_000;
+
+/** Rows of availability read for one status: instances × hours, where a restart is a new instance. */
+const maxAvailabilityRows = 10_000;
+
 /** Writes what an instance counted in an hour; each write replaces the former. */
 export async function writeAvailability(
   kv: KeyValueStore,
@@ -13,7 +22,7 @@ export async function writeAvailability(
   counts: AvailabilityCounts,
 ): Promise<void> {
   await kv.set(availabilityKey(hour, instanceId), counts, {
-    expireIn: limits.availabilityExpireMs,
+    expireIn: availabilityExpireMs,
   });
 }
 
@@ -24,11 +33,11 @@ export async function readAvailability(
 ): Promise<AvailabilityCounts[]> {
   const rows: AvailabilityCounts[] = [];
   const range = {
-    start: availabilityHourPrefix(hour - limits.availabilityHours + 1),
+    start: availabilityHourPrefix(hour - availabilityHours + 1),
     end: availabilityHourPrefix(hour + 1),
   };
   for await (
-    const entry of kv.list<AvailabilityCounts>(range, { limit: limits.availabilityRows })
+    const entry of kv.list<AvailabilityCounts>(range, { limit: maxAvailabilityRows })
   ) {
     rows.push(entry.value);
   }

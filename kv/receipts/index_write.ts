@@ -7,6 +7,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
+import { walletWriteAttempts } from "../wallet/limits.ts";
 import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { indexerKey } from "../schema/keys.ts";
@@ -57,7 +58,7 @@ export async function writeIndex(
     }
     for (const group of chunk) cache?.delete(group.id);
     return owner && await isLost(kv, owner, options) ? { done: "lost" } : "again";
-  }, { attempts: limits.walletWriteAttempts, ...(pause ? { pause } : {}) });
+  }, { attempts: walletWriteAttempts, ...(pause ? { pause } : {}) });
   return outcome === "conflict" ? "conflict" : outcome.done;
 }
 

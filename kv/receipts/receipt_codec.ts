@@ -9,6 +9,14 @@ import { limits } from "../../core/limits.ts";
 import type { TokenUsage } from "../../core/billing/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 
+/** Attempts kept on a receipt: more are never made for one call. */
+export const maxReceiptAttempts = 16;
+
+/**
+ * Characters of one text on a receipt: names are far shorter, but clients choose the name that was mapped.
+ */
+export const maxReceiptTextChars = 256;
+
 /** First element of the tuple. A new shape gets a new number; old ones stay readable for ever. */
 const version = 1;
 
@@ -158,15 +166,15 @@ function tokenUsage(stored: NonNullable<Stored[14]>): TokenUsage {
 }
 
 const isLong = (text: string | undefined): boolean =>
-  text !== undefined && text.length > limits.receiptTextChars;
+  text !== undefined && text.length > maxReceiptTextChars;
 
 function isBounded({ model, style, mappedFrom, route, attempts }: Receipt): boolean {
   return !isLong(model) && !isLong(style) && !isLong(mappedFrom) && !isLong(route) &&
-    attempts.length <= limits.receiptAttempts &&
+    attempts.length <= maxReceiptAttempts &&
     attempts.every((attempt) => !isLong(attempt.route) && !isLong(attempt.outcome));
 }
 
-const clip = (text: string): string => text.slice(0, limits.receiptTextChars);
+const clip = (text: string): string => text.slice(0, maxReceiptTextChars);
 
 /**
  * The same receipt with every text and list inside its bound, so that its row can never be too large to be written:
@@ -181,7 +189,7 @@ export function boundReceipt(receipt: Receipt): Receipt {
     style: clip(receipt.style),
     ...(mappedFrom === undefined ? {} : { mappedFrom: clip(mappedFrom) }),
     ...(route === undefined ? {} : { route: clip(route) }),
-    attempts: receipt.attempts.slice(0, limits.receiptAttempts).map(boundAttempt),
+    attempts: receipt.attempts.slice(0, maxReceiptAttempts).map(boundAttempt),
   };
 }
 

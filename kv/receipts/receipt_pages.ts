@@ -12,7 +12,12 @@ import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { newestOnReceiptPage, receiptPageKey } from "../schema/keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
-import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { type AtomicWrite, keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
+
+/**
+ * Characters on one page of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB.
+ */
+export const maxReceiptPageChars = 30_000;
 
 /** `req_` and eight of the nine digits of the time. */
 const bucketChars = 12;
@@ -43,7 +48,7 @@ export class ReceiptPageLayout {
     const text = `["${requestId}",${encodeReceipt(receipt)}]`;
     const bucket = pageBucketOf(requestId);
     const page = this.#open.get(bucket);
-    if (page !== undefined && page.text.length + text.length < limits.receiptPageChars) {
+    if (page !== undefined && page.text.length + text.length < maxReceiptPageChars) {
       page.text += `,${text}`;
       if (requestId > page.newest) page.newest = requestId;
     } else {
@@ -109,8 +114,8 @@ export async function readReceiptPages(
   const take = (entry: Deno.KvEntry<unknown>) => {
     for (const receipt of decodeReceiptPage(entry, wanted)) found.set(receipt.requestId, receipt);
   };
-  for (let at = 0; at < requestIds.length; at += limits.keysPerRead) {
-    const some = requestIds.slice(at, at + limits.keysPerRead).filter((id) => !found.has(id));
+  for (let at = 0; at < requestIds.length; at += keysPerRead) {
+    const some = requestIds.slice(at, at + keysPerRead).filter((id) => !found.has(id));
     if (some.length === 0) continue;
     for (const entry of await kv.getMany<unknown[]>(some.map(receiptPageKey))) {
       if (entry.versionstamp !== null) take(entry);

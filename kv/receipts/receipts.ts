@@ -16,6 +16,9 @@ import { listIndexed } from "./receipt_index.ts";
 import { readReceiptPages } from "./receipt_pages.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Receipts on one page of a list, or read at once. */
+export const maxReceiptsPerRead = 500;
+
 /** The receipt of a call, if it was settled. Whose it is must be checked by the caller. */
 export async function readReceipt(
   kv: KeyValueStore,
@@ -66,7 +69,7 @@ export async function listReceipts(
   accountId: AccountId,
   page: { readonly limit: number; readonly before?: RequestId },
 ): Promise<ReceiptPage> {
-  const limit = Math.min(page.limit, limits.moneyListRows);
+  const limit = Math.min(page.limit, maxReceiptsPerRead);
   const { before } = page;
   // The tail first: what leaves it afterwards is in the index when that is read.
   const tail = await readTail(kv, accountId);

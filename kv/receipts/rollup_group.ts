@@ -8,6 +8,12 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import { addReceipt, noUsage, type RollupCell, rollupCell, type UsageSum } from "./rollups.ts";
 
+/** Receipts per index commit: a page each at most, a few in practice. */
+export const indexReceiptsPerCommit = 500;
+
+/** Day sums per index commit: one check each beside the indexer's own. */
+export const rollupRowsPerCommit = 9;
+
 export function rollupGroupId({ accountId, day, keyId, model }: RollupCell): string {
   return `${accountId} ${day} ${keyId} ${model}`;
 }
@@ -30,7 +36,7 @@ export class RollupGroup {
   }
 
   get isFull(): boolean {
-    return this.requestIds.length >= limits.indexReceiptsPerCommit;
+    return this.requestIds.length >= indexReceiptsPerCommit;
   }
 
   add(receipt: Receipt): void {
@@ -63,8 +69,8 @@ export function takeChunk<Group extends RollupGroup>(groups: Group[]): Group[] {
   let size = 0;
   for (const { id, requestIds } of groups) {
     if (
-      ids.has(id) || ids.size >= limits.rollupRowsPerCommit ||
-      size + requestIds.length > limits.indexReceiptsPerCommit
+      ids.has(id) || ids.size >= rollupRowsPerCommit ||
+      size + requestIds.length > indexReceiptsPerCommit
     ) break;
     ids.add(id);
     size += requestIds.length;

@@ -1,5 +1,6 @@
 /** Reading and rebuilding what accounts used per day, key and model. */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { walletWriteAttempts } from "../wallet/limits.ts";
 import { limits } from "../../core/limits.ts";
 import {
   accountOfKey,
@@ -9,7 +10,7 @@ import {
   rollupsOfPrefix,
 } from "../schema/keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
-import { readReceipts, readTail } from "./receipts.ts";
+import { maxReceiptsPerRead, readReceipts, readTail } from "./receipts.ts";
 import { readRefunds } from "../ledger/refunds.ts";
 import {
   addReceipts,
@@ -94,7 +95,7 @@ async function readSums(
     const before = await indexedAmong(kv, accountId, tail);
     const rows = await readRows(kv, accountId, range);
     const after = await indexedAmong(kv, accountId, tail);
-    if (after.size !== before.size && attempt < limits.walletWriteAttempts) continue;
+    if (after.size !== before.size && attempt < walletWriteAttempts) continue;
     const open = tail.filter((requestId) => !after.has(requestId));
     for (const receipt of await readReceipts(kv, open)) {
       const cell = rollupCell(receipt);
@@ -141,7 +142,7 @@ export async function rebuildRollups(
   accountId: AccountId,
 ): Promise<RebuiltRollups> {
   let corrected = 0;
-  for (let attempt = 0; attempt < limits.walletWriteAttempts; attempt++) {
+  for (let attempt = 0; attempt < walletWriteAttempts; attempt++) {
     // Versions first, receipts after: a receipt indexed in between changes the version.
     const stored = new Map<string, Deno.KvEntry<unknown>>();
     for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
@@ -193,7 +194,7 @@ async function sumIndexed(kv: KeyValueStore, accountId: AccountId): Promise<Map<
   };
   for await (const requestId of listIndexed(kv, accountId)) {
     some.push(requestId);
-    if (some.length >= limits.moneyListRows) await add();
+    if (some.length >= maxReceiptsPerRead) await add();
   }
   await add();
   return rows;

@@ -5,6 +5,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
+import { listBatchRows } from "./whole_kind.ts";
 import { limits } from "../../core/limits.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "../schema/keys.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
@@ -52,7 +53,7 @@ export async function* listBatches(
   instanceId?: InstanceId,
 ): AsyncGenerator<Batch> {
   const prefix = instanceId === undefined ? batchesPrefix() : batchesOfPrefix(instanceId);
-  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: limits.listBatchRows })) {
+  for await (const entry of kv.list<unknown>({ prefix }, { batchSize: listBatchRows })) {
     yield decodeBatch(entry);
   }
 }

@@ -2,6 +2,14 @@
 import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 
+/**
+ * Milliseconds of the first pause after a lost check-and-set: about one write. Each further loss doubles it.
+ */
+const casPauseMs = 1;
+
+/** Milliseconds of the longest such pause, since a caller waits for it. */
+const casPauseMaxMs = 50;
+
 /** One try: `"again"` when a check failed and the rows must be read anew, or the final answer. */
 export type CasStep<Result> = { readonly done: Result } | "again";
 
@@ -37,7 +45,7 @@ export async function compareAndSet<Result>(
   const random = options.random ?? Math.random;
   for (let attempt = 0; attempt < options.attempts; attempt++) {
     if (attempt > 0) {
-      await pause(random() * Math.min(limits.casPauseMaxMs, limits.casPauseMs * 2 ** attempt));
+      await pause(random() * Math.min(casPauseMaxMs, casPauseMs * 2 ** attempt));
     }
     const outcome = await step(attempt);
     if (outcome !== "again") return outcome;

@@ -7,6 +7,9 @@
  * take effect, since an answer can be lost after the commit; callers decide by rereading, never by the error.
  */
 
+/** KV keys of one `getMany`: the store's own bound. */
+export const keysPerRead = 10;
+
 /** A bounded read of rows in key order, whose {@linkcode cursor} continues it later. */
 export interface RowIterator<Value> extends AsyncIterableIterator<Deno.KvEntry<Value>> {
   /** Where the row that was read last lies. An empty text before the first row. */

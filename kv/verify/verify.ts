@@ -36,6 +36,12 @@ import { verifyVideos } from "../videos/verify.ts";
 import { wholeKind } from "../store/whole_kind.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Accounts (or day sums) that verification keeps in memory in one pass over the store. */
+const verifyRowsPerPass = 200_000;
+
+/** Problems that a verification report lists; beyond it only their number. */
+const maxVerifyProblems = 1_000;
+
 export type { Problem } from "./verify_account.ts";
 
 export interface VerifyReport {
@@ -50,7 +56,7 @@ export interface VerifyReport {
   /** Σ credits − Σ debits. */
   readonly ledgerMicroVnd: bigint;
   readonly chargedMicroVnd: bigint;
-  /** At most `limits.verifyProblems` of them. */
+  /** At most `maxVerifyProblems` of them. */
   readonly problems: readonly Problem[];
   readonly problemCount: number;
   /** Accounts that were in use all the time. */
@@ -97,7 +103,7 @@ export async function verifyStore(
   kv: KeyValueStore,
   options: VerifyOptions = {},
 ): Promise<VerifyReport> {
-  const rowsPerPass = options.rowsPerPass ?? limits.verifyRowsPerPass;
+  const rowsPerPass = options.rowsPerPass ?? verifyRowsPerPass;
   const { slices, pause = sleep } = options;
   const recentStart = await recentIdsStart(kv);
   const passes = await countPasses(kv, rowsPerPass, slices);
@@ -115,7 +121,7 @@ export async function verifyStore(
   let problemCount = 0;
   const report = (some: readonly Problem[]) => {
     problemCount += some.length;
-    problems.push(...some.slice(0, limits.verifyProblems - problems.length));
+    problems.push(...some.slice(0, maxVerifyProblems - problems.length));
   };
   const claimsBefore = await readClaimRows(kv, slices);
   const claims = new ClaimSums();

@@ -19,6 +19,9 @@ import {
 import { readWallet } from "../wallet/wallets.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Readings of one account in use before verification reports it as changing. */
+const verifyAccountAttempts = 5;
+
 /** Something that must not be. */
 export interface Problem {
   readonly accountId?: AccountId;
@@ -96,7 +99,7 @@ export async function verifyAccount(
   accountId: AccountId,
   { known, slices }: AccountCheckOptions,
 ): Promise<Problem[] | "moving"> {
-  for (let attempt = 0; attempt < limits.verifyAccountAttempts; attempt++) {
+  for (let attempt = 0; attempt < verifyAccountAttempts; attempt++) {
     const before = await readHoldings(kv, accountId);
     const stored = await readDaySums(kv, accountId);
     let movedMicroVnd = 0n;

@@ -3,6 +3,7 @@
  * and figures: otherwise a cause could have moved money twice, or could do so again.
  */
 import type { AccountId, LedgerId } from "../../core/lib/ids.ts";
+import { listBatchRows } from "../store/whole_kind.ts";
 import { limits } from "../../core/limits.ts";
 import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
@@ -24,7 +25,7 @@ export async function ledgerDisagreements(
 ): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<LedgerId, LedgerEntry>();
-  const page = { batchSize: limits.listBatchRows };
+  const page = { batchSize: listBatchRows };
   for await (const { value } of kv.list<LedgerEntry>({ prefix: ledgerPrefix(accountId) }, page)) {
     if (value.accountId === accountId) lines.set(value.ledgerId, value);
     else found.push(`the line ${value.ledgerId} names another account`);

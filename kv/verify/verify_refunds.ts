@@ -3,11 +3,12 @@
  * got back more than it cost.
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import { listBatchRows } from "../store/whole_kind.ts";
 import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
-import { readReceipts } from "../receipts/receipts.ts";
+import { maxReceiptsPerRead, readReceipts } from "../receipts/receipts.ts";
 import { refundOperationId, refundSum } from "../ledger/refunds.ts";
 import { rollupCell } from "../receipts/rollups.ts";
 import { sumId } from "./verify_sums.ts";
@@ -30,7 +31,7 @@ export async function refundDisagreements(
 ): Promise<string[]> {
   const found: string[] = [];
   const lines = new Map<RequestId, LedgerEntry>();
-  const page = { batchSize: limits.listBatchRows };
+  const page = { batchSize: listBatchRows };
   for await (const { value } of kv.list({ prefix: ledgerPrefix(accountId) }, page)) {
     if (!isRefund(value)) continue;
     const { ledgerId, requestId, operationId } = value;
@@ -57,8 +58,8 @@ async function sumLines(
   const sums = new Map<string, bigint>();
   const missing = new Set(lines.keys());
   const ids = [...missing];
-  for (let at = 0; at < ids.length; at += limits.moneyListRows) {
-    for (const receipt of await readReceipts(kv, ids.slice(at, at + limits.moneyListRows))) {
+  for (let at = 0; at < ids.length; at += maxReceiptsPerRead) {
+    for (const receipt of await readReceipts(kv, ids.slice(at, at + maxReceiptsPerRead))) {
       const amountMicroVnd = lines.get(receipt.requestId)?.amountMicroVnd ?? 0n;
       if (receipt.accountId !== accountId) continue;
       missing.delete(receipt.requestId);

@@ -22,6 +22,9 @@ import {
 } from "../receipts/rollups.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Receipts of an account that verification holds at a time. */
+const verifyReceiptsAtOnce = 1_000;
+
 /** Names a day sum: its key as a text. */
 export function sumId(cell: RollupCell): string {
   return rollupCellKey(cell).join(" ");
@@ -83,8 +86,8 @@ export async function sumReceipts(
   const sums = new Map<string, UsageSum>();
   let costMicroVnd = 0n;
   let found = 0;
-  for (let at = 0; at < ids.length; at += limits.verifyReceiptsAtOnce) {
-    for (const receipt of await readReceipts(kv, ids.slice(at, at + limits.verifyReceiptsAtOnce))) {
+  for (let at = 0; at < ids.length; at += verifyReceiptsAtOnce) {
+    for (const receipt of await readReceipts(kv, ids.slice(at, at + verifyReceiptsAtOnce))) {
       found++;
       const id = sumId(rollupCell(receipt));
       if (proved?.has(id)) continue;

@@ -7,6 +7,9 @@ import { type AccountPrints, isIndexed, rereadRecent, type ScanOptions } from ".
 import { Scan } from "./verify_scan.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Milliseconds of the pauses before each further look at accounts in use, in which they may become idle. */
+const verifyRestPausesMs = [200, 1_000, 3_000] as const;
+
 /** Accounts by what was seen of their receipts and index. */
 export type Suspects = ReadonlyMap<AccountId, AccountPrints>;
 
@@ -85,7 +88,7 @@ export async function checkUntilRest(
   },
 ): Promise<SecondLook> {
   let { problems, moving } = await checkSuspects(kv, suspects, check);
-  for (const durationMs of limits.verifyRestPausesMs) {
+  for (const durationMs of verifyRestPausesMs) {
     if (moving.size === 0) break;
     await pause(durationMs);
     const again = await checkSuspects(kv, moving, check);

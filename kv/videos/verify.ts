@@ -1,5 +1,6 @@
 /** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
 import type { AccountId } from "../../core/lib/ids.ts";
+import { listBatchRows } from "../store/whole_kind.ts";
 import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { isFinal, type VideoTask } from "../../core/media/video/task.ts";
@@ -32,7 +33,7 @@ export interface VideoProblem {
 export async function* verifyVideos(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
   for await (
     const { key, value } of kv.list({ prefix: allVideosPrefix() }, {
-      batchSize: limits.listBatchRows,
+      batchSize: listBatchRows,
     })
   ) {
     const accountId = accountOfKey(key);
@@ -50,7 +51,7 @@ export async function* verifyVideos(kv: KeyValueStore): AsyncGenerator<VideoProb
 /** Tasks that were paid and have not ended cannot be removed: one that is open but not there was lost. */
 async function* openWithoutTask(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
   const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, {
-    batchSize: limits.listBatchRows,
+    batchSize: listBatchRows,
   });
   for await (const { key, value: { accountId } } of rows) {
     const id = videoOf(key);

@@ -1,8 +1,17 @@
 /** How long the wallet engine waits for the store: every call has a deadline, every repetition a growing pause. */
 import { limits } from "../../core/limits.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
-import { StoreTimeoutError } from "../store/store_deadlines.ts";
+import { kvCallMs, StoreTimeoutError } from "../store/store_deadlines.ts";
 import { StoppedError } from "./instance_lease.ts";
+
+/**
+ * Milliseconds of the wallet engine's first pause after the store did not answer; each further failure
+ * doubles it.
+ */
+const walletPauseMs = 10;
+
+/** Milliseconds of the longest such pause: calls are refused until the store answers. */
+const walletPauseMaxMs = 2_000;
 
 export class Backoff {
   readonly #timer: Timer;
@@ -26,12 +35,12 @@ export class Backoff {
     this.#missed = 0;
   }
 
-  /** The call, or a {@linkcode StoreTimeoutError} after `limits.kvCallMs`. */
+  /** The call, or a {@linkcode StoreTimeoutError} after `kvCallMs`. */
   readonly bounded = <T>(call: Promise<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const stop = this.#timer.start(() => {
         reject(new StoreTimeoutError());
-      }, limits.kvCallMs);
+      }, kvCallMs);
       call.then((value) => {
         stop();
         resolve(value);
@@ -45,8 +54,8 @@ export class Backoff {
   readonly beforeRetry = (attempt: number): Promise<void> => {
     this.#missed++;
     const longestMs = Math.min(
-      limits.walletPauseMaxMs,
-      limits.walletPauseMs * 2 ** Math.min(attempt, 16),
+      walletPauseMaxMs,
+      walletPauseMs * 2 ** Math.min(attempt, 16),
     );
     return this.pause(longestMs * (0.5 + this.#random() / 2));
   };

@@ -1,5 +1,6 @@
 /** What an account has, as one instance sees it: the wallet, the leases of all, and its own memory. */
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
+import { walletWriteAttempts } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { readLeasesOf } from "./leases.ts";
 import { readWallet } from "./wallets.ts";
@@ -38,7 +39,7 @@ export async function readBalance(view: BalanceView, accountId: AccountId): Prom
     const { availableMicroVnd, versionstamp } = await bounded(readWallet(kv, accountId));
     // Every transfer changes the wallet row, so an unchanged row means that wallet and leases fit together.
     const isOneMoment = versionstamp === before.versionstamp && isToldOfOwn;
-    if (!isOneMoment && attempt < limits.walletWriteAttempts) continue;
+    if (!isOneMoment && attempt < walletWriteAttempts) continue;
     return {
       availableMicroVnd,
       leasedMicroVnd,

@@ -1,6 +1,8 @@
 /** The work behind the calls: heartbeat, lease rows, index, idle leases. One bounded step at a time, driven by a timer. */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
+import { walletWriteAttempts } from "./limits.ts";
+import { indexReceiptsPerStep } from "./index_queue.ts";
 import { limits } from "../../core/limits.ts";
 import { leaseKey } from "../schema/keys.ts";
 import type { LeaseValue } from "./leases.ts";
@@ -8,6 +10,24 @@ import type { CommitOutcome, InstanceLease } from "./instance_lease.ts";
 import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { IndexProgress } from "./types.ts";
+
+/** Milliseconds between two heartbeats of an idle instance: four chances before it counts as dead. */
+export const heartbeatMs = 15_000;
+
+/** Lease rows in one checkpoint: well under a millisecond, so that settlements in between do not wait. */
+const leasesPerCheckpoint = 64;
+
+/**
+ * Milliseconds that the indexer waits for more receipts: those of one wallet then share the rewriting of
+ * their rows.
+ */
+export const indexLingerMs = 500;
+
+/** Milliseconds without a call after which a lease is returned if it holds a good part of the wallet. */
+const leaseIdleShortMs = 1_000;
+
+/** Milliseconds without a call after which a lease is returned in any case. */
+const leaseIdleLongMs = 60_000;
 
 export interface HousekeepingOptions {
   readonly clock: Clock;
@@ -17,7 +37,7 @@ export interface HousekeepingOptions {
 
 /** Writes rows of leases that are behind, and renews the instance lease with it. */
 async function checkpoint(instanceLease: InstanceLease, book: LeaseBook): Promise<CommitOutcome> {
-  const leases = book.stale(limits.leasesPerCheckpoint);
+  const leases = book.stale(leasesPerCheckpoint);
   const outcome = await instanceLease.commit((op, commit) => {
     for (const { accountId, remainingMicroVnd } of leases) {
       const key = leaseKey(accountId, instanceLease.instanceId);
@@ -62,11 +82,11 @@ export class Housekeeping {
   soon(): void {
     if (this.#stopTick || this.#stopped) return;
     const { index } = this.#pipeline;
-    const behind = index.length > limits.indexReceiptsPerStep;
+    const behind = index.length > indexReceiptsPerStep;
     this.#stopTick = this.#options.timer.start(() => {
       this.#stopTick = undefined;
       this.#tick();
-    }, behind ? 0 : limits.indexLingerMs);
+    }, behind ? 0 : indexLingerMs);
   }
 
   /** Renews the instance lease. */
@@ -95,7 +115,7 @@ export class Housekeeping {
   async finish(): Promise<void> {
     this.stop();
     await this.#pipeline.rest();
-    for (let idle = 0; this.#hasWork() && idle < limits.walletWriteAttempts; idle++) {
+    for (let idle = 0; this.#hasWork() && idle < walletWriteAttempts; idle++) {
       if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
       const { indexed } = await this.step();
       if (indexed > 0) idle = 0;
@@ -121,7 +141,7 @@ export class Housekeeping {
   async #oneStep(): Promise<IndexProgress> {
     const pipeline = this.#pipeline;
     const { index } = pipeline;
-    let left = Math.ceil(pipeline.book.stale(Infinity).length / limits.leasesPerCheckpoint);
+    let left = Math.ceil(pipeline.book.stale(Infinity).length / leasesPerCheckpoint);
     for (; left > 0; left--) await pipeline.chore(checkpoint);
     const indexed = await index.step();
     // No progress may mean that the instance lease is lost: a commit finds out.
@@ -147,11 +167,11 @@ export class Housekeeping {
     this.#stopBeat = timer.start(() => {
       const leftMs = this.#pipeline.instanceLease.expiresAtMs - clock.nowMs();
       // Every commit renews the instance lease: only an idle instance needs a beat of its own.
-      const beat = leftMs < ttlMs - limits.heartbeatMs / 2 ? this.heartbeat() : Promise.resolve();
+      const beat = leftMs < ttlMs - heartbeatMs / 2 ? this.heartbeat() : Promise.resolve();
       beat.catch(() => {}).then(() => {
         if (!this.#stopped && this.#pipeline.failure === undefined) this.#beatLater();
       });
-    }, limits.heartbeatMs);
+    }, heartbeatMs);
   }
 }
 
@@ -159,6 +179,6 @@ export class Housekeeping {
 function isIdle(lease: Lease, nowMs: number): boolean {
   if (freeMicroVnd(lease) !== lease.remainingMicroVnd) return false;
   const large = lease.remainingMicroVnd * 3n > lease.walletMicroVnd;
-  const idleMs = large ? limits.leaseIdleShortMs : limits.leaseIdleLongMs;
+  const idleMs = large ? leaseIdleShortMs : leaseIdleLongMs;
   return nowMs - lease.lastUsedAtMs >= idleMs;
 }

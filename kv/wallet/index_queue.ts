@@ -13,6 +13,15 @@ import { RollupGroup, rollupGroupId, takeChunk } from "../receipts/rollup_group.
 import { type RollupCell, rollupCell } from "../receipts/rollups.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Batch rows deleted in one commit; the store takes 1,000 changes. */
+const batchDeletesPerCommit = 500;
+
+/** Receipts indexed in one step; the event loop is free between its commits. */
+export const indexReceiptsPerStep = 20_000;
+
+/** Day sums that the indexer remembers, so that it need not read what it wrote itself. */
+const maxRollupRowsCached = 20_000;
+
 interface QueuedBatch {
   readonly commit: number;
   /** Receipts of it that are not indexed yet. */
@@ -99,9 +108,9 @@ export class IndexQueue {
 
   /** Indexes what has waited longest, at most one step's worth and only what waits now. Returns how many. */
   async step(): Promise<number> {
-    let left = Math.min(this.#length, limits.indexReceiptsPerStep);
+    let left = Math.min(this.#length, indexReceiptsPerStep);
     let indexed = 0;
-    if (this.#sums.size > limits.rollupRowsCached) this.#sums.clear();
+    if (this.#sums.size > maxRollupRowsCached) this.#sums.clear();
     while (left > 0) {
       const chunk = this.#take();
       const size = chunk.reduce((sum, group) => sum + group.requestIds.length, 0);
@@ -160,7 +169,7 @@ export class IndexQueue {
     for (;;) {
       const done = this.#batches
         .filter((batch) => batch.left === 0 && batch.commit < checkpointedBefore)
-        .slice(0, limits.batchDeletesPerCommit);
+        .slice(0, batchDeletesPerCommit);
       if (done.length === 0) return;
       const op = kv.atomic();
       for (const { commit } of done) op.delete(batchKey(instanceId, commit));

@@ -32,6 +32,14 @@ export type {
 } from "./types.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Milliseconds without a write after which an instance counts as dead and its leases are returned. */
+export const instanceTtlMs = 60_000;
+
+/**
+ * Receipts that may wait for the index. Beyond it no new call is admitted, which bounds memory (about 20 MB).
+ */
+const maxUnindexedReceipts = 200_000;
+
 export interface OpenWalletEngineOptions {
   readonly clock: Clock;
   /** Drives heartbeat and index; a timer that never fires leaves them to the caller. */
@@ -75,8 +83,8 @@ export async function openWalletEngine(
     clock: options.clock,
     timer: options.timer ?? systemTimer,
     random: options.random ?? Math.random,
-    ttlMs: options.ttlMs ?? limits.instanceTtlMs,
-    mostUnindexed: options.mostUnindexed ?? limits.unindexedReceipts,
+    ttlMs: options.ttlMs ?? instanceTtlMs,
+    mostUnindexed: options.mostUnindexed ?? maxUnindexedReceipts,
     reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
     debt: options.debt ?? noDebt,
   });

@@ -14,6 +14,12 @@ import type { Backoff } from "./backoff.ts";
 import { type Finished, Settlements } from "./settlements.ts";
 import { Transfers } from "./transfers.ts";
 
+/**
+ * Attempts in a row that the store did not answer, or refused to write, after which an instance admits no
+ * more calls: half a second where it refuses, 25 where it does not answer.
+ */
+const maxWalletFailures = 5;
+
 /** A commit for the instance's own housekeeping, e.g. lease rows. */
 export type Chore = (instanceLease: InstanceLease, book: LeaseBook) => Promise<CommitOutcome>;
 
@@ -82,7 +88,7 @@ export class Pipeline {
 
   /** The store has not done what it was asked for so long that nothing new should be begun. */
   get isStoreSilent(): boolean {
-    return this.#backoff.missed >= limits.walletFailures;
+    return this.#backoff.missed >= maxWalletFailures;
   }
 
   /** Starts the writer if it rests. Calls made in the same turn of the event loop share a commit. */

@@ -7,6 +7,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
+import { walletWriteAttempts } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Batch, listBatches } from "../store/batches.ts";
 import { compareAndSet } from "../store/cas.ts";
@@ -26,6 +27,12 @@ import { chunkGroups, groupReceipts } from "../receipts/rollup_group.ts";
 import type { InstanceLeaseRow } from "./instance_lease.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/**
+ * Milliseconds for which the trace of a reaped instance is kept, so that a process that was suspended learns
+ * what became of its last commit.
+ */
+export const tombstoneMs = 24 * 60 * 60_000;
 
 export interface ReapOptions {
   /**
@@ -89,7 +96,7 @@ async function reapOne(
 ): Promise<boolean> {
   const { value } = entry;
   if (value.state === "done") {
-    if (nowMs - value.reapedAtMs >= limits.tombstoneMs) {
+    if (nowMs - value.reapedAtMs >= tombstoneMs) {
       await kv.atomic().check(entry).delete(entry.key).commit();
     }
     return false;
@@ -192,7 +199,7 @@ async function returnLease(
     // Nobody writes a reaped instance's lease; if it changed, another reaper has returned it.
     const now = await kv.get(key);
     return now.versionstamp === versionstamp ? "again" : { done: undefined };
-  }, { attempts: limits.walletWriteAttempts });
+  }, { attempts: walletWriteAttempts });
   if (outcome === "conflict") throw new Error(`Cannot return a lease on ${accountId}: conflict`);
 }
 

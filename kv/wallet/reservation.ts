@@ -5,6 +5,12 @@ import { limits } from "../../core/limits.ts";
 import type { Lease } from "./lease_book.ts";
 import type { Reservation } from "./types.ts";
 
+/**
+ * Ids of settled calls in each of the two remembered generations: a program error that settles a call twice
+ * does so soon.
+ */
+const recentIdsPerGeneration = 10_000;
+
 /** A reservation: open, then settled or released, once. */
 export class LeaseReservation implements Reservation {
   readonly accountId: AccountId;
@@ -56,7 +62,7 @@ export class RecentIds {
 
   add(id: RequestId): void {
     invariant(!this.#young.has(id) && !this.#old.has(id), `request ${id} was settled before`);
-    if (this.#young.size >= limits.recentIdsPerGeneration) {
+    if (this.#young.size >= recentIdsPerGeneration) {
       this.#old = this.#young;
       this.#young = new Set();
     }

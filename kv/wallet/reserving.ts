@@ -2,6 +2,7 @@
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
+import { kvCallMs } from "../store/store_deadlines.ts";
 import { limits } from "../../core/limits.ts";
 import { recheckMs, type ReservationQueue } from "./reservation_queue.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
@@ -10,6 +11,9 @@ import { unavailable } from "./refusals.ts";
 import { LeaseReservation } from "./reservation.ts";
 import type { Granted, Waiter } from "./transfers.ts";
 import type { Extension, Refusal, ReserveResult } from "./types.ts";
+
+/** Multiple of the largest recent reservation below which a lease is drawn ahead. */
+const lowLeaseFactor = 2n;
 
 export interface ReservingOptions {
   readonly clock: Clock;
@@ -195,7 +199,7 @@ export class Reserving {
       const stopTimer = this.#options.timer.start(() => {
         if (waiter) waiter.cancelled = true;
         end(unavailable(amountMicroVnd));
-      }, limits.kvCallMs);
+      }, kvCallMs);
       const ask = () => {
         const { book, transfers } = this.#pipeline;
         const mine = lease = book.lease(accountId);
@@ -216,6 +220,6 @@ export class Reserving {
 }
 
 function isLow(lease: Lease): boolean {
-  return freeMicroVnd(lease) < lease.typicalMicroVnd * limits.lowLeaseFactor &&
+  return freeMicroVnd(lease) < lease.typicalMicroVnd * lowLeaseFactor &&
     lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
 }

@@ -13,6 +13,27 @@ import type { InstanceLease } from "./instance_lease.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 import type { Attachment, ReceiptDraft } from "./types.ts";
 
+/** Receipts in one commit: 4 ms on a local disk. With more the first would wait for the last. */
+const receiptsPerCommit = 250;
+
+/** Rows of one commit; the store takes 1,000. */
+const rowsPerCommit = 900;
+
+/** Bytes of one commit as estimated here; the store's bound is 800 KiB. */
+const moneyCommitBytes = 600 * 1024;
+
+/** Rows of other kinds (a video task, its outbox row) in one settlement. */
+export const maxAttachedRows = 8;
+
+/**
+ * Bytes of one attached row: the store's bound for a value is 64 KiB, and a failing write would fail the
+ * whole commit.
+ */
+export const maxAttachedRowBytes = 32 * 1024;
+
+/** Bytes of the largest receipt in the store: 16 attempts with two texts each, every character two bytes. */
+const maxReceiptBytes = 32 * 1024;
+
 /** One row of others, ready to be written. */
 interface AttachedRow {
   readonly key: Deno.KvKey;
@@ -49,7 +70,7 @@ export function attachedRows(attach: Attachment | undefined): AttachedRow[] {
   attach.apply({
     set(key, value, options) {
       invariant(
-        serialize(value).byteLength <= limits.attachedRowBytes,
+        serialize(value).byteLength <= maxAttachedRowBytes,
         "an attached row is too large",
       );
       rows.push({ key, value, expireIn: options?.expireIn });
@@ -59,7 +80,7 @@ export function attachedRows(attach: Attachment | undefined): AttachedRow[] {
     },
   });
   invariant(
-    rows.length <= attach.mutations && rows.length <= limits.attachedRows,
+    rows.length <= attach.mutations && rows.length <= maxAttachedRows,
     "an attachment wrote more rows than it announced",
   );
   return rows;
@@ -150,15 +171,15 @@ export class Settlements {
       // As if each had a page of its own and the largest receipt there is: what is laid down cannot be taken back.
       const claimRows = finished.draft.claimMicroVnd === undefined ? 0 : 1;
       const rowsOfThis = 1 + claimRows + finished.rows.length;
-      const bytesAtMost = limits.receiptBytes + finished.rows.length * limits.attachedRowBytes;
-      const full = batch.length >= limits.receiptsPerCommit ||
-        rows + rowsOfThis > limits.rowsPerCommit ||
-        bytes + bytesAtMost > limits.moneyCommitBytes;
+      const bytesAtMost = maxReceiptBytes + finished.rows.length * maxAttachedRowBytes;
+      const full = batch.length >= receiptsPerCommit ||
+        rows + rowsOfThis > rowsPerCommit ||
+        bytes + bytesAtMost > moneyCommitBytes;
       if (full && batch.length > 0) break;
       const receipt = receiptOf(finished);
       batch.push({ finished, receipt });
       bytes += pages.add(receipt) * bytesPerCharacter + (1 + claimRows) * rowOverheadBytes +
-        finished.rows.length * limits.attachedRowBytes;
+        finished.rows.length * maxAttachedRowBytes;
       rows += rowsOfThis;
     }
     this.#queue = this.#queue.slice(batch.length);

@@ -2,6 +2,12 @@
 import { limits } from "../../core/limits.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 
+/** Multiple of what is needed that a draw ahead takes. */
+const drawAheadFactor = 4n;
+
+/** Milliseconds since the last draw within which the next one takes twice as much as that did. */
+const frequentDrawMs = 2_000;
+
 /** Who wants how much of one wallet. */
 export interface TransferRequest {
   readonly lease: Lease;
@@ -68,7 +74,7 @@ function largest(one: bigint, other: bigint): bigint {
 
 /** How much the next draw takes beyond what is needed: more where draws follow each other closely. */
 export function aheadMicroVnd(lease: Lease, basisMicroVnd: bigint, nowMs: number): bigint {
-  const often = nowMs - lease.lastDrawAtMs < limits.frequentDrawMs;
+  const often = nowMs - lease.lastDrawAtMs < frequentDrawMs;
   const grown = often ? lease.aheadMicroVnd * 2n : lease.aheadMicroVnd;
-  return largest(grown, basisMicroVnd * limits.drawAheadFactor);
+  return largest(grown, basisMicroVnd * drawAheadFactor);
 }

@@ -1,6 +1,7 @@
 /** Money between wallets and this instance's leases: draws before a call, draws ahead, and idle leases going back. */
 import { invariant, InvariantError } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
+import { walletWriteAttempts } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { leaseKey, walletKey } from "../schema/keys.ts";
 import { type LeaseValue, readLeasesOf } from "./leases.ts";
@@ -12,6 +13,9 @@ import { refusal, unavailable } from "./refusals.ts";
 import { aheadMicroVnd, planTransfer, type TransferPlan } from "./transfer_plan.ts";
 import type { Refusal } from "./types.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/** Wallets in one transfer: one check each beside the instance lease; denokv takes 10 checks per atomic. */
+const walletsPerTransfer = 8;
 
 /** What a waiter gets. When granted, the amount is held on the lease already. */
 export type Granted =
@@ -112,7 +116,7 @@ export class Transfers {
    * `failed` when the store did not answer.
    */
   async round(instanceLease: InstanceLease, book: LeaseBook): Promise<"done" | "lost" | "failed"> {
-    const requests = [...this.#requests.values()].slice(0, limits.walletsPerTransfer);
+    const requests = [...this.#requests.values()].slice(0, walletsPerTransfer);
     const wallets = await this.#readWallets(requests);
     if (wallets === undefined) {
       this.#countFailure(requests);
@@ -256,7 +260,7 @@ export class Transfers {
   #countFailure(requests: readonly TransferRequest[]): void {
     for (const request of requests) {
       request.attempts++;
-      if (request.waiters.length === 0 || request.attempts >= limits.walletWriteAttempts) {
+      if (request.waiters.length === 0 || request.attempts >= walletWriteAttempts) {
         this.#requests.delete(request.lease.accountId);
         for (const waiter of request.waiters) {
           if (!waiter.cancelled) {

@@ -57,7 +57,7 @@ export interface RowWriter {
  * stop the settlements of everyone else in the same commit. Called once, at once.
  */
 export interface Attachment {
-  /** At most this many rows (see `limits.attachedRows`). */
+  /** At most this many rows (see `maxAttachedRows`). */
   readonly mutations: number;
   apply(op: RowWriter): void;
 }

@@ -30,6 +30,12 @@ import type {
 } from "./types.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Finished calls that wait for their commit. Beyond it no new call is admitted, which bounds memory. */
+export const maxUnsettledCalls = 20_000;
+
+/** Milliseconds that closing waits for the store before it leaves the rest to the reaper. */
+const walletCloseMs = 10_000;
+
 export interface WalletEngineOptions {
   readonly clock: Clock;
   readonly timer: Timer;
@@ -207,7 +213,7 @@ export class LiveWalletEngine implements WalletEngine {
     const stopTimer = this.#options.timer.start(() => {
       this.#backoff.stop();
       tooLate.resolve();
-    }, limits.walletCloseMs);
+    }, walletCloseMs);
     try {
       await this.#housekeeping.finish();
       // From here on a late settlement is refused rather than begun anew under another instance.
@@ -228,7 +234,7 @@ export class LiveWalletEngine implements WalletEngine {
   /** Not on a silent store either, whatever room a lease has: what is produced could not be written down. */
   #admits(): boolean {
     return this.healthy &&
-      this.#unsettled < limits.unsettledCalls &&
+      this.#unsettled < maxUnsettledCalls &&
       this.#pipeline.index.length < this.#options.mostUnindexed;
   }
 }

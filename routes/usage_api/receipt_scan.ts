@@ -4,7 +4,7 @@ import { parseId } from "../../core/lib/ids.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { listReceipts } from "../../kv/receipts/receipts.ts";
+import { listReceipts, maxReceiptsPerRead } from "../../kv/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 export interface ReceiptFilter {
@@ -43,7 +43,7 @@ async function* walkReceipts(
     const page: Awaited<ReturnType<typeof listReceipts>> = await listReceipts(
       kv,
       filter.accountId,
-      { limit: limits.moneyListRows, before },
+      { limit: maxReceiptsPerRead, before },
     );
     for (const receipt of page.receipts) {
       if (receipt.requestId < bottom) return;

@@ -4,7 +4,7 @@ import { limits } from "../../../core/limits.ts";
 import { ledgerKey } from "../../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";
-import { openingDay, readStatement } from "../../../kv/ledger/statement.ts";
+import { maxStatementLines, openingDay, readStatement } from "../../../kv/ledger/statement.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
@@ -49,7 +49,7 @@ async function withLines(
 }
 
 Deno.test("a statement is right however many lines lie before its period", async () => {
-  const count = limits.statementLines + 1_000;
+  const count = maxStatementLines + 1_000;
   await withLines(count, async (read) => {
     const first = await read("2026-01-01", "2026-01-02");
     assertEquals(first.lines.length, 96);
@@ -62,11 +62,11 @@ Deno.test("a statement is right however many lines lie before its period", async
 });
 
 Deno.test("of too long a period the newest lines are shown, and the balances are right", async () => {
-  const count = limits.statementLines + 1_000;
+  const count = maxStatementLines + 1_000;
   await withLines(count, async (read) => {
     const all = await read("2026-01-01", "2027-12-31");
     assertEquals(all.truncated, true);
-    assertEquals(all.lines.length, limits.statementLines);
+    assertEquals(all.lines.length, maxStatementLines);
     assertEquals([all.openingMicroVnd, all.closingMicroVnd], [1_000n, BigInt(count)]);
     assertEquals(all.lines[0]?.balanceMicroVnd, 1_001n);
     // It is no opening balance of the period, nor of a day that is shown in part only.

@@ -5,7 +5,9 @@ import { limits } from "../../../core/limits.ts";
 import {
   chunkGroups,
   groupReceipts,
+  indexReceiptsPerCommit,
   RollupGroup,
+  rollupRowsPerCommit,
   takeChunk,
 } from "../../../kv/receipts/rollup_group.ts";
 import { addReceipts, addUsage, noUsage, rollupCell } from "../../../kv/receipts/rollups.ts";
@@ -29,8 +31,8 @@ Deno.test("chunks hold every receipt once, fit a commit, and name no day sum twi
       const chunks = chunkGroups(groupReceipts(receipts));
       for (const chunk of chunks) {
         const size = chunk.reduce((sum, { requestIds }) => sum + requestIds.length, 0);
-        assert(size > 0 && size <= limits.indexReceiptsPerCommit);
-        assert(chunk.length <= limits.rollupRowsPerCommit);
+        assert(size > 0 && size <= indexReceiptsPerCommit);
+        assert(chunk.length <= rollupRowsPerCommit);
         assertEquals(new Set(chunk.map(({ id }) => id)).size, chunk.length);
       }
       const ids = chunks.flat().flatMap(({ requestIds }) => requestIds);
@@ -58,14 +60,14 @@ function taken(groups: RollupGroup[]): number[] {
 }
 
 Deno.test("a commit of the index takes as many day sums as it may check, and not one more", () => {
-  const groups = Array.from({ length: limits.rollupRowsPerCommit + 3 }, (_, at) => groupOf(at, 1));
-  assertEquals(taken(groups), [limits.rollupRowsPerCommit, 3]);
+  const groups = Array.from({ length: rollupRowsPerCommit + 3 }, (_, at) => groupOf(at, 1));
+  assertEquals(taken(groups), [rollupRowsPerCommit, 3]);
   assertEquals(taken(groups), [3, 0]);
   assertEquals(taken(groups), [0, 0]);
 });
 
 Deno.test("a commit of the index takes as many receipts as it may, and not one more", () => {
-  const most = limits.indexReceiptsPerCommit;
+  const most = indexReceiptsPerCommit;
   assertEquals(taken([groupOf(0, most)]), [1, 0]);
   assertEquals(taken([groupOf(0, most - 200), groupOf(1, 200), groupOf(2, 1)]), [2, 1]);
   assertEquals(taken([groupOf(0, most - 200), groupOf(1, 201), groupOf(2, 1)]), [1, 2]);

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../core/limits.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
-import { StoreTimeoutError, withDeadlines } from "../../../kv/store/store_deadlines.ts";
+import { kvCallMs, StoreTimeoutError, withDeadlines } from "../../../kv/store/store_deadlines.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
@@ -82,7 +82,7 @@ for (const [name, call] of Object.entries(calls)) {
       "The store does not answer at the moment; try again",
     );
     await untilNextTurn();
-    time.advance(limits.kvCallMs - 1);
+    time.advance(kvCallMs - 1);
     await untilNextTurn();
     assertEquals(isOver, false);
     time.advance(1_000);

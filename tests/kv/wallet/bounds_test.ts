@@ -1,10 +1,11 @@
 /** What the wallet engine refuses, and who goes first: rules that only show at their edges. */
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
+import { maxAttachedRowBytes, maxAttachedRows } from "../../../kv/wallet/settlements.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
-import { type Attachment, openWalletEngine } from "../../../kv/wallet/mod.ts";
+import { type Attachment, instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
@@ -33,7 +34,7 @@ Deno.test("an instance that overslept with all its money at hand shows life befo
   const { time, wallet, account } = await quietWalletEngine(kv);
   // The whole wallet lies in the lease and is free: a call needs nothing from the store but the proof of life.
   wallet.release(await mustReserve(wallet, account, 1_000n));
-  time.advance(limits.instanceTtlMs);
+  time.advance(instanceTtlMs);
   await reapExpiredInstances(kv, time.nowMs());
   const before = wallet.instanceId;
   const reservation = await mustReserve(wallet, account, 1_000n);
@@ -48,11 +49,11 @@ Deno.test("a settlement carries eight rows of others and not a ninth", async () 
   const { wallet, account } = await quietWalletEngine(kv);
   const reservation = await mustReserve(wallet, account, 10n);
   await assertRejects(
-    () => wallet.settle(reservation, draftOf(10n), attachment(limits.attachedRows + 1)),
+    () => wallet.settle(reservation, draftOf(10n), attachment(maxAttachedRows + 1)),
     InvariantError,
     "more rows than it announced",
   );
-  await wallet.settle(reservation, draftOf(10n), attachment(limits.attachedRows));
+  await wallet.settle(reservation, draftOf(10n), attachment(maxAttachedRows));
   assertEquals((await Array.fromAsync(kv.list({ prefix: ["attached"] }))).length, 8);
   await wallet.close();
 });
@@ -63,7 +64,7 @@ Deno.test("calls whose rows are too many bytes for one commit are settled in sev
   const reservations = await Promise.all(
     Array.from({ length: 40 }, () => mustReserve(wallet, account, 1n)),
   );
-  const large = attachment(1, limits.attachedRowBytes - 100);
+  const large = attachment(1, maxAttachedRowBytes - 100);
   const receipts = await Promise.all(
     reservations.map((reservation) => wallet.settle(reservation, draftOf(1n), large)),
   );

@@ -1,8 +1,8 @@
 import { assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
-import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
+import { reapExpiredInstances, tombstoneMs } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
-import { openWalletEngine } from "../../../kv/wallet/mod.ts";
+import { instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -34,7 +34,7 @@ async function rowsUnder(kv: KeyValueStore, prefix: string): Promise<number> {
 
 Deno.test("an instance is left alone until its time is over", async () => {
   using store = await afterCrash();
-  store.time.advance(limits.instanceTtlMs - 1);
+  store.time.advance(instanceTtlMs - 1);
   assertEquals(await reapExpiredInstances(store.kv, store.time.nowMs()), {
     reaped: 0,
     unfinished: [],
@@ -46,7 +46,7 @@ for (const all of [false, true]) {
   Deno.test(`what a dead instance held and owed is put right (all: ${all})`, async () => {
     using store = await afterCrash();
     const { kv, account } = store;
-    if (!all) store.time.advance(limits.instanceTtlMs);
+    if (!all) store.time.advance(instanceTtlMs);
     const report = await reapExpiredInstances(kv, store.time.nowMs(), { all });
     assertEquals(report, { reaped: 1, unfinished: [] });
     assertEquals((await readWallet(kv, account)).availableMicroVnd, 960n);
@@ -62,7 +62,7 @@ for (const all of [false, true]) {
 
 Deno.test("five reapers at once return the money once", async () => {
   using store = await afterCrash();
-  store.time.advance(limits.instanceTtlMs);
+  store.time.advance(instanceTtlMs);
   const reports = await Promise.all(
     Array.from({ length: 5 }, () => reapExpiredInstances(store.kv, store.time.nowMs())),
   );
@@ -74,7 +74,7 @@ Deno.test("five reapers at once return the money once", async () => {
 Deno.test("a reaper that died half-way is finished by the next one", async () => {
   using store = await afterCrash();
   const { kv, time } = store;
-  time.advance(limits.instanceTtlMs);
+  time.advance(instanceTtlMs);
   const [entry] = await Array.fromAsync(kv.list<Record<string, unknown>>({ prefix: ["instance"] }));
   if (!entry) throw new Error("no instance");
   await kv.set(entry.key, { state: "reaped", commit: 2, reapedAtMs: time.nowMs() });
@@ -90,7 +90,7 @@ Deno.test("an instance that cannot be cleared up is reported and does not keep t
   await topUp(kv, account, 10n);
   await mustReserve(other, account, 10n);
   await kv.delete(["receipt", store.requestId]);
-  time.advance(limits.instanceTtlMs);
+  time.advance(instanceTtlMs);
   const report = await reapExpiredInstances(kv, time.nowMs());
   assertEquals(report.reaped, 1);
   assertEquals(report.unfinished.map(({ reason }) => reason), [
@@ -102,9 +102,9 @@ Deno.test("an instance that cannot be cleared up is reported and does not keep t
 Deno.test("the tombstone stays for a day and then goes", async () => {
   using store = await afterCrash();
   const { kv, time } = store;
-  time.advance(limits.instanceTtlMs);
+  time.advance(instanceTtlMs);
   await reapExpiredInstances(kv, time.nowMs());
-  time.advance(limits.tombstoneMs - 1);
+  time.advance(tombstoneMs - 1);
   await reapExpiredInstances(kv, time.nowMs());
   assertEquals(await rowsUnder(kv, "instance"), 1);
   time.advance(1);

@@ -1,10 +1,19 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
+import { maxAttachedRowBytes } from "../../../kv/wallet/settlements.ts";
+import { maxReceiptAttempts, maxReceiptTextChars } from "../../../kv/receipts/receipt_codec.ts";
+import { heartbeatMs, indexLingerMs } from "../../../kv/wallet/housekeeping.ts";
+import { maxUnsettledCalls } from "../../../kv/wallet/wallet_engine.ts";
 import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
-import { openWalletEngine, StoppedError, type WalletEngine } from "../../../kv/wallet/mod.ts";
+import {
+  instanceTtlMs,
+  openWalletEngine,
+  StoppedError,
+  type WalletEngine,
+} from "../../../kv/wallet/mod.ts";
 import { readUsage } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
@@ -255,7 +264,7 @@ Deno.test("an attachment that is too large is refused before anything is written
   const attach = {
     mutations: 1,
     apply: (op: { set(key: Deno.KvKey, value: unknown): unknown }) => {
-      op.set(["task", 1], "x".repeat(limits.attachedRowBytes + 1));
+      op.set(["task", 1], "x".repeat(maxAttachedRowBytes + 1));
     },
   };
   await assertRejects(() => w.wallet.settle(reservation, draftOf(10n), attach), InvariantError);
@@ -272,8 +281,8 @@ Deno.test("a receipt with endless texts is cut, not refused", async () => {
   const draft = draftOf(1n, { mappedFrom: long, route: long, attempts });
   await w.wallet.settle(await mustReserve(w.wallet, account, 1n), draft);
   const receipt = await readReceipt(w.kv, draft.requestId);
-  assertEquals(receipt?.mappedFrom?.length, limits.receiptTextChars);
-  assertEquals(receipt?.attempts.length, limits.receiptAttempts);
+  assertEquals(receipt?.mappedFrom?.length, maxReceiptTextChars);
+  assertEquals(receipt?.attempts.length, maxReceiptAttempts);
 });
 
 Deno.test("the balance adds up while calls are in flight, and after", async () => {
@@ -318,7 +327,7 @@ Deno.test("the timer indexes by itself and gives idle leases back", async () => 
   await topUp(w.kv, account, 1_000n);
   await w.wallet.settle(await mustReserve(w.wallet, account, 500n), draftOf(10n));
   for (let turn = 0; turn < 6; turn++) {
-    w.time.advance(limits.indexLingerMs);
+    w.time.advance(indexLingerMs);
     await settleDown(w.kv);
   }
   assertEquals(await leaseRows(w.kv), 0);
@@ -330,7 +339,7 @@ Deno.test("the timer indexes by itself and gives idle leases back", async () => 
 Deno.test("an idle instance stays alive by its heartbeat", async () => {
   using w = await world();
   for (let minute = 0; minute < 40; minute++) {
-    w.time.advance(limits.heartbeatMs);
+    w.time.advance(heartbeatMs);
     await settleDown(w.kv);
   }
   assertEquals((await reapExpiredInstances(w.kv, w.time.nowMs())).reaped, 0);
@@ -482,7 +491,7 @@ Deno.test("closing on a silent store gives up in time and leaves the money to th
   await closing;
   await settling;
   assertEquals(w.time.pending, 0);
-  w.time.advance(limits.instanceTtlMs);
+  w.time.advance(instanceTtlMs);
   assertEquals((await reapExpiredInstances(w.kv, w.time.nowMs())).reaped, 1);
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 100n);
 });
@@ -556,7 +565,7 @@ Deno.test("an instance that overslept asks the store before it admits a call aga
   await topUp(kv, account, 1_000n);
   wallet.release(await mustReserve(wallet, account, 100n));
   assert(!("then" in wallet.reserve(account, 1n)));
-  time.advance(limits.instanceTtlMs);
+  time.advance(instanceTtlMs);
   await reapExpiredInstances(kv, time.nowMs());
   const before = wallet.instanceId;
   const late = wallet.reserve(account, 1n);
@@ -572,7 +581,7 @@ Deno.test("no call is admitted while more is unsettled than may be kept", async 
   const account = newAccount();
   await topUp(w.kv, account, 10n);
   await mustReserve(w.wallet, account, 10n);
-  const open = Array.from({ length: limits.unsettledCalls }, () => w.wallet.reserve(account, 0n));
+  const open = Array.from({ length: maxUnsettledCalls }, () => w.wallet.reserve(account, 0n));
   fault = "before";
   const settling = open.map((result) => {
     if (!("ok" in result) || !result.ok) throw new Error("refused");

@@ -1,7 +1,7 @@
 import { assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { limits } from "../../../core/limits.ts";
-import { openWalletEngine } from "../../../kv/wallet/mod.ts";
+import { instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createReaping, ledgerWatch } from "../../../routes/server/jobs.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -30,7 +30,7 @@ Deno.test("the log learns once of a dead instance whose money could not go back"
   const draft = draftOf(40n);
   await wallet.settle(await mustReserve(wallet, account, 40n), draft);
   await kv.delete(["receipt", draft.requestId]);
-  clock.advance(limits.instanceTtlMs);
+  clock.advance(instanceTtlMs);
   const said: unknown[] = [];
   const log = {
     event: (level: string, message: string, fields?: unknown) =>
