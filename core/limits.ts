@@ -74,140 +74,26 @@ export const limits = {
   sameSignalMs: 1_000,
   /** After the drain deadline stopped calls get this long to send their last event and settle. */
   stopMs: 3_000,
-  /** Active keys per account. */
-  activeKeysPerAccount: 10,
-  /** Keys of an account that lists show, revoked ones included. Those in use are shown in any case. */
-  keysPerAccountListed: 1_000,
-  /** Callers remembered per instance: about 1 KB each. */
-  authCacheEntries: 50_000,
-  /** Keys with limits of their own whose spending is remembered per instance. */
-  limitedKeysKept: 10_000,
-  /** What a key with a limit has spent is read again after this long: others may spend with it too. */
-  keySpendingStaleMs: 5_000,
-  /** The control state is read this often … */
-  controlPollMs: 500,
-  /** … and trusted this long: a revocation holds everywhere within two seconds. */
-  controlStaleMs: 2_000,
-  /** Outbox rows one worker claims in one go: enough to keep its lanes busy, few enough that no claim grows old. */
-  outboxClaims: 32,
-  /** Tries of a check-and-set on one account's row: only that person's own clicks compete for it. */
-  accountWriteAttempts: 8,
-  /** … and on its list of keys: two keys made in the same moment collide; more tries than keys means that something is wrong. */
-  apiKeyWriteAttempts: 12,
-  /** What a switch is turned for, and what clients are told meanwhile: a sentence or two in every refusal. */
-  switchReasonChars: 500,
-  /** … and on the operator's switches: only operators compete. */
-  switchesWriteAttempts: 10,
-  /**
-   * A new secret is shown again this long when its page is reloaded; later only for the password. Time enough to copy it,
-   * and short for a browser that somebody has walked away from.
-   */
-  madeSecretShownMs: 10 * 60_000,
-  /** Rows one run of a queue handles at most, so that a cron run ends even if rows come faster than they go. */
-  outboxRunRows: 10_000,
-  /** Longest sleep of an outbox worker: rows written by other processes are seen after this. One list is 50 µs. */
-  outboxIdleMs: 1_000,
   /** A bank notice is under 4 KiB; the rest is room for long statement texts. */
   bankNoticeBytes: 64 * 1024,
-  /** Signed-in browsers of one account: a person has a handful; the oldest is signed out beyond this. */
-  sessionsPerAccount: 20,
-  /** Session rows read for a list: expired rows may linger among the living ones. */
-  sessionsListed: 200,
-  /** Tries of a check-and-set on a rate counter; losing them all means a flood, which is refused. */
-  rateLimitWriteAttempts: 5,
   /** Password hashes at the same time: each takes 64 MiB and a thread for a third of a second. */
   passwordHashesAtOnce: 2,
   /** Sign-ins that may wait for a hash; at two a third of a second each the last one waits about 10 s. */
   passwordHashQueue: 64,
   /** A body sent to the operators' interface: a reason and a message. */
   operatorBodyBytes: 16 * 1024,
-  /** How long the page of an order shows its QR. The code itself can be paid without limit of time. */
-  topupOrderMs: 60 * 60_000,
-  /** Orders of one account that are neither paid nor expired: enough for retries, too few to flood the list. */
-  openTopupsPerAccount: 10,
-  /** Fresh codes tried until one is free; with 3·10^9 codes even two are hardly ever needed. */
-  orderCodeAttempts: 5,
-  /** Text of a notice that is kept for staff: at two bytes a character within the 64 KiB of a row. */
-  bankNoticeKeptChars: 30_000,
-  /** Unreadable notices that staff see; a bank whose form has changed is noticed long before. */
-  unreadableNoticesListed: 1_000,
-  /** Compare-and-set rounds of one bank notice or order. In a process they queue, so only other processes collide. */
-  topupWriteAttempts: 20,
-  /** Codes of one memo that are looked up: two are an accident, more are an attack. */
-  codesPerMemo: 5,
-  /** Text of a memo by which movements are compared: banks cut theirs at 210 characters or sooner. */
-  comparedMemoChars: 200,
-  /** Movements of one amount within three days that a newcomer is compared with: far above any real number. */
-  comparedMovements: 50_000,
   /** Open orders searched for near misses of a broken memo. */
   nearMissOrders: 2_000,
-  /** Orders on one invoice: two checks each, and an atomic may have ten. */
-  ordersPerInvoice: 5,
-  /** PDF and XML of an invoice, and their corrections. */
-  invoiceFiles: 6,
-  /** One part of such a file: a value holds 64 KiB; the rest is room for the store's own framing. */
-  invoiceFilePartBytes: 60_000,
-  /** A signed invoice is under 500 KB. */
-  invoiceFileBytes: 2 * 1024 * 1024,
-  /** A claim on a mail: far above the time that a mail server takes at its worst. */
-  mailClaimMs: 2 * 60_000,
-  /** Tries of one mail, with the pauses below over nearly seven hours; a server that is down longer needs a person. */
-  mailAttempts: 8,
-  mailPausesMs: [
-    5_000,
-    30_000,
-    2 * 60_000,
-    10 * 60_000,
-    30 * 60_000,
-    2 * 3_600_000,
-    4 * 3_600_000,
-  ],
-  /** How long the link of a sign-up works: mail may wait a night … */
-  signUpMailMs: 24 * 3_600_000,
-  /** … that of a forgotten password or a sign-in: it opens an account that has money, and its owner waits for it … */
-  resetMailMs: 30 * 60_000,
-  /** … and that of a new address. */
-  changeEmailMailMs: 24 * 3_600_000,
-  /** A person needs a minute or two at an OpenID provider; ten leave room for a forgotten password there. */
-  signInFlowMs: 10 * 60_000,
-  /** Our tokens have 43 characters; longer texts are not looked up. */
-  secretTokenChars: 64,
   /** A form of the dashboard; the longest is a key with every model ticked. */
   pageFormBytes: 256 * 1024,
   /** A form of the operator: the PDF of an invoice or a month of bank statement. */
   operatorFormBytes: 8 * 1024 * 1024,
   /** One request to an OpenID provider; a person is waiting. */
   openIdMs: 10_000,
-  /** Notices matched in one sweep; more wait for the next, a minute later. */
-  bankSweepRows: 500,
   /** Pages of 100 movements read in one poll: three days of a very busy account. */
   bankPollPages: 50,
-  /** A notice without an end state after this is a fault that the operator must see. */
-  bankMatchLateMs: 5 * 60_000,
-  /** A claim on a poll of a video task: twice the time that the poll itself may take, so no two run at once. */
-  videoPollClaimMs: 60_000,
-  /**
-   * Tries of one poll, practically without end: a provider that does not answer is asked until the task's deadline, and
-   * a failing store until it works again, since money hangs on it.
-   */
-  videoPollAttempts: 1_000_000,
-  /** Pauses after polls that failed. */
-  videoPollPausesMs: [2_000, 5_000, 15_000, 30_000, 60_000],
-  /**
-   * Pauses after a provider did not know a task, for the first time in a row, the second, the third: new tasks take a
-   * moment to be everywhere. One that is unknown once more is lost.
-   */
-  unknownVideoPausesMs: [2_000, 5_000, 15_000],
   /** One question to a provider about a video task. */
   videoPollMs: 25_000,
-  /** Polls of video tasks at the same time in one process. */
-  videoPollLanes: 16,
-  /** Video tasks of one page of a list: what the video API allows. */
-  videoListRows: 100,
-  /** Open video tasks that one sweep looks at; the polls themselves do the work, the sweep only finds lost ones. */
-  videoSweepRows: 10_000,
-  /** How long past its deadline an open task must be before the sweep thinks that its poll was lost. */
-  videoSweepGraceMs: 10 * 60_000,
   /** Days of usage read at once: a year would be a thousand rows per key and model. */
   usageDays: 92,
   /** Receipts of one page of the usage API: about 200 KB of JSON. */
@@ -222,12 +108,6 @@ export const limits = {
   idempotencyClaimMs: 16 * 60_000,
   /** Redirects followed from a provider to the store that holds a finished video. */
   videoContentRedirects: 3,
-  /** Text of a line of the operators' log: what was acted on … */
-  auditSubjectChars: 200,
-  /** … and why: a few sentences. */
-  auditDetailChars: 2_000,
-  /** An operator shows a code once per working day and browser. */
-  secondFactorMs: 12 * 3_600_000,
   /** Accounts that `admin account list` shows: more than a terminal can be read for. */
   adminAccountsListed: 1_000,
   /** Dead letters that `admin outbox list` shows of each queue; what was revived or forgotten makes room for the rest. */
@@ -242,10 +122,6 @@ export const limits = {
   adminOperationIdCharsMin: 8,
   /** … and nobody types a longer one. */
   adminOperationIdChars: 100,
-  /** Rows of one kind added up for the operator's overview: a second or two of reading. */
-  operatorScanRows: 200_000,
-  /** Bank notices read one by one for the overview. */
-  operatorScanEvents: 5_000,
   /** How long the overview's figures are kept. */
   operatorFiguresMs: 60_000,
   /** One page of a provider's list: a hundred movements of under 10 KB each. */

@@ -5,6 +5,9 @@ import { compareAndSet } from "../store/cas.ts";
 import { rateLimitKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Attempts of a check-and-set on a rate counter; losing them all means a flood, which is refused. */
+const rateLimitWriteAttempts = 5;
+
 /** `count` tries per window of `windowMs`. */
 export interface RateRule {
   /** Part of the key. */
@@ -54,7 +57,7 @@ export async function countTry(
       .set(key, used + 1, { expireIn: Math.ceil(leftMs) })
       .commit();
     return result.ok ? { done: { allowed: true } } : "again";
-  }, { attempts: limits.rateLimitWriteAttempts });
+  }, { attempts: rateLimitWriteAttempts });
   return outcome === "conflict" ? refused : outcome.done;
 }
 

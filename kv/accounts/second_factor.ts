@@ -8,6 +8,11 @@ import { operatorSessionKey, secondFactorKey } from "../schema/keys.ts";
 import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/**
+ * Milliseconds for which a second factor is valid: an operator shows a code once per working day and browser.
+ */
+const secondFactorMs = 12 * 3_600_000;
+
 /** The stored factor. The secret is sealed with the master keys. */
 export interface SecondFactor {
   readonly sealedSecret: string;
@@ -73,7 +78,7 @@ export async function passSecondFactor(
         confirmedAtMs: entry.value.confirmedAtMs ?? nowMs,
       } satisfies SecondFactor,
     )
-    .set(operatorSessionKey(pass.sessionId), session, { expireIn: limits.secondFactorMs });
+    .set(operatorSessionKey(pass.sessionId), session, { expireIn: secondFactorMs });
   addAuditLine(operation, operator, {
     act: isFirst ? "second_factor_enrolled" : "second_factor_passed",
     subject: operator.accountId,
@@ -92,7 +97,7 @@ export async function hasPassedSecondFactor(
 ): Promise<boolean> {
   const { value } = await kv.get<OperatorSession>(operatorSessionKey(sessionId));
   return value !== null && value.accountId === accountId &&
-    nowMs < value.passedAtMs + limits.secondFactorMs;
+    nowMs < value.passedAtMs + secondFactorMs;
 }
 
 /** For an operator who has lost the device: the next visit enrols anew. Run from the machine, not from a page. */

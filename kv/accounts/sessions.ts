@@ -16,6 +16,12 @@ import {
 } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Signed-in browsers of one account: a person has a handful. Beyond it the oldest is signed out. */
+export const sessionsPerAccount = 20;
+
+/** Session rows read for a list: expired rows may remain among the valid ones. */
+const maxSessionsListed = 200;
+
 /** What is known when somebody signs in. */
 export interface NewSession {
   readonly accountId: AccountId;
@@ -31,7 +37,7 @@ function hashToken(token: string): Promise<string> {
 
 /**
  * Opens a session under a fresh token. Always fresh: a token that a browser brought along is never taken over, so an
- * attacker cannot plant one (session fixation). Beyond {@linkcode limits.sessionsPerAccount} the oldest one ends.
+ * attacker cannot plant one (session fixation). Beyond {@linkcode sessionsPerAccount} the oldest one ends.
  */
 export async function openSession(
   kv: KeyValueStore,
@@ -54,7 +60,7 @@ export async function openSession(
     .set(accountSessionKey(input.accountId, session.id), tokenHash, { expireIn })
     .commit();
   const all = await listSessions(kv, input.accountId, input.nowMs);
-  for (const old of all.slice(limits.sessionsPerAccount)) {
+  for (const old of all.slice(sessionsPerAccount)) {
     await closeSessionById(kv, input.accountId, old.id);
   }
   return { token, session };
@@ -108,7 +114,7 @@ export async function listSessions(
 ): Promise<Session[]> {
   const sessions: Session[] = [];
   const rows = kv.list<string>({ prefix: accountSessionsPrefix(accountId) }, {
-    limit: limits.sessionsListed,
+    limit: maxSessionsListed,
   });
   for await (const { value: tokenHash } of rows) {
     const { value } = await kv.get<Session>(sessionKey(tokenHash));

@@ -6,6 +6,27 @@ import { limits } from "../../core/limits.ts";
 import { mailTokenKey, signInFlowKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Milliseconds for which the link of a sign-up works: mail may wait a night. */
+const signUpMailMs = 24 * 3_600_000;
+
+/**
+ * Milliseconds for which the link of a forgotten password or a sign-in works: it opens an account that holds
+ * money, and its owner is waiting for it.
+ */
+export const resetMailMs = 30 * 60_000;
+
+/** Milliseconds for which the link that confirms a new address works. */
+const changeEmailMailMs = 24 * 3_600_000;
+
+/**
+ * Milliseconds for a sign-in at an OpenID provider: a person needs a minute or two, and ten leave room for a
+ * forgotten password there.
+ */
+const signInFlowMs = 10 * 60_000;
+
+/** Characters of a token that is looked up: those made here have 43. */
+const maxTokenChars = 64;
+
 /** What the holder of a mailed token may do: once, unless it says otherwise. */
 export type MailGrant =
   | {
@@ -53,10 +74,10 @@ const invoiceFilesMs = 30 * 86_400_000;
 
 /** How long each kind of mail works. */
 const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
-  sign_up: limits.signUpMailMs,
-  reset_password: limits.resetMailMs,
-  sign_in: limits.resetMailMs,
-  change_email: limits.changeEmailMailMs,
+  sign_up: signUpMailMs,
+  reset_password: resetMailMs,
+  sign_in: resetMailMs,
+  change_email: changeEmailMailMs,
   invoice_files: invoiceFilesMs,
 };
 
@@ -93,7 +114,7 @@ export async function readMailToken<Purpose extends MailPurpose>(
   token: string,
   nowMs: number,
 ): Promise<OpenGrant<MailGrantOf<Purpose>> | undefined> {
-  if (token.length > limits.secretTokenChars) return undefined;
+  if (token.length > maxTokenChars) return undefined;
   const entry = await kv.get<Expiring<MailGrant>>(mailTokenKey(await hashSecret("mail", token)));
   if (entry.value === null || nowMs >= entry.value.expiresAtMs) return undefined;
   const grant = entry.value.value;
@@ -126,9 +147,9 @@ export async function saveSignInFlow(
   flow: SignInFlow,
   nowMs: number,
 ): Promise<void> {
-  const row: Expiring<SignInFlow> = { expiresAtMs: nowMs + limits.signInFlowMs, value: flow };
+  const row: Expiring<SignInFlow> = { expiresAtMs: nowMs + signInFlowMs, value: flow };
   await kv.set(signInFlowKey(await hashSecret("flow", state)), row, {
-    expireIn: limits.signInFlowMs,
+    expireIn: signInFlowMs,
   });
 }
 
@@ -138,7 +159,7 @@ export async function takeSignInFlow(
   state: string,
   nowMs: number,
 ): Promise<SignInFlow | undefined> {
-  if (state.length > limits.secretTokenChars) return undefined;
+  if (state.length > maxTokenChars) return undefined;
   const entry = await kv.get<Expiring<SignInFlow>>(signInFlowKey(await hashSecret("flow", state)));
   if (entry.value === null) return undefined;
   const { ok } = await kv.atomic().check(entry).delete(entry.key).commit();

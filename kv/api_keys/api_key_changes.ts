@@ -1,7 +1,7 @@
 /**
  * What is done to API keys: made, changed, revoked, given a new secret; each in one atomic with the indexes.
  *
- * At most {@linkcode limits.activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
+ * At most {@linkcode activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -23,6 +23,21 @@ import { compareAndSet } from "../store/cas.ts";
 import { bumpKeysEpoch } from "../operators/control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+
+/** Active API keys of one account. */
+export const activeKeysPerAccount = 10;
+
+/**
+ * Attempts of a check-and-set on an account's list of keys: two keys made in the same moment collide. Losing
+ * more often than there are keys means a fault.
+ */
+const apiKeyWriteAttempts = 12;
+
+/**
+ * Milliseconds for which a new secret is shown again when its page is reloaded; later only for the password.
+ * Time enough to copy it, and short for a browser left unattended.
+ */
+const madeSecretShownMs = 10 * 60_000;
 
 /** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
 export interface MadeByForm {
@@ -95,7 +110,7 @@ export async function createApiKey(
     const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
     const listed = await readApiKeys(kv, accountId, entry.value ?? []);
     const active = listed.filter((key) => isActive(key, nowMs)).map((key) => key.id);
-    if (active.length >= limits.activeKeysPerAccount) {
+    if (active.length >= activeKeysPerAccount) {
       return { done: { ok: false, reason: "limit" } };
     }
     operation
@@ -105,7 +120,7 @@ export async function createApiKey(
       .set(apiKeyKey(accountId, id), record)
       .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
     return (await operation.commit()).ok ? { done: { ok: true, record, secret } } : "again";
-  }, { attempts: limits.apiKeyWriteAttempts });
+  }, { attempts: apiKeyWriteAttempts });
   return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
 }
 
@@ -120,7 +135,7 @@ export async function revealMadeByForm(
   made: MadeByForm,
   nowMs: number,
 ): Promise<NewSecret | undefined> {
-  if (nowMs >= made.atMs + limits.madeSecretShownMs) return undefined;
+  if (nowMs >= made.atMs + madeSecretShownMs) return undefined;
   const record = await getApiKey(kv, accountId, made.keyId);
   if (record === undefined || record.hash !== made.hash || !isActive(record, nowMs)) {
     return undefined;
@@ -153,7 +168,7 @@ async function changeApiKey(
     }
     bumpKeysEpoch(operation);
     return (await operation.commit()).ok ? { done: changed } : "again";
-  }, { attempts: limits.apiKeyWriteAttempts });
+  }, { attempts: apiKeyWriteAttempts });
   if (outcome !== "conflict") return outcome.done;
   throw new GatewayError("overloaded", "The key is being changed by others; try again");
 }

@@ -14,6 +14,9 @@ import { limits } from "../../core/limits.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** API keys of an account that lists show, revoked ones included. Keys in use are shown in any case. */
+export const maxKeysListed = 1_000;
+
 /** What the owner may set on a key. */
 export interface ApiKeyOptions {
   readonly name: string;
@@ -70,7 +73,7 @@ export async function getApiKey(
 
 /**
  * The keys of an account, oldest first: all that are in use, and of the revoked ones the newest, up to
- * `limits.keysPerAccountListed`.
+ * `maxKeysListed`.
  */
 export async function listApiKeys(
   kv: KeyValueStore,
@@ -78,10 +81,10 @@ export async function listApiKeys(
 ): Promise<ApiKeyRecord[]> {
   const newest = kv.list<ApiKeyRecord>(
     { prefix: apiKeysPrefix(accountId) },
-    { limit: limits.keysPerAccountListed, reverse: true },
+    { limit: maxKeysListed, reverse: true },
   );
   const listed = (await Array.fromAsync(newest, (entry) => entry.value)).reverse();
-  if (listed.length < limits.keysPerAccountListed) return listed;
+  if (listed.length < maxKeysListed) return listed;
   const oldestId = listed[0]?.id ?? "";
   const inUse = (await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId))).value ?? [];
   const older = inUse.filter((id) => id < oldestId).sort();

@@ -8,6 +8,9 @@ import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "
 import type { Control } from "../operators/control.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Callers remembered per instance, at about 1 KB each. */
+const maxAuthCacheEntries = 50_000;
+
 /** Who is calling. */
 export interface Principal {
   readonly accountId: AccountId;
@@ -35,7 +38,7 @@ export interface KeyDirectory {
 
 /**
  * Opens the directory. A revocation holds at once on this instance (after `control.refresh()`) and within
- * `limits.controlStaleMs` on all others, also when the store does not answer: then nothing is served from memory.
+ * `controlStaleMs` on all others, also when the store does not answer: then nothing is served from memory.
  */
 export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clock): KeyDirectory {
   const cache = new Map<string, Principal>();
@@ -63,7 +66,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       allowedModels: key.allowedModels === undefined ? undefined : new Set(key.allowedModels),
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
-      if (cache.size >= limits.authCacheEntries) {
+      if (cache.size >= maxAuthCacheEntries) {
         const oldest = cache.keys().next();
         if (!oldest.done) cache.delete(oldest.value);
       }

@@ -17,6 +17,14 @@ import type { Extension, Reservation, ReserveResult, WalletEngine } from "../wal
 import { netCostMicroVnd, readUsage } from "../receipts/usage.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** API keys with limits of their own whose spending is remembered per instance. */
+const maxLimitedKeysKept = 10_000;
+
+/**
+ * Milliseconds after which the remembered spending of a key is read again: other instances spend with it too.
+ */
+const keySpendingStaleMs = 5_000;
+
 /** A call that the key's own limit does not allow. */
 export interface LimitRefusal {
   readonly ok: false;
@@ -111,7 +119,7 @@ class KeyLimits {
     const id = `${keyId} ${month}`;
     let spending = this.#spendings.get(id);
     if (spending === undefined) {
-      if (this.#spendings.size >= limits.limitedKeysKept) this.#forgetIdle();
+      if (this.#spendings.size >= maxLimitedKeysKept) this.#forgetIdle();
       spending = { month: noSum(), days: new Map(), readAtMs: -Infinity, reading: undefined };
       this.#spendings.set(id, spending);
     }
@@ -127,7 +135,7 @@ class KeyLimits {
   }
 
   #isFresh({ readAtMs }: Spending): boolean {
-    return this.#clock.monotonicMs() - readAtMs <= limits.keySpendingStaleMs;
+    return this.#clock.monotonicMs() - readAtMs <= keySpendingStaleMs;
   }
 
   async #read(key: ApiKeyRecord, month: string, spending: Spending): Promise<void> {

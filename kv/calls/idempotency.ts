@@ -13,6 +13,7 @@
  */
 import type { IdempotencyKey } from "../../core/calls/request/idempotency_key.ts";
 import type { AccountId, RequestId, VideoId } from "../../core/lib/ids.ts";
+import { accountWriteAttempts } from "../accounts/account_writes.ts";
 import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { callIdempotencyKey, videoIdempotencyKey } from "../schema/keys.ts";
@@ -90,7 +91,7 @@ export async function claimKey(kv: KeyValueStore, input: KeyClaimInput): Promise
     const written = await operation.commit().catch(() => undefined);
     if (written?.ok !== true) return "again";
     return { done: { kind: "claimed", claim: { row, key, versionstamp: written.versionstamp } } };
-  }, { attempts: limits.accountWriteAttempts });
+  }, { attempts: accountWriteAttempts });
   return outcome === "conflict" ? { kind: "under_way" } : outcome.done;
 }
 

@@ -3,10 +3,19 @@ import type { InvoiceId } from "../../core/lib/ids.ts";
 import { limits } from "../../core/limits.ts";
 import { sha256Hex } from "../../core/lib/sha256.ts";
 import type { InvoiceFile } from "../../core/invoices/invoice.ts";
-import { getInvoice, setInvoiceFiles } from "./invoices.ts";
+import { getInvoice, maxInvoiceFiles, setInvoiceFiles } from "./invoices.ts";
 import { invoiceFileChunkKey, invoiceFilePrefix } from "../schema/keys.ts";
 import type { Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/**
+ * Bytes of one row of an invoice file: a value holds 64 KiB, and the rest is room for the store's own
+ * framing.
+ */
+const invoiceFilePartBytes = 60_000;
+
+/** Bytes of one invoice file: a signed invoice is under 500 KB. */
+const maxInvoiceFileBytes = 2 * 1024 * 1024;
 
 export type AttachResult =
   | { readonly ok: true; readonly file: InvoiceFile }
@@ -45,17 +54,17 @@ export async function attachInvoiceFile(
 ): Promise<AttachResult> {
   const type = fileType(input.bytes);
   if (type === undefined) return { ok: false, why: "type" };
-  if (input.bytes.length > limits.invoiceFileBytes) return { ok: false, why: "size" };
+  if (input.bytes.length > maxInvoiceFileBytes) return { ok: false, why: "size" };
   const entry = await getInvoice(kv, input.id);
   if (entry.value === null) return { ok: false, why: "missing" };
   const fileId = await fileIdOf(input.bytes);
   const earlier = entry.value.files.find((file) => file.fileId === fileId);
   if (earlier !== undefined) return { ok: true, file: earlier };
-  if (entry.value.files.length >= limits.invoiceFiles) return { ok: false, why: "count" };
-  const parts = Math.ceil(input.bytes.length / limits.invoiceFilePartBytes);
+  if (entry.value.files.length >= maxInvoiceFiles) return { ok: false, why: "count" };
+  const parts = Math.ceil(input.bytes.length / invoiceFilePartBytes);
   for (let part = 0; part < parts; part++) {
-    const from = part * limits.invoiceFilePartBytes;
-    const slice = input.bytes.slice(from, from + limits.invoiceFilePartBytes);
+    const from = part * invoiceFilePartBytes;
+    const slice = input.bytes.slice(from, from + invoiceFilePartBytes);
     await kv.set(invoiceFileChunkKey(input.id, fileId, part), slice);
   }
   const file: InvoiceFile = {

@@ -11,6 +11,21 @@ import { compareAndSet } from "../store/cas.ts";
 import { keysEpochKey, switchesKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
+/** Milliseconds between two readings of the control state. */
+const controlPollMs = 500;
+
+/**
+ * Milliseconds for which a reading of the control state is trusted: a revocation takes effect everywhere
+ * within them.
+ */
+export const controlStaleMs = 2_000;
+
+/** Characters of the reason for turning a switch, which clients read in every refusal: a sentence or two. */
+export const maxSwitchReasonChars = 500;
+
+/** Attempts of a check-and-set on the operator's switches: only operators compete. */
+const switchesWriteAttempts = 10;
+
 export interface Switches {
   /** Set: every API call answers 503 with this message. */
   readonly maintenance?: { readonly message: string; readonly sinceMs: number };
@@ -88,7 +103,7 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
         // The state goes stale, and stale means "ask the store": nothing is admitted on old knowledge.
       }
       schedule();
-    }, limits.controlPollMs);
+    }, controlPollMs);
   }
 
   await refresh();
@@ -99,7 +114,7 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
       return switches;
     },
     freshKeysEpoch() {
-      return clock.monotonicMs() - confirmedAtMs <= limits.controlStaleMs ? epoch : undefined;
+      return clock.monotonicMs() - confirmedAtMs <= controlStaleMs ? epoch : undefined;
     },
     refresh,
     catchUp,
@@ -110,7 +125,7 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
           .set(switchesKey(), change(entry.value ?? noSwitches));
         attach?.(operation);
         return (await operation.commit()).ok ? { done: undefined } : "again";
-      }, { attempts: limits.switchesWriteAttempts });
+      }, { attempts: switchesWriteAttempts });
       if (outcome === "conflict") {
         throw new GatewayError("overloaded", "The switches are being changed by others; try again");
       }

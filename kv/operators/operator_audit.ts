@@ -14,6 +14,12 @@ import type { OrderCode } from "../../core/payments/order_code.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
+/** Characters of the subject of a line in the operators' log: what was acted on. */
+const maxSubjectChars = 200;
+
+/** Characters of the detail of such a line: a few sentences on the reason. */
+const maxDetailChars = 2_000;
+
 /** The acts that are logged. */
 export type OperatorAct =
   | "account_blocked"
@@ -106,8 +112,8 @@ export function addAuditLine(
     operatorEmail: operator.email,
     atMs: line.atMs,
     act: line.act,
-    subject: line.subject.slice(0, limits.auditSubjectChars),
-    detail: line.detail.slice(0, limits.auditDetailChars),
+    subject: line.subject.slice(0, maxSubjectChars),
+    detail: line.detail.slice(0, maxDetailChars),
     ...(line.money !== undefined && { money: line.money }),
   };
   operation.set(operatorAuditKey(id), row);

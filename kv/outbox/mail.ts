@@ -4,12 +4,32 @@ import { type MailJob, mailJobSchema } from "../../core/mail/mail_job.ts";
 import { addToOutbox, type OutboxQueue } from "./outbox.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
 
+/** Milliseconds of a claim on a mail: far above what a mail server takes at its worst. */
+const mailClaimMs = 2 * 60_000;
+
+/**
+ * Attempts to send one mail, over nearly seven hours with the pauses below; a server that is down longer
+ * needs a person.
+ */
+const mailAttempts = 8;
+
+/** Milliseconds between two attempts to send one mail. */
+const mailPausesMs = [
+  5_000,
+  30_000,
+  2 * 60_000,
+  10 * 60_000,
+  30 * 60_000,
+  2 * 3_600_000,
+  4 * 3_600_000,
+] as const;
+
 export const mailQueue: OutboxQueue<MailJob> = {
   name: "mail",
   parse: (stored) => mailJobSchema.parse(stored),
-  claimMs: limits.mailClaimMs,
-  maxAttempts: limits.mailAttempts,
-  backoffMs: limits.mailPausesMs,
+  claimMs: mailClaimMs,
+  maxAttempts: mailAttempts,
+  backoffMs: mailPausesMs,
 };
 
 /**

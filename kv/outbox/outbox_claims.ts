@@ -6,6 +6,12 @@ import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
 import { bury } from "./outbox_dead_letters.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
+/**
+ * Outbox rows that one worker claims at once: enough to keep its lanes busy, few enough that no claim
+ * expires.
+ */
+const maxOutboxClaims = 32;
+
 /** A row that is ours until {@linkcode claimedUntilMs}. */
 export interface OutboxClaim<Payload> {
   readonly id: string;
@@ -34,7 +40,7 @@ export async function claimDue<Payload>(
   options: { readonly nowMs: number; readonly count: number },
 ): Promise<OutboxClaim<Payload>[]> {
   const { nowMs } = options;
-  const count = Math.min(options.count, limits.outboxClaims);
+  const count = Math.min(options.count, maxOutboxClaims);
   const due = await Array.fromAsync(
     kv.list(outboxDueSelector(queue.name, nowMs), { limit: count }),
   );

@@ -1,11 +1,17 @@
 /**
  * Wakes outbox workers of this process early. Only ever a hint: a worker that never hears one finds its rows within
- * `limits.outboxIdleMs`, and so do those of other processes.
+ * `outboxIdleMs`, and so do those of other processes.
  *
  * Not through the queues of the store: on a full disk the runtime's own reader of them ends the whole process, with
  * every call that runs, where everything else waits until there is room again.
  */
 import type { OutboxWorker } from "./outbox_worker.ts";
+
+/**
+ * Milliseconds of an outbox worker's longest sleep: rows written by other processes are seen after it. One
+ * list takes 50 µs.
+ */
+export const outboxIdleMs = 1_000;
 
 /** @example see {@linkcode createWakeUp} */
 export interface WakeUp {

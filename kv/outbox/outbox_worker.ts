@@ -4,10 +4,14 @@
  */
 import { errorName } from "../../core/lib/error_line.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import { outboxIdleMs } from "./outbox_wake_up.ts";
 import { limits } from "../../core/limits.ts";
 import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
 import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/** Rows that one run of a queue handles, so that a cron run ends even if rows come faster than they go. */
+const maxOutboxRunRows = 10_000;
 
 /** A queue together with what is done for each of its rows. */
 export interface OutboxWork<Payload> {
@@ -52,7 +56,7 @@ export async function runDue<Payload>(
   const inFlight = new Set<Promise<void>>();
   let handled = 0;
   try {
-    while (stop?.aborted !== true && handled < limits.outboxRunRows) {
+    while (stop?.aborted !== true && handled < maxOutboxRunRows) {
       const free = work.lanes - inFlight.size;
       const claims = free === 0 ? [] : await claimDue(world.kv, work.queue, {
         nowMs: world.clock.nowMs(),
@@ -127,7 +131,7 @@ const timerSleep: Sleep = (ms, signal) =>
 
 /**
  * Starts a worker: it runs what is due, then sleeps until the next row is due, a nudge comes, or
- * {@linkcode limits.outboxIdleMs} have passed (rows written by other processes are seen then).
+ * {@linkcode outboxIdleMs} have passed (rows written by other processes are seen then).
  */
 export function startOutboxWorker<Payload>(
   world: OutboxWorld,
@@ -141,7 +145,7 @@ export function startOutboxWorker<Payload>(
     while (!stopping.signal.aborted) {
       // A nudge during the run must not be lost: the controller it aborts is the one slept on afterwards.
       nap = new AbortController();
-      let pauseMs: number = limits.outboxIdleMs;
+      let pauseMs: number = outboxIdleMs;
       try {
         await runDue(world, work, stopping.signal);
         const dueAtMs = await nextDueAtMs(world.kv, work.queue);

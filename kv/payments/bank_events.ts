@@ -21,6 +21,9 @@ import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
+/** Characters of a notice that are kept for staff: at two bytes each within the 64 KiB of a row. */
+export const bankNoticeKeptChars = 30_000;
+
 /** Names a notice. */
 export interface BankEventRef {
   readonly source: BankSource;
@@ -134,7 +137,7 @@ export async function journalBankEvent(
   const key = bankEventKey(event.source, event.id);
   const row: BankEventRow = {
     event,
-    raw: raw.slice(0, limits.bankNoticeKeptChars),
+    raw: raw.slice(0, bankNoticeKeptChars),
     receivedAtMs: nowMs,
     state: { kind: "received" },
     ...(importedBy !== undefined && { importedBy }),

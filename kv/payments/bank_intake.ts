@@ -22,6 +22,9 @@ import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
 import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
+/** Notices matched in one sweep; more wait for the next, a minute later. */
+const maxBankSweepRows = 500;
+
 /** What a sweep did. */
 export interface SweepResult {
   readonly matched: number;
@@ -103,7 +106,7 @@ export function createBankIntake(
     async sweep() {
       let matched = 0;
       let failed = 0;
-      for (const { ref } of await listUnmatched(kv, limits.bankSweepRows)) {
+      for (const { ref } of await listUnmatched(kv, maxBankSweepRows)) {
         if (await matchOrReport(ref)) matched++;
         else failed++;
       }

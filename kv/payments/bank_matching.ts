@@ -33,8 +33,17 @@ import { compareAndSet } from "../store/cas.ts";
 import { accountKey } from "../schema/keys.ts";
 import { credit } from "../ledger/ledger.ts";
 import { type AuthorityResult, authorize } from "../operators/operator_authority.ts";
-import { getTopupOrder, receiveTopup, type TopupOrder, type TopupPayment } from "./topups.ts";
+import {
+  getTopupOrder,
+  receiveTopup,
+  type TopupOrder,
+  type TopupPayment,
+  topupWriteAttempts,
+} from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+
+/** Codes of one memo that are looked up: two are an accident, more are an attack. */
+const maxCodesPerMemo = 5;
 
 /** What matching depends on. */
 export interface MatchingSettings {
@@ -71,7 +80,7 @@ async function ordersOf(
   kv: KeyValueStore,
   codes: readonly OrderCode[],
 ): Promise<Deno.KvEntry<TopupOrder>[]> {
-  const looked = codes.slice(0, limits.codesPerMemo);
+  const looked = codes.slice(0, maxCodesPerMemo);
   const entries = await Promise.all(looked.map((code) => getTopupOrder(kv, code)));
   return entries.filter((entry) => entry.value !== null);
 }
@@ -149,7 +158,7 @@ export async function matchBankEvent(
     if (entry.value.state.kind !== "received") return { done: entry.value.state };
     const state = await decide(settings, entry);
     return state === "again" ? "again" : { done: state };
-  }, { attempts: limits.topupWriteAttempts });
+  }, { attempts: topupWriteAttempts });
   if (result === "conflict") throw new Error("The rows of a bank notice kept changing");
   return result.done;
 }

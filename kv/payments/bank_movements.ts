@@ -23,6 +23,12 @@ import {
 } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
+/** Characters of a memo by which movements are compared: banks cut theirs at 210 or sooner. */
+const comparedMemoChars = 200;
+
+/** Movements of one amount within three days that a new one is compared with: far above any real number. */
+const maxComparedMovements = 50_000;
+
 type Direction = BankEvent["direction"];
 
 /** A movement in the store, with its key and version. */
@@ -49,7 +55,7 @@ export function movementTraits(event: BankEvent): MovementTraits {
     time: event.time,
     reference: comparedReference(event.reference),
     codes: codesOfTexts([event.detectedCode, event.memo, event.fullText]),
-    memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, limits.comparedMemoChars),
+    memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, comparedMemoChars),
     ...(event.importId !== undefined && { importId: event.importId }),
   };
 }
@@ -72,7 +78,7 @@ export async function searchMovement(
     fromMs: event.time.atMs - movementWindowMs,
     toMs: event.time.atMs + movementWindowMs,
   });
-  const rows = kv.list<KnownMovement>(near, { limit: limits.comparedMovements });
+  const rows = kv.list<KnownMovement>(near, { limit: maxComparedMovements });
   const known = new Map<string, StoredMovement>();
   for await (const entry of rows) known.set(bankMovementIdOf(entry.key), stored(entry));
   let referenceIsFree = false;

@@ -22,6 +22,9 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Milliseconds after which a notice without an end state is a fault that the operator must see. */
+export const bankMatchLateMs = 5 * 60_000;
+
 /** Money that came in by bank, by what became of it. Notices of one movement count once. */
 export interface TopupTotals {
   readonly movements: number;
@@ -127,7 +130,7 @@ async function checkEvent(
   if ((review.versionstamp !== null) !== waits) say("the review queue is wrong");
   const fault = await duplicateFault(kv, row);
   if (fault !== undefined) say(fault);
-  if (state.kind === "received" && nowMs - receivedAtMs > limits.bankMatchLateMs) {
+  if (state.kind === "received" && nowMs - receivedAtMs > bankMatchLateMs) {
     say("not matched in time");
   }
 }

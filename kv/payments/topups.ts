@@ -23,6 +23,24 @@ import {
 } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
+/**
+ * Milliseconds for which the page of an order shows its QR. The code itself can be paid without limit of
+ * time.
+ */
+const topupOrderMs = 60 * 60_000;
+
+/** Orders of one account that are neither paid nor expired: enough for retries, too few to flood the list. */
+const openTopupsPerAccount = 10;
+
+/** Fresh codes tried until one is free; with 3·10^9 codes even two are hardly ever needed. */
+const orderCodeAttempts = 5;
+
+/**
+ * Attempts of a check-and-set on one bank notice or order. Within a process they queue, so only other
+ * processes collide.
+ */
+export const topupWriteAttempts = 20;
+
 /** One order. `paid` ⇔ something has been received. */
 export interface TopupOrder {
   readonly code: OrderCode;
@@ -84,7 +102,7 @@ export async function createTopupOrder(
   const fits = amountMicroVnd >= topupMinMicroVnd &&
     amountMicroVnd <= topupMaxMicroVnd && amountMicroVnd % microVndPerVnd === 0n;
   if (!fits) return { ok: false, why: "amount" };
-  for (let attempt = 0; attempt < limits.orderCodeAttempts; attempt++) {
+  for (let attempt = 0; attempt < orderCodeAttempts; attempt++) {
     const { claim, order: made } = await orderOfForm(kv, input);
     if (made !== undefined) return { ok: true, order: made };
     if (await hasTooMany(kv, accountId, nowMs)) return { ok: false, why: "too_many" };
@@ -96,7 +114,7 @@ export async function createTopupOrder(
       askedMicroVnd: amountMicroVnd,
       receivedMicroVnd: 0n,
       createdAtMs: nowMs,
-      expiresAtMs: nowMs + limits.topupOrderMs,
+      expiresAtMs: nowMs + topupOrderMs,
       to: input.to,
       memo: orderMemo(input.to.memoPrefix, code),
     };
@@ -106,7 +124,7 @@ export async function createTopupOrder(
       .set(accountTopupKey(accountId, nowMs, code), code)
       .set(openTopupKey(nowMs, code), code);
     if (claim !== undefined) {
-      operation.check(claim).set(claim.key, code, { expireIn: limits.topupOrderMs });
+      operation.check(claim).set(claim.key, code, { expireIn: topupOrderMs });
     }
     if ((await operation.commit()).ok) return { ok: true, order };
   }
@@ -118,9 +136,9 @@ async function hasTooMany(
   accountId: AccountId,
   nowMs: number,
 ): Promise<boolean> {
-  const recent = await listTopupOrders(kv, accountId, { count: 2 * limits.openTopupsPerAccount });
+  const recent = await listTopupOrders(kv, accountId, { count: 2 * openTopupsPerAccount });
   const open = recent.filter((order) => orderStatus(order, nowMs) === "pending");
-  return open.length >= limits.openTopupsPerAccount;
+  return open.length >= openTopupsPerAccount;
 }
 
 interface OrderOfForm {
@@ -204,7 +222,7 @@ export async function cancelTopupOrder(
       .delete(openTopupKey(order.createdAtMs, order.code))
       .commit();
     return result.ok ? { done: cancelled } : "again";
-  }, { attempts: limits.topupWriteAttempts });
+  }, { attempts: topupWriteAttempts });
   if (outcome !== "conflict") return outcome.done;
   return (await getTopupOrder(kv, input.code)).value ?? undefined;
 }

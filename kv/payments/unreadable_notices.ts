@@ -4,6 +4,7 @@
  */
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
+import { bankNoticeKeptChars } from "./bank_events.ts";
 import { limits } from "../../core/limits.ts";
 import { sha256 } from "../../core/lib/sha256.ts";
 import {
@@ -13,6 +14,9 @@ import {
 } from "../schema/keys.ts";
 import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/** Unreadable notices that staff see; a bank whose format changed is noticed long before. */
+const maxUnreadableNoticesListed = 1_000;
 
 /** One notice as it came. */
 export interface UnreadableNotice {
@@ -33,7 +37,7 @@ export async function keepUnreadable(
   kv: KeyValueStore,
   notice: Omit<UnreadableNotice, "contentHash">,
 ): Promise<void> {
-  const raw = notice.raw.slice(0, limits.bankNoticeKeptChars);
+  const raw = notice.raw.slice(0, bankNoticeKeptChars);
   const contentHash = await contentHashOf(`${notice.reason}\n${notice.raw}`);
   const key = unreadableNoticeKey(notice.source, contentHash);
   const kept: UnreadableNotice = { ...notice, raw, contentHash };
@@ -45,11 +49,11 @@ export async function keepUnreadable(
     .commit();
 }
 
-/** The open ones, oldest first; at most `limits.unreadableNoticesListed` of them. */
+/** The open ones, oldest first; at most `maxUnreadableNoticesListed` of them. */
 export async function listUnreadable(kv: KeyValueStore): Promise<UnreadableNotice[]> {
   const rows = kv.list<UnreadableNotice>(
     { prefix: unreadableNoticesPrefix() },
-    { limit: limits.unreadableNoticesListed, batchSize: listBatchRows },
+    { limit: maxUnreadableNoticesListed, batchSize: listBatchRows },
   );
   // Keyed by content, so that a notice that is sent again is known; their order is made here.
   return (await Array.fromAsync(rows)).map(({ value }) => value)

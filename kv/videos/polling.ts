@@ -12,6 +12,18 @@ import { listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./task
 import { commitStep } from "./transitions.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
 
+/**
+ * Milliseconds of the pauses after a provider did not know a task for the first, second, third time in a row:
+ * new tasks take a moment to be known everywhere. After a fourth time the task is lost.
+ */
+const unknownVideoPausesMs = [2_000, 5_000, 15_000] as const;
+
+/** Polls of video tasks at the same time in one process. */
+const videoPollLanes = 16;
+
+/** Milliseconds past its deadline after which the sweep takes the poll of an open task for lost. */
+const videoSweepGraceMs = 10 * 60_000;
+
 /** What a provider answered. */
 export type VideoAnswer =
   | {
@@ -23,7 +35,7 @@ export type VideoAnswer =
   | { readonly kind: "unknown" };
 
 /**
- * Asks the provider of a task. Bounded in time by its implementation, well under `limits.videoPollClaimMs`.
+ * Asks the provider of a task. Bounded in time by its implementation, well under `videoPollClaimMs`.
  *
  * @throws when there is no usable answer
  */
@@ -37,7 +49,7 @@ export interface VideoPollWorld extends OutboxWorld {
 export function videoPollWork(world: VideoPollWorld): OutboxWork<VideoPoll> {
   return {
     queue: videoPolls,
-    lanes: limits.videoPollLanes,
+    lanes: videoPollLanes,
     handle: (claim) => pollTask(world, claim),
   };
 }
@@ -63,7 +75,7 @@ async function pollTask(
   let step = { task: row.task, refund: false };
   if (answer?.kind === "seen") {
     step = advance(row.task, { kind: "seen", sighting: answer.sighting }, nowMs);
-  } else if (unknownTimes > limits.unknownVideoPausesMs.length) {
+  } else if (unknownTimes > unknownVideoPausesMs.length) {
     step = advance(row.task, { kind: "lost" }, nowMs);
   }
   if (overdue) step = endOverdue(step, nowMs);
@@ -76,7 +88,7 @@ async function pollTask(
   if (unknownTimes > 0) reportUnknown(world, claim, unknownTimes);
   const retryAfterMs = answer?.kind === "seen" ? answer.retryAfterMs : undefined;
   const ageMs = nowMs - row.task.createdAtMs;
-  const pauseMs = limits.unknownVideoPausesMs[unknownTimes - 1] ??
+  const pauseMs = unknownVideoPausesMs[unknownTimes - 1] ??
     pollPauseMs({ ageMs, retryAfterMs });
   const next = {
     dueAtMs: Math.max(Math.min(nowMs + pauseMs, row.task.deadlineAtMs), nowMs + 1),
@@ -148,7 +160,7 @@ class RowChangedError extends Error {
  */
 export async function sweepOverdueVideos(world: VideoPollWorld): Promise<number> {
   const nowMs = world.clock.nowMs();
-  const overdue = await listOverdueVideos(world.kv, nowMs - limits.videoSweepGraceMs);
+  const overdue = await listOverdueVideos(world.kv, nowMs - videoSweepGraceMs);
   for (const poll of overdue) {
     const operation = world.kv.atomic();
     addToOutbox(operation, videoPolls, { id: poll.videoId, payload: poll, nowMs });

@@ -15,6 +15,27 @@ import { addToOutbox, type OutboxQueue } from "../outbox/outbox.ts";
 import type { Attachment } from "../wallet/mod.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/**
+ * Milliseconds of a claim on a poll of a video task: twice what the poll itself may take, so that no two run
+ * at once.
+ */
+export const videoPollClaimMs = 60_000;
+
+/**
+ * Attempts of one poll, practically unlimited: a provider that does not answer is asked until the task's
+ * deadline, and a failing store until it works again, since money depends on it.
+ */
+const videoPollAttempts = 1_000_000;
+
+/** Milliseconds of the pauses after polls that failed. */
+const videoPollPausesMs = [2_000, 5_000, 15_000, 30_000, 60_000] as const;
+
+/** Video tasks on one page of a list: what the video API allows. */
+export const maxVideoListRows = 100;
+
+/** Open video tasks that one sweep looks at; the polls do the work, the sweep only finds lost ones. */
+const maxVideoSweepRows = 10_000;
+
 /** A poll that is due: which task, and whose. */
 export interface VideoPoll {
   readonly accountId: AccountId;
@@ -38,9 +59,9 @@ function readPoll(stored: unknown): VideoPoll {
 export const videoPolls: OutboxQueue<VideoPoll> = {
   name: "video-polls",
   parse: readPoll,
-  claimMs: limits.videoPollClaimMs,
-  maxAttempts: limits.videoPollAttempts,
-  backoffMs: limits.videoPollPausesMs,
+  claimMs: videoPollClaimMs,
+  maxAttempts: videoPollAttempts,
+  backoffMs: videoPollPausesMs,
 };
 
 /** The row of the index of tasks that have not ended. */
@@ -111,7 +132,7 @@ export async function listVideos(
   accountId: AccountId,
   query: VideoListQuery,
 ): Promise<{ readonly tasks: readonly VideoTask[]; readonly hasMore: boolean }> {
-  const limit = Math.min(query.limit, limits.videoListRows);
+  const limit = Math.min(query.limit, maxVideoListRows);
   const selector = videosBesideSelector(accountId, query.after, query.order);
   const tasks: VideoTask[] = [];
   const rows = kv.list(selector, { limit: limit + 1, reverse: query.order === "desc" });
@@ -138,7 +159,7 @@ export async function listOverdueVideos(
   deadlineBeforeMs: number,
 ): Promise<VideoPoll[]> {
   const overdue: VideoPoll[] = [];
-  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, { limit: limits.videoSweepRows });
+  const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, { limit: maxVideoSweepRows });
   for await (const { key, value } of rows) {
     if (value.deadlineAtMs >= deadlineBeforeMs) continue;
     overdue.push({ accountId: value.accountId, videoId: videoOf(key) });

@@ -3,6 +3,7 @@
  * one person, and floods of mails to somebody who never asked. Whom each is asked of is in `sign_in_budgets.ts`.
  */
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
+import { resetMailMs } from "../../kv/accounts/tokens.ts";
 import { limits } from "../../core/limits.ts";
 import { countTry, type RateRule, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
@@ -21,7 +22,7 @@ export const rateRules = {
   signUpMailByAddress: { name: "sign_up_mail_address", count: 3, windowMs: hourMs },
   signUpMailByEmail: { name: "sign_up_mail_email", count: 10, windowMs: hourMs },
   /** Mails of one kind to one mailbox, by all strangers together: half as long as the links in them work. */
-  mailByStranger: { name: "mail_stranger", count: 1, windowMs: limits.resetMailMs / 2 },
+  mailByStranger: { name: "mail_stranger", count: 1, windowMs: resetMailMs / 2 },
   /** The same by one browser or address from which the account was signed in to before. */
   mailByKnownPlace: { name: "mail_known_place", count: 5, windowMs: hourMs },
   /** Reset mails that somebody who is signed in asks for. */

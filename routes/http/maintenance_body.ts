@@ -1,9 +1,10 @@
 /** What programs send to turn maintenance on or off. */
 import { z } from "zod";
+import { maxSwitchReasonChars } from "../../kv/operators/control.ts";
 import { limits } from "../../core/limits.ts";
 import { plainMaintenanceMessage } from "../../kv/operators/switches.ts";
 
 export const maintenanceBody = z.strictObject({
   on: z.boolean(),
-  message: z.string().min(1).max(limits.switchReasonChars).default(plainMaintenanceMessage),
+  message: z.string().min(1).max(maxSwitchReasonChars).default(plainMaintenanceMessage),
 });

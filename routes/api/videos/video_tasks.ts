@@ -1,6 +1,7 @@
 /** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}`. Free. A foreign id is a 404. */
 import { GatewayError } from "../../../core/errors.ts";
 import { parseId, type VideoId } from "../../../core/lib/ids.ts";
+import { maxVideoListRows } from "../../../kv/videos/tasks.ts";
 import { limits } from "../../../core/limits.ts";
 import { videoDeleted, videoList, videoObject } from "../../../core/media/video/object.ts";
 import { advance, isFinal } from "../../../core/media/video/task.ts";
@@ -49,7 +50,7 @@ function listQuery(url: URL): VideoListQuery {
   const refuse = (param: string, why: string): never => {
     throw wrongParameter(param, why);
   };
-  const limit = rowLimit(url.searchParams, { most: limits.videoListRows, otherwise: 20 });
+  const limit = rowLimit(url.searchParams, { most: maxVideoListRows, otherwise: 20 });
   const orderText = url.searchParams.get("order") ?? "desc";
   const order = orderText === "asc" || orderText === "desc"
     ? orderText

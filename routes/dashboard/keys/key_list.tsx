@@ -1,5 +1,6 @@
 /** The list of keys, with what each of them did lately. */
 import type { Context } from "hono";
+import { activeKeysPerAccount } from "../../../kv/api_keys/api_key_changes.ts";
 import { limits } from "../../../core/limits.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
@@ -140,7 +141,7 @@ export async function keyListPage(
   const keys = await loadKeys(deps, c);
   const active = keys.filter((key) => key.active);
   const others = keys.filter((key) => !key.active);
-  const most = limits.activeKeysPerAccount;
+  const most = activeKeysPerAccount;
   return await renderPage(
     c,
     {

@@ -12,6 +12,7 @@ import { limits } from "../../../core/limits.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
 import {
+  activeKeysPerAccount,
   createApiKey,
   revealMadeByForm,
   revokeApiKey,
@@ -152,7 +153,7 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
   if (made.ok) return await secretPage(c, { title: t.createdTitle, ...made });
   switch (made.reason) {
     case "limit":
-      return await keyListPage(c, deps, t.full(limits.activeKeysPerAccount));
+      return await keyListPage(c, deps, t.full(activeKeysPerAccount));
     case "conflict":
       return await keyListPage(c, deps, t.busy);
     case "sent": {

@@ -11,6 +11,7 @@ import { type Context, Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
 import { newId } from "../../../core/lib/ids.ts";
+import { maxSwitchReasonChars } from "../../../kv/operators/control.ts";
 import { limits } from "../../../core/limits.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
@@ -26,7 +27,7 @@ import type { Gateway } from "../../api/gateway.ts";
 import { requireOperatorKey } from "./require_key.ts";
 
 const switchBody = z.strictObject({
-  reason: z.string().min(1).max(limits.switchReasonChars).default("operator"),
+  reason: z.string().min(1).max(maxSwitchReasonChars).default("operator"),
 });
 
 function routeJson({ model, route, switched, operations, credentials }: RouteReport) {

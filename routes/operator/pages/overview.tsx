@@ -8,7 +8,7 @@ import {
   type OperatorFigures,
   readOperatorFigures,
 } from "../../../kv/operators/operator_figures.ts";
-import { checkTopups } from "../../../kv/payments/topup_checks.ts";
+import { bankMatchLateMs, checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import {
@@ -68,7 +68,7 @@ async function todos(deps: OperatorDeps, locale: Locale): Promise<Todo[]> {
     listInvoices(kv, { count: countedRows, state: "requested" }),
     listInvoices(kv, { count: countedRows, state: "exported" }),
   ]);
-  const lateBefore = deps.clock.nowMs() - limits.bankMatchLateMs;
+  const lateBefore = deps.clock.nowMs() - bankMatchLateMs;
   const rows = [
     ["/operator/review", t.reviews, reviews.length],
     ["/operator/review/unreadable", t.unreadable, unreadable.length],

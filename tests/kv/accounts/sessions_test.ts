@@ -8,6 +8,7 @@ import {
   findSession,
   listSessions,
   openSession,
+  sessionsPerAccount,
 } from "../../../kv/accounts/sessions.ts";
 import {
   issueMailToken,
@@ -36,9 +37,9 @@ Deno.test("tokens of sessions are random and never stored", async () => {
 Deno.test("the oldest session ends when there are too many", async () => {
   using kv = await Deno.openKv(":memory:");
   const first = await open(kv, 0);
-  for (let i = 1; i <= limits.sessionsPerAccount; i++) await open(kv, i);
+  for (let i = 1; i <= sessionsPerAccount; i++) await open(kv, i);
   assertEquals(await findSession(kv, first.token, 100), undefined);
-  assertEquals((await listSessions(kv, accountId, 100)).length, limits.sessionsPerAccount);
+  assertEquals((await listSessions(kv, accountId, 100)).length, sessionsPerAccount);
 });
 
 Deno.test("the time of the last click is written now and then, not on every click", async () => {

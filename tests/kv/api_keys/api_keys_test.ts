@@ -4,14 +4,20 @@ import { hashApiKey, newApiKey } from "../../../core/api_keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { limits } from "../../../core/limits.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { createApiKey, revokeApiKey, rotateApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import {
+  activeKeysPerAccount,
+  createApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from "../../../kv/api_keys/api_key_changes.ts";
 import {
   findApiKeyByHash,
   isUsableSecret,
   listApiKeys,
+  maxKeysListed,
   revealApiKey,
 } from "../../../kv/api_keys/api_keys.ts";
-import { openControl } from "../../../kv/operators/control.ts";
+import { controlStaleMs, openControl } from "../../../kv/operators/control.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
 import { block } from "../../support/blocked_account.ts";
@@ -49,7 +55,7 @@ Deno.test("the list holds every key in use, however many were made and revoked i
   using kv = await Deno.openKv(":memory:");
   const account = await createAccount(kv, { nowMs: 1 });
   const oldest = await make(kv, account.id, "oldest");
-  for (let made = 0; made < limits.keysPerAccountListed; made++) {
+  for (let made = 0; made < maxKeysListed; made++) {
     const { record } = oldest;
     const id = newId("apiKey", 1_000_000);
     await kv.set(apiKeyKey(account.id, id), { ...record, id, name: "rotated", revokedAtMs: 1 });
@@ -57,7 +63,7 @@ Deno.test("the list holds every key in use, however many were made and revoked i
   const newest = await make(kv, account.id, "newest");
   const listed = await listApiKeys(kv, account.id);
   assertEquals([listed[0], listed.at(-1)], [oldest.record, newest.record]);
-  assertEquals(listed.length, limits.keysPerAccountListed + 1);
+  assertEquals(listed.length, maxKeysListed + 1);
 });
 
 Deno.test("a ciphertext moved to another key does not open", async () => {
@@ -83,7 +89,7 @@ Deno.test("of many keys made at once exactly ten become active, and a revoked on
   );
   let made = results.filter((result) => result.ok).length;
   // Those that lost every race may say "conflict"; trying again one by one must fill up to the limit and stop there.
-  while (made < limits.activeKeysPerAccount) {
+  while (made < activeKeysPerAccount) {
     const again = await createApiKey(kv, masterKeys, account.id, { name: "k", nowMs: 1 });
     assert(again.ok);
     made++;
@@ -91,7 +97,7 @@ Deno.test("of many keys made at once exactly ten become active, and a revoked on
   const eleventh = await createApiKey(kv, masterKeys, account.id, { name: "k", nowMs: 1 });
   assertEquals(eleventh, { ok: false, reason: "limit" });
   const keys = await listApiKeys(kv, account.id);
-  assertEquals(keys.length, limits.activeKeysPerAccount);
+  assertEquals(keys.length, activeKeysPerAccount);
   await revokeApiKey(kv, account.id, keys[0]!.id, 2);
   assert((await createApiKey(kv, masterKeys, account.id, { name: "k", nowMs: 2 })).ok);
 });
@@ -147,7 +153,7 @@ Deno.test("without a fresh look at the store nothing is served from memory", asy
     await directory.lookup(secret);
     // Another instance revokes; this one's polls fail from here on, so its knowledge grows old.
     await revokeApiKey(kv, account.id, record.id, clock.ms);
-    clock.ms += limits.controlStaleMs + 1;
+    clock.ms += controlStaleMs + 1;
     assertEquals(await directory.lookup(secret), undefined);
   } finally {
     control.close();

@@ -2,7 +2,11 @@ import { assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
-import { getBankEvent, listReviews } from "../../../kv/payments/bank_events.ts";
+import {
+  bankNoticeKeptChars,
+  getBankEvent,
+  listReviews,
+} from "../../../kv/payments/bank_events.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../../kv/payments/topups.ts";
 import { notice, topupWorld, withoutReference } from "../../support/topup_world.ts";
@@ -285,5 +289,5 @@ Deno.test("the raw notice is kept, within a bound", async () => {
   const event = notice("x");
   // Two bytes a character: with its row it must still fit the 64 KiB that a value may have.
   await world.intake.take(event, "ắ".repeat(60_000));
-  assertEquals((await getBankEvent(kv, event)).value?.raw.length, limits.bankNoticeKeptChars);
+  assertEquals((await getBankEvent(kv, event)).value?.raw.length, bankNoticeKeptChars);
 });

@@ -1,4 +1,5 @@
 /** The routes of `/operator/service`: a search, and a group for each model that opens where something is wrong. */
+import { maxSwitchReasonChars } from "../../../../kv/operators/control.ts";
 import { limits } from "../../../../core/limits.ts";
 import type { RouteReport } from "../../../../core/routing/router.ts";
 import {
@@ -198,7 +199,7 @@ function RouteActions({ report, filter, isRefused, visitor }: {
         autofocus={isRefused}
         placeholder={reason}
         required
-        maxlength={limits.switchReasonChars}
+        maxlength={maxSwitchReasonChars}
       />
       {actions.map((action) => (
         <SubmitButton small tone="plain" name="action" value={action}>{t[action]}</SubmitButton>

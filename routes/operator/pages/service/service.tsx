@@ -8,7 +8,7 @@
  */
 import { Hono } from "hono";
 import { limits } from "../../../../core/limits.ts";
-import type { Switches } from "../../../../kv/operators/control.ts";
+import { maxSwitchReasonChars, type Switches } from "../../../../kv/operators/control.ts";
 import { routeActions, setMaintenance, switchRoute } from "../../../../kv/operators/switches.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
@@ -81,7 +81,7 @@ function MaintenanceCard({ switches, visitor }: { switches: Switches; visitor: V
         class="inline-form"
       >
         <input type="hidden" name="on" value="yes" />
-        <TextField name="message" label={t.message} required maxlength={limits.switchReasonChars} />
+        <TextField name="message" label={t.message} required maxlength={maxSwitchReasonChars} />
         <SubmitButton tone="danger">{t.turnOn}</SubmitButton>
       </PostForm>
     </Card>
@@ -92,7 +92,7 @@ async function changeMaintenance(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
   const on = form.text("on") === "yes";
-  const message = form.text("message").slice(0, limits.switchReasonChars);
+  const message = form.text("message").slice(0, maxSwitchReasonChars);
   if (on && message === "") return await servicePage(c, deps, t.problems.reason);
   const nowMs = deps.clock.nowMs();
   await setMaintenance(deps.control, on ? message : undefined, { operator: operatorOf(c), nowMs });
@@ -104,7 +104,7 @@ async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
   const form = await readForm(c);
   const routeId = form.text("route");
   const action = routeActions.find((one) => one === form.text("action"));
-  const reason = form.text("reason").slice(0, limits.switchReasonChars);
+  const reason = form.text("reason").slice(0, maxSwitchReasonChars);
   const isKnown = deps.routes().some(({ route }) => route.id === routeId);
   if (action === undefined || !isKnown) return await notFoundPage(c);
   if (reason === "") return await refusedPage(c, deps, t.problems.reason);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { breakerConsecutiveFailures } from "../../../../core/routing/route_health.ts";
 import { maintenanceRetrySeconds } from "../../../../core/routing/limits.ts";
+import { controlStaleMs } from "../../../../kv/operators/control.ts";
 import { limits } from "../../../../core/limits.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
@@ -58,7 +59,7 @@ async function chat(gateway: TestGateway, key: string, model: string): Promise<R
 
 /** Asks until it holds, at most as long as a change may take to arrive everywhere. */
 async function within2s(holds: () => Promise<boolean>): Promise<boolean> {
-  const untilMs = performance.now() + limits.controlStaleMs;
+  const untilMs = performance.now() + controlStaleMs;
   while (performance.now() < untilMs) {
     if (await holds()) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
