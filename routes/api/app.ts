@@ -28,6 +28,9 @@ import { listStyle, modelList, modelObject } from "./models/models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
 import { unknownPathMessage } from "./unknown_path.ts";
 
+/** Seconds for which a browser may cache a preflight answer: the longest that any browser honours. */
+const preflightSeconds = 86_400;
+
 /** What the server tells of a connection. */
 type Connection = Pick<Incoming, "clientAddress" | "isFirstOfConnection">;
 
@@ -169,7 +172,7 @@ export function serveHotPath(
 const forOtherOrigins = cors({
   allowMethods: ["GET", "POST", "DELETE"],
   exposeHeaders: ["*"],
-  maxAge: limits.preflightSeconds,
+  maxAge: preflightSeconds,
 });
 
 /** Builds the API. */

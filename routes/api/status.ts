@@ -5,7 +5,10 @@ import { limits } from "../../core/limits.ts";
 import { readAvailability } from "../../kv/receipts/availability.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** Reads the day from the store at most once per `limits.statusCacheMs`, whatever strangers ask for. */
+/** Milliseconds between two readings of the public status from the store, however many clients ask. */
+const statusCacheMs = 10_000;
+
+/** Reads the day from the store at most once per `statusCacheMs`, whatever strangers ask for. */
 export class DayOfAvailability {
   readonly #gateway: Gateway;
   #askedAtMs = -Infinity;
@@ -20,7 +23,7 @@ export class DayOfAvailability {
   async rows(): Promise<readonly AvailabilityCounts[]> {
     const { clock } = this.#gateway;
     const nowMs = clock.monotonicMs();
-    if (nowMs - this.#askedAtMs > limits.statusCacheMs) {
+    if (nowMs - this.#askedAtMs > statusCacheMs) {
       this.#askedAtMs = nowMs;
       this.#asking = this.#ask();
     }

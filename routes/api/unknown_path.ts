@@ -1,6 +1,9 @@
 /** What a caller is told whose path nobody serves: nearly always a base address, or an endpoint that only vendors have. */
 import { limits } from "../../core/limits.ts";
 
+/** Characters of an unknown path that the 404 repeats: longer than any path that a library requests. */
+const maxRepeatedPathChars = 64;
+
 function withoutVersion(path: string): string {
   return path.slice("/v1".length);
 }
@@ -37,7 +40,7 @@ export function unknownPathMessage(pathname: string, served: readonly string[]):
     return `There is no such path: did you mean ${meant}? ${advice}`;
   }
   if (!pathname.startsWith("/v1/")) return "There is no such path";
-  const told = pathname.slice(0, limits.toldPathChars);
+  const told = pathname.slice(0, maxRepeatedPathChars);
   return `There is no such path: this gateway does not offer ${told}. ` +
     `Calls of models go to ${served.join(", ")}`;
 }

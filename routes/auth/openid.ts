@@ -11,6 +11,9 @@ import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { limits } from "../../core/limits.ts";
 
+/** Milliseconds of one request to an OpenID provider: a person is waiting. */
+const openIdMs = 10_000;
+
 export interface OpenIdSettings {
   /** `https://accounts.example.com`; http only for an issuer on this machine. */
   readonly issuer: string;
@@ -77,7 +80,7 @@ function requestOptions(issuer: URL, fetchNow: typeof fetch) {
         ...(options.signal !== undefined && { signal: options.signal }),
       }),
     [oauth.allowInsecureRequests]: issuer.protocol === "http:" && isLoopback(issuer),
-    signal: () => AbortSignal.timeout(limits.openIdMs),
+    signal: () => AbortSignal.timeout(openIdMs),
   };
 }
 

@@ -4,6 +4,12 @@ import { GatewayError } from "../../core/errors.ts";
 import { limits } from "../../core/limits.ts";
 import { normalisePassword } from "../../core/accounts/password_policy.ts";
 
+/** Password hashes computed at the same time: each takes 64 MiB and a thread for a third of a second. */
+export const passwordHashesAtOnce = 2;
+
+/** Sign-ins that may wait for a hash: the last one waits about 10 s. */
+export const maxPasswordHashQueue = 64;
+
 /** Cost of one hash: 2^logN × r × 128 bytes of memory, p times in a row. */
 export interface ScryptCost {
   readonly logN: number;
@@ -60,7 +66,7 @@ function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promis
 }
 
 /**
- * Creates a hasher that runs at most {@linkcode limits.passwordHashesAtOnce} hashes at a time.
+ * Creates a hasher that runs at most {@linkcode passwordHashesAtOnce} hashes at a time.
  *
  * @throws {GatewayError} `overloaded` (from its methods) when too many are waiting already
  *
@@ -78,8 +84,8 @@ export function createPasswordHasher(cost: ScryptCost = defaultScryptCost): Pass
   const waiting: (() => void)[] = [];
 
   async function oneOfFew<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= limits.passwordHashesAtOnce) {
-      if (waiting.length >= limits.passwordHashQueue) {
+    if (running >= passwordHashesAtOnce) {
+      if (waiting.length >= maxPasswordHashQueue) {
         throw new GatewayError("overloaded", "Too many sign-ins at once; try again in a moment");
       }
       await new Promise<void>((resolve) => waiting.push(resolve)); // the place is handed over, not freed

@@ -23,6 +23,12 @@ import { guardMutations, identifyVisitor } from "./visitor/identify.ts";
 import { securityHeaders } from "./visitor/security_headers.ts";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 
+/** Bytes of a form of the dashboard: the longest is a key with every model ticked. */
+const maxPageFormBytes = 256 * 1024;
+
+/** Bytes of a form of the operator: the PDF of an invoice or a month of bank statement. */
+const maxOperatorFormBytes = 8 * 1024 * 1024;
+
 export type { DashboardDeps, Dispatch, ModelStatus } from "./deps.ts";
 export type { PageDeps } from "./page_deps.ts";
 export type { DashboardEnv, SignedIn, Visitor } from "./visitor/visitor.ts";
@@ -91,12 +97,12 @@ export function createDashboard(
     return errorPage(error, c);
   });
   app.notFound(notFoundPage);
-  const formLimit = bodyLimit({ maxSize: limits.pageFormBytes, onError: tooLargePage });
+  const formLimit = bodyLimit({ maxSize: maxPageFormBytes, onError: tooLargePage });
   app.route("/", createAssetRoutes());
   // Behind the assets, which bring their own encodings. Event streams and what says `no-transform` stay as they are.
   app.use(compress());
   app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps), provideNavigation(pages));
-  app.use("/operator/*", bodyLimit({ maxSize: limits.operatorFormBytes, onError: tooLargePage }));
+  app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));
   app.use(async (c, next) => {
     if (c.req.path.startsWith("/operator/")) return await next();
     return await formLimit(c, next);

@@ -22,6 +22,9 @@ import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/request_body.ts";
 
+/** Bytes of a bank notice: one is under 4 KiB, the rest is room for long statement texts. */
+const maxBankNoticeBytes = 64 * 1024;
+
 /** What the endpoint needs. */
 export interface BankHookDeps {
   readonly clock: Clock;
@@ -62,7 +65,7 @@ async function takeNotice(
 ): Promise<Response> {
   // Read first, also when refusing: an unread body makes the server drop the connection.
   const body = new Uint8Array(
-    await readRequestBody(request, deps.deadlines, { maxBytes: limits.bankNoticeBytes }),
+    await readRequestBody(request, deps.deadlines, { maxBytes: maxBankNoticeBytes }),
   );
   const hook = deps.hooks.find(({ source }) => source === provider);
   if (hook === undefined) throw new GatewayError("not_found", "No such path");

@@ -12,6 +12,34 @@ import { uncountedBodyBytes } from "../../core/calls/read_whole.ts";
 import { limits } from "../../core/limits.ts";
 
 /**
+ * Largest body in bytes that is read in one go as the first of its connection. The server reads a connection
+ * 1 KB at a time until a larger read is asked for, and then keeps that size. A body that arrived with its
+ * head needs no stream, which saves most of the cost of reading. Longer bodies arrive in several packets
+ * anyway.
+ */
+export const widelyReadBodyBytes = 14 * 1024;
+
+/**
+ * Bytes of the wide read that are left for a head of usual size. The server doubles its buffer until both fit
+ * and keeps it with the connection: 16 KB at most.
+ */
+const wideReadHeadBytes = 2 * 1024;
+
+/**
+ * Milliseconds within which a body must be complete: the largest at 0.7 Mbit/s. The server itself has no such
+ * limit.
+ */
+const requestBodyMs = 240_000;
+
+/**
+ * Bytes of a refused body that are still read and thrown away, so that the client gets to read the answer.
+ */
+const discardedBodyBytes = 64 * 1024 * 1024;
+
+/** Milliseconds for which a refused body is read on; a client that keeps sending is cut off. */
+const discardMs = 30_000;
+
+/**
  * A large body must bring this many bytes in each `paceWindowMs`: 64 kbit/s, which the slowest mobile lines have. Whoever
  * sends more slowly only keeps memory from others.
  */
@@ -44,7 +72,7 @@ function brokenOff(cause: unknown): GatewayError {
  */
 async function discard(pieces: Pieces, onPiece = () => {}): Promise<void> {
   let discardedBytes = 0;
-  while (discardedBytes < limits.discardedBodyBytes) {
+  while (discardedBytes < discardedBodyBytes) {
     const piece = await pieces.read();
     if (piece === undefined) return;
     onPiece();
@@ -66,7 +94,7 @@ export async function discardRequestBody(request: Request, deadlines: Deadlines)
   const cutOff = () => void pieces.cancel().catch(() => {});
   const deadline = deadlines.create(cutOff);
   const stall = deadlines.create(cutOff);
-  deadline.arm(limits.discardMs);
+  deadline.arm(discardMs);
   stall.arm(refusedStallMs);
   try {
     await discard(pieces, () => stall.arm(refusedStallMs));
@@ -94,7 +122,7 @@ export interface BodyBounds {
   /** Default: `limits.requestBodyBytes`. */
   readonly maxBytes?: number;
   readonly admission?: BodyAdmission;
-  /** Reads a small body so that the next one of its connection comes with its head; see `limits.widelyReadBodyBytes`. */
+  /** Reads a small body so that the next one of its connection comes with its head; see `widelyReadBodyBytes`. */
   readonly isReadWidely?: boolean;
 }
 
@@ -251,8 +279,8 @@ async function readWidely(request: Request, declaredBytes: number): Promise<Uint
     // It is there already.
   }
   if (reader === undefined) return await request.bytes();
-  let wideBytes = 2 * limits.wideReadHeadBytes;
-  while (wideBytes < limits.wideReadHeadBytes + declaredBytes) wideBytes *= 2;
+  let wideBytes = 2 * wideReadHeadBytes;
+  while (wideBytes < wideReadHeadBytes + declaredBytes) wideBytes *= 2;
   const whole = new Uint8Array(declaredBytes);
   let length = 0;
   let view = new Uint8Array(wideBytes);
@@ -272,7 +300,7 @@ function readAtOnce(
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const deadline = deadlines.create(() => reject(tooSlow()));
-    deadline.arm(limits.requestBodyMs);
+    deadline.arm(requestBodyMs);
     reading().then(
       (bytes) => {
         deadline.disarm();
@@ -300,7 +328,7 @@ async function readSlowly(
   };
   const deadline = deadlines.create(cutOff);
   const pace = new Pace(deadlines, cutOff);
-  deadline.arm(limits.requestBodyMs);
+  deadline.arm(requestBodyMs);
   try {
     const bytes = await readPieces(pieces, pace, options);
     // A cancelled reader ends like a body that was whole.
@@ -367,7 +395,7 @@ export function readRequestBody(
   // The server holds the client to its content-length, so this is bounded.
   return readAtOnce(
     deadlines,
-    isReadWidely && declaredBytes <= limits.widelyReadBodyBytes
+    isReadWidely && declaredBytes <= widelyReadBodyBytes
       ? () => readWidely(request, declaredBytes)
       : () => request.bytes(),
   );

@@ -13,6 +13,12 @@ import { readSepayPage, type SepayPage } from "../../core/payments/sepay.ts";
 import { vietnamDateTime } from "../../core/lib/time/vietnam_time.ts";
 import type { BankIntake } from "../../kv/payments/bank_intake.ts";
 
+/** Pages of 100 movements read in one poll: three days of a very busy account. */
+const maxBankPollPages = 50;
+
+/** Bytes of one page of a provider's list: a hundred movements of under 10 KB each. */
+const maxBankPageBytes = 1024 * 1024;
+
 /** What a poll needs. */
 export interface SepayPollDeps {
   readonly intake: BankIntake;
@@ -53,7 +59,7 @@ export async function pollSepay(
   let seen = 0;
   let fresh = 0;
   let unreadable = 0;
-  for (let page = 1; page <= limits.bankPollPages; page++) {
+  for (let page = 1; page <= maxBankPollPages; page++) {
     const read = await readPage(deps, windowMs, page);
     if (!("events" in read)) return read;
     unreadable += read.unreadable.length;
@@ -80,7 +86,7 @@ async function boundedJson(response: Response): Promise<unknown> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > limits.bankPageBytes) throw new SyntaxError("The page is too large");
+    if (bytes > maxBankPageBytes) throw new SyntaxError("The page is too large");
     text += decoder.decode(chunk, { stream: true });
   }
   return JSON.parse(text + decoder.decode());

@@ -31,6 +31,9 @@ import { openMediaServices } from "../api/media/media_services.ts";
 import { openTransports } from "./transports.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
+/** Milliseconds that stopped calls get after the drain deadline to send their last event and settle. */
+const stopMs = 3_000;
+
 export interface Assembled {
   readonly gateway: Gateway;
   /**
@@ -59,7 +62,7 @@ async function drain(calls: CallsInFlight, drainMs: number, hurry?: AbortSignal)
   await Promise.race([calls.idle(), late]);
   clearTimeout(timer);
   calls.stopAll();
-  const timeout = new Promise<void>((resolve) => timer = setTimeout(resolve, limits.stopMs));
+  const timeout = new Promise<void>((resolve) => timer = setTimeout(resolve, stopMs));
   await Promise.race([calls.idle(), timeout]);
   clearTimeout(timer);
 }

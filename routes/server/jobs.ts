@@ -9,6 +9,15 @@ import { writeAvailability } from "../../kv/receipts/availability.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import type { Gateway } from "../api/gateway.ts";
 
+/** Milliseconds between two writes of the availability counts. */
+const availabilityEveryMs = 60_000;
+
+/** Milliseconds between two checks whether the ledger takes writes, whose changes are logged. */
+const ledgerWatchEveryMs = 1_000;
+
+/** Milliseconds between two searches for instances that died. */
+const reapEveryMs = 15_000;
+
 /** Something that is done now and then, never twice at the same time. */
 export interface Job {
   readonly name: string;
@@ -83,13 +92,13 @@ export function startJobs(
 ): { stop(): Promise<void> } {
   const { log } = gateway;
   const jobs: readonly Job[] = [
-    { name: "reap", everyMs: limits.reapEveryMs, run: createReaping(gateway) },
+    { name: "reap", everyMs: reapEveryMs, run: createReaping(gateway) },
     {
       name: "availability",
-      everyMs: limits.availabilityEveryMs,
+      everyMs: availabilityEveryMs,
       run: () => saveAvailability(gateway),
     },
-    { name: "ledger", everyMs: limits.ledgerWatchEveryMs, run: ledgerWatch(gateway) },
+    { name: "ledger", everyMs: ledgerWatchEveryMs, run: ledgerWatch(gateway) },
     ...more,
   ];
   let stopped = false;

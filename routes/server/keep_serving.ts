@@ -6,6 +6,9 @@
 import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 
+/** Milliseconds before a server that could not accept listens again: calls that end free sockets. */
+export const listenAgainMs = 500;
+
 /** What is needed of the runtime's server. */
 export type Server = Pick<Deno.HttpServer, "finished" | "shutdown">;
 
@@ -29,7 +32,7 @@ async function endOf(server: Server): Promise<unknown> {
 }
 
 /**
- * Follows a server, and listens again, after {@linkcode limits.listenAgainMs}, when it has ended. Until then its
+ * Follows a server, and listens again, after {@linkcode listenAgainMs}, when it has ended. Until then its
  * connections are served as before; after it answers under way go out to their end, and connections that bring no
  * request are closed, which makes room.
  *
@@ -68,7 +71,7 @@ export function keepServing(
         return;
       } catch (error) {
         onTrouble(error);
-        await pause(limits.listenAgainMs);
+        await pause(listenAgainMs);
       }
     }
   }
@@ -78,7 +81,7 @@ export function keepServing(
       const end = await endOf(current);
       if (isStopped) return;
       onTrouble(end);
-      await pause(limits.listenAgainMs);
+      await pause(listenAgainMs);
       const lastAnswers = letEnd(current).finally(() => ending.delete(lastAnswers));
       ending.add(lastAnswers);
       await listenAtLast();

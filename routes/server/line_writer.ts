@@ -5,9 +5,24 @@
 import { limits } from "../../core/limits.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
 
+/** Milliseconds for which log lines are gathered into one write. */
+const logFlushMs = 50;
+
+/** Characters of gathered log lines that are written without waiting longer. */
+export const logBufferChars = 64 * 1024;
+
+/**
+ * Characters of lines that wait for a slow reader of the log: some two thousand calls. Further lines are
+ * dropped.
+ */
+export const logBacklogChars = 1024 * 1024;
+
+/** Milliseconds that the end of the process waits for the last lines to be taken. */
+const logLastFlushMs = 1_000;
+
 export interface LineWriter {
   write(line: string): void;
-  /** Hands over what waits, and resolves when it is taken, or after {@linkcode limits.logLastFlushMs}. */
+  /** Hands over what waits, and resolves when it is taken, or after {@linkcode logLastFlushMs}. */
   flush(): Promise<void>;
 }
 
@@ -19,7 +34,7 @@ export interface LineWriterOptions {
 }
 
 /**
- * Collects lines for a moment and hands them to `output` together. Beyond {@linkcode limits.logBacklogChars} they are
+ * Collects lines for a moment and hands them to `output` together. Beyond {@linkcode logBacklogChars} they are
  * dropped, and the next that is taken is followed by one that says how many. A process that is killed loses the lines of
  * that moment; receipts, which are what counts, are written elsewhere.
  */
@@ -54,24 +69,24 @@ export function createLineWriter({ output, lossLine }: LineWriterOptions): LineW
     writing ??= writeAll().finally(() => {
       writing = undefined;
       // What came after the last look, or behind a write that failed.
-      if (waiting !== "") timer ??= setTimeout(begin, limits.logFlushMs);
+      if (waiting !== "") timer ??= setTimeout(begin, logFlushMs);
     });
   }
 
   return {
     write(line) {
-      if (waiting.length + line.length >= limits.logBacklogChars) {
+      if (waiting.length + line.length >= logBacklogChars) {
         lostLines++;
         return;
       }
       waiting += `${line}\n`;
       waitingLines++;
-      if (waiting.length >= limits.logBufferChars) begin();
-      else timer ??= setTimeout(begin, limits.logFlushMs);
+      if (waiting.length >= logBufferChars) begin();
+      else timer ??= setTimeout(begin, logFlushMs);
     },
     async flush() {
       begin();
-      await atMost(limits.logLastFlushMs, writing);
+      await atMost(logLastFlushMs, writing);
     },
   };
 }

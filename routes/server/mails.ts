@@ -10,6 +10,9 @@ import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";
 import type { Job } from "./jobs.ts";
 
+/** Milliseconds between two comparisons of balances with the thresholds of their owners. */
+const lowBalanceEveryMs = 60_000;
+
 export interface MailOptions {
   /** Public address of the service, without a trailing slash. */
   readonly baseUrl: string;
@@ -50,7 +53,7 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): { stop(
 export function lowBalanceJob({ kv, clock, wallet }: Gateway, hintMail: () => void): Job {
   return {
     name: "low balance",
-    everyMs: limits.lowBalanceEveryMs,
+    everyMs: lowBalanceEveryMs,
     async run() {
       const queued = await warnOfLowBalances({
         kv,

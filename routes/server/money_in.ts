@@ -12,6 +12,24 @@ import { createBankHookRoutes } from "../hooks/bank.ts";
 import { pollSepay, type SepayPollResult } from "../payments/sepay_poll.ts";
 import type { Job } from "./jobs.ts";
 
+/**
+ * Milliseconds between two searches for notices without an end state, which a crash or a store failure leaves
+ * behind.
+ */
+const bankSweepEveryMs = 60_000;
+
+/**
+ * Milliseconds between two comparisons of received, credited and waiting money; the operator's overview
+ * compares on each visit.
+ */
+const topupCheckEveryMs = 6 * 3_600_000;
+
+/** Milliseconds between two readings of the bank's list of movements. */
+const bankPollEveryMs = 10 * 60_000;
+
+/** Milliseconds back that each of these readings covers: a webhook lost over a weekend is still found. */
+const bankPollWindowMs = 3 * 24 * 3_600_000;
+
 /** The parts that pages, webhooks and jobs share. */
 export interface MoneyIn {
   readonly intake: BankIntake;
@@ -52,8 +70,7 @@ function pollOf(
   const { config: { topup: { sepayApiToken } }, clock } = gateway;
   if (sepayApiToken === undefined) return undefined;
   const world = { intake, nowMs: clock.nowMs, apiToken: sepayApiToken };
-  return () =>
-    pollSepay({ ...world, fetch: (url, init) => fetch(url, init) }, limits.bankPollWindowMs);
+  return () => pollSepay({ ...world, fetch: (url, init) => fetch(url, init) }, bankPollWindowMs);
 }
 
 function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {
@@ -76,10 +93,10 @@ function bankHooksOf(gateway: Gateway, intake: BankIntake): Hono {
 function jobsOf(gateway: Gateway, intake: BankIntake, poll: MoneyIn["poll"]): Job[] {
   const { kv, clock, log } = gateway;
   const jobs: Job[] = [
-    { name: "match bank notices", everyMs: limits.bankSweepEveryMs, run: () => intake.sweep() },
+    { name: "match bank notices", everyMs: bankSweepEveryMs, run: () => intake.sweep() },
     {
       name: "check top-ups",
-      everyMs: limits.topupCheckEveryMs,
+      everyMs: topupCheckEveryMs,
       async run() {
         const { problems } = await checkTopups(kv, clock.nowMs());
         if (problems.length > 0) log.event("error", "top-ups do not add up", { problems });
@@ -89,7 +106,7 @@ function jobsOf(gateway: Gateway, intake: BankIntake, poll: MoneyIn["poll"]): Jo
   if (poll === undefined) return jobs;
   return [...jobs, {
     name: "poll bank movements",
-    everyMs: limits.bankPollEveryMs,
+    everyMs: bankPollEveryMs,
     async run() {
       const result = await poll();
       if (!result.ok) log.event("warn", "bank movements not read", { ...result });

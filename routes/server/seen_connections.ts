@@ -1,6 +1,9 @@
 /** Which connections have brought a request before. */
 import { limits } from "../../core/limits.ts";
 
+/** Connections that are remembered for having brought a request; each entry is a port number. */
+const maxSeenConnections = 4_096;
+
 /**
  * Tells the first request of a connection from later ones, by the client's port, and may err: a port that was used
  * before passes for seen, and when too many are known all are forgotten. A hint for speed, nothing else.
@@ -20,7 +23,7 @@ export class SeenConnections {
   /** Whether this is the first request from there; the next is not. */
   isFirst({ port }: Deno.NetAddr): boolean {
     if (this.#ports.has(port)) return false;
-    if (this.#ports.size >= limits.seenConnections) this.#ports.clear();
+    if (this.#ports.size >= maxSeenConnections) this.#ports.clear();
     this.#ports.add(port);
     return true;
   }

@@ -27,6 +27,9 @@ import { type Answer, answerWith, listen } from "./listen.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 import { type CustomerApp, openCustomerApp } from "./customer_app.ts";
 
+/** Milliseconds that the end of the process waits for what was asked to end: the cron, the last answers. */
+const lastEndsMs = 1_000;
+
 /** `write` gets whole lines: the banner and the log. */
 export interface ServeOptions extends Surroundings {
   /** Aborted when the process should stop. */
@@ -115,7 +118,7 @@ function startWork(
     async stop() {
       await Promise.all([jobs.stop(), workers.stop()]);
       await videoWorker.stop();
-      await atMost(limits.lastEndsMs, cron);
+      await atMost(lastEndsMs, cron);
     },
   };
 }
@@ -181,8 +184,8 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   const stopped = listening.shutdown();
   await work.stop();
   await assembled.close(options.hurry);
-  await atMost(limits.lastEndsMs, stopped);
-  await atMost(limits.lastEndsMs, admin.stop());
+  await atMost(lastEndsMs, stopped);
+  await atMost(lastEndsMs, admin.stop());
   gateway.log.event("info", "stopped");
   return 0;
 }

@@ -2,6 +2,12 @@
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { limits } from "../../core/limits.ts";
 
+/**
+ * Milliseconds after the first signal within which further ones are taken for the same request to stop; a
+ * second Ctrl-C of a person comes later.
+ */
+export const sameSignalMs = 1_000;
+
 export interface StopSignals {
   /** Aborted when the process should stop. */
   readonly stop: AbortSignal;
@@ -12,7 +18,7 @@ export interface StopSignals {
 }
 
 /**
- * Makes the two. Signals within {@linkcode limits.sameSignalMs} of the first count as that one: Ctrl-C comes from the
+ * Makes the two. Signals within {@linkcode sameSignalMs} of the first count as that one: Ctrl-C comes from the
  * terminal, and once more from `deno task`, which passes it on.
  *
  * @example
@@ -36,7 +42,7 @@ export function createStopSignals(clock: Pick<Clock, "monotonicMs">): StopSignal
       const nowMs = clock.monotonicMs();
       firstAtMs ??= nowMs;
       stop.abort();
-      if (nowMs - firstAtMs >= limits.sameSignalMs) hurry.abort();
+      if (nowMs - firstAtMs >= sameSignalMs) hurry.abort();
     },
   };
 }

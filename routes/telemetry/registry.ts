@@ -5,6 +5,9 @@
 import { invariant } from "../../core/lib/assert.ts";
 import { limits } from "../../core/limits.ts";
 
+/** Series of one metric: models × outcomes × statuses of the largest catalogue stay far below. */
+const maxSeriesPerMetric = 10_000;
+
 interface Metric {
   readonly name: string;
   readonly help: string;
@@ -51,7 +54,7 @@ class Series<Value> {
   }
 
   #add(values: readonly string[]): Value | undefined {
-    if (this.#all.length >= limits.metricSeries) return undefined;
+    if (this.#all.length >= maxSeriesPerMetric) return undefined;
     let step = this.#first;
     for (const value of values) {
       const next = step.next.get(value) ?? { next: new Map(), series: undefined };

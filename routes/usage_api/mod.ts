@@ -26,10 +26,13 @@ import { authenticate } from "../http/authenticate.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
-import { boundedRange, rangeMs, requireRange } from "./range.ts";
+import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./receipt_scan.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+
+/** Receipts on one page of the usage API: about 200 KB of JSON. */
+const maxReceiptListRows = 200;
 
 export interface UsageApiDeps {
   readonly kv: KeyValueStore;
@@ -83,7 +86,7 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
     const { accountId } = principal;
     const { searchParams } = new URL(c.req.url);
     const { range, cut } = boundedRange(requireRange(searchParams, vietnamDay(clock.nowMs())));
-    if (cut) throw wrongParameter("from", `at most ${limits.usageDays} days at once`);
+    if (cut) throw wrongParameter("from", `at most ${maxUsageDays} days at once`);
     const groupBy = c.req.query("group_by") ?? "day";
     const nameOf = Object.hasOwn(groupings, groupBy) ? groupings[groupBy] : undefined;
     if (nameOf === undefined) throw wrongParameter("group_by", "must be day, key or model");
@@ -113,7 +116,7 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, principal) => {
     const { accountId } = principal;
     const { searchParams } = new URL(c.req.url);
-    const limit = rowLimit(searchParams, { most: limits.receiptListRows, otherwise: 50 });
+    const limit = rowLimit(searchParams, { most: maxReceiptListRows, otherwise: 50 });
     const cursor = c.req.query("before");
     const before = cursor === undefined ? undefined : parseId("request", cursor);
     if (cursor !== undefined && before === undefined) {

@@ -5,6 +5,9 @@ import type { DayRange } from "../../kv/receipts/rollups.ts";
 import { wrongParameter } from "../http/query.ts";
 import { parseDay, shiftDay } from "./days.ts";
 
+/** Days of usage read at once: a year would be a thousand rows per key and model. */
+export const maxUsageDays = 92;
+
 /**
  * A range as a page was asked for, or the last 30 days; the end is never in the future. A page shows the range that it
  * made of a wrong one; a program would not look: see {@linkcode requireRange}.
@@ -29,7 +32,7 @@ export function rangeMs({ fromDay, toDay }: DayRange): { fromMs: number; untilMs
 
 /** The range cut to its last days when it is too long to read at once. */
 export function boundedRange(range: DayRange): { range: DayRange; cut: boolean } {
-  const first = shiftDay(range.toDay, 1 - limits.usageDays);
+  const first = shiftDay(range.toDay, 1 - maxUsageDays);
   return range.fromDay >= first
     ? { range, cut: false }
     : { range: { fromDay: first, toDay: range.toDay }, cut: true };

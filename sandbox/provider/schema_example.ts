@@ -1,6 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { limits } from "../../core/limits.ts";
 
+/** Values in an example made from a schema: a recursive schema would never end. */
+const maxSchemaNodes = 10_000;
+
 /** Deeper than any sensible schema; ends recursive ones. */
 const maxDepth = 12;
 
@@ -16,7 +19,7 @@ const maxDepth = 12;
  * ```
  */
 export function exampleOf(schema: JsonObject): Json {
-  return example(schema, { root: schema, nodesLeft: limits.sandboxSchemaNodes }, "value", 0);
+  return example(schema, { root: schema, nodesLeft: maxSchemaNodes }, "value", 0);
 }
 
 interface Walk {

@@ -1,5 +1,8 @@
 import { limits } from "../../core/limits.ts";
 
+/** Tokens of the longest answer that a client can request: the largest output of any listed model. */
+const maxAnswerTokens = 128_000;
+
 /**
  * Trouble on demand: `[[sandbox:NAME ARG]]` in the last user text. Several may stand in one text. docs/sandbox.md
  * lists them for users.
@@ -97,7 +100,7 @@ function enter(into: Mutable, name: string, number: number | undefined): boolean
       into.splitBytes = Math.max(1, number ?? 1);
       return true;
     case "length":
-      into.lengthTokens = Math.min(number ?? 100, limits.sandboxAnswerTokens);
+      into.lengthTokens = Math.min(number ?? 100, maxAnswerTokens);
       return true;
   }
   return enterFlag(into, name);

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
+import { sameSignalMs } from "../../routes/server/stop_signals.ts";
 import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
@@ -151,7 +152,7 @@ for (const [name, { drainMs, signals }] of Object.entries(impatient)) {
       for (let sent = 1; sent < signals; sent++) {
         Deno.kill(gateway.pid, "SIGTERM");
         await until(() => gateway.log.some((line) => line.includes('"stopping"')), "it stops");
-        await sleep(limits.sameSignalMs);
+        await sleep(sameSignalMs);
       }
       const code = await gateway.end("SIGTERM");
       assertEquals(code, 0);

@@ -17,6 +17,9 @@ import { chooseModel } from "../admission.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
 
+/** Milliseconds for the provider's token counter; after that an estimate is the better answer. */
+const countTokensMs = 10_000;
+
 /** Asks the provider. `undefined`: it could not answer, and an estimate must do. */
 async function countUpstream(
   gateway: Gateway,
@@ -36,7 +39,7 @@ async function countUpstream(
     onSentAgain: () => {}, // counting twice does no harm
   }));
   const deadline = gateway.deadlines.create(() => exchange.cancel());
-  deadline.arm(limits.countTokensMs);
+  deadline.arm(countTokensMs);
   try {
     const response = await exchange.response;
     const bytes = await readWhole(response, maxErrorBodyBytes);

@@ -8,6 +8,14 @@ import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { limits } from "../../../core/limits.ts";
 import { answerOf } from "../response_headers.ts";
 
+/** Bytes of the pieces in which a large answer is sent: what a socket takes at once. */
+const bufferedBodyPieceBytes = 64 * 1024;
+
+/**
+ * Milliseconds without a piece taken after which the connection of a client is closed: 4 kbit/s are enough.
+ */
+export const unreadAnswerMs = 120_000;
+
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 class BufferedSource implements UnderlyingDefaultSource<Uint8Array> {
@@ -28,16 +36,16 @@ class BufferedSource implements UnderlyingDefaultSource<Uint8Array> {
       this.#end();
       controller.error(new Error("The client did not read its answer"));
     });
-    this.#unread.arm(limits.unreadAnswerMs);
+    this.#unread.arm(unreadAnswerMs);
   }
 
   pull(controller: Controller): void {
     const bytes = this.#bytes;
     if (bytes === undefined) return;
-    const piece = bytes.subarray(this.#at, this.#at + limits.bufferedBodyPieceBytes);
+    const piece = bytes.subarray(this.#at, this.#at + bufferedBodyPieceBytes);
     this.#at += piece.length;
     controller.enqueue(piece);
-    this.#unread?.arm(limits.unreadAnswerMs);
+    this.#unread?.arm(unreadAnswerMs);
     if (this.#at < bytes.length) return;
     this.#end();
     controller.close();

@@ -23,6 +23,9 @@ import { relayedBody } from "../media/relayed_body.ts";
 import { findVideo } from "./video_tasks.ts";
 import { smallExchange, type TaskUpstream, upstreamOf } from "./video_upstream.ts";
 
+/** Redirects followed from a provider to the store that holds a finished video. */
+const maxRedirects = 3;
+
 function gone(): GatewayError {
   return new GatewayError("not_found", "The file of this video is no longer available");
 }
@@ -80,7 +83,7 @@ async function openElsewhere(
   range: RangeHeaders,
 ): Promise<OpenFile> {
   let location = text;
-  for (let hop = 0; hop <= limits.videoContentRedirects; hop++) {
+  for (let hop = 0; hop <= maxRedirects; hop++) {
     const url = parseRemoteUrl(location);
     if (typeof url === "string") throw unreachable();
     const file = await openOnce(gateway.media.remote.transport, {

@@ -18,6 +18,9 @@ import type { Json } from "../../../core/lib/json/json.ts";
 import type { AskProvider, VideoAnswer } from "../../../kv/videos/mod.ts";
 import type { Gateway } from "../gateway.ts";
 
+/** Milliseconds of one question to a provider about a video task. */
+const videoPollMs = 25_000;
+
 export interface TaskUpstream extends VideoUpstream {
   readonly transport: Transport;
 }
@@ -67,7 +70,7 @@ export async function smallExchange(
   const exchange = transport.open(request);
   const cancel = () => exchange.cancel();
   const deadline = gateway.deadlines.create(cancel);
-  deadline.arm(limits.videoPollMs);
+  deadline.arm(videoPollMs);
   stop?.addEventListener("abort", cancel);
   if (stop?.aborted === true) cancel();
   try {

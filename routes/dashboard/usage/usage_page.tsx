@@ -4,7 +4,7 @@ import { limits } from "../../../core/limits.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/receipts/usage.ts";
-import { rangeMs } from "../../usage_api/range.ts";
+import { maxUsageDays, rangeMs } from "../../usage_api/range.ts";
 import { takeReceipts } from "../../usage_api/receipt_scan.ts";
 import { billedTokens, dayBars, totalUsage, usageBy } from "../../usage_api/summary.ts";
 import {
@@ -31,6 +31,9 @@ import { fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./fil
 import { ReceiptTable } from "./receipt_table.tsx";
 import { usageTexts } from "./texts.ts";
 
+/** Receipts on one page of the dashboard. */
+const receiptsPerPage = 50;
+
 async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { account } = c.get("signedIn");
   const filter = readUsageFilter(c, deps.clock.nowMs());
@@ -41,7 +44,7 @@ async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     takeReceipts(
       deps.kv,
       { accountId: account.id, ...rangeMs(range), keyId, model, before },
-      limits.receiptsPerPage,
+      receiptsPerPage,
     ),
   ]);
   return {
@@ -73,7 +76,7 @@ export async function usagePage(
     <>
       <FilterForm loaded={loaded} locale={locale} />
       <div id="usage-figures" {...polling(filter, mark)}>
-        {filter.cut && <Notice tone="warning">{t.tooLong(limits.usageDays)}</Notice>}
+        {filter.cut && <Notice tone="warning">{t.tooLong(maxUsageDays)}</Notice>}
         <Totals loaded={loaded} locale={locale} />
         {rows.length > 0 && (
           <div class="columns">

@@ -26,6 +26,9 @@ import { boundedRange, requireRange } from "../../usage_api/range.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { requireOperatorKey } from "./require_key.ts";
 
+/** Bytes of a body sent to the operators' API: a reason and a message. */
+export const maxOperatorBodyBytes = 16 * 1024;
+
 const switchBody = z.strictObject({
   reason: z.string().min(1).max(maxSwitchReasonChars).default("operator"),
 });
@@ -69,7 +72,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
   /** The JSON of a body; nothing at all counts as an empty object. */
   async function readJson(context: Context): Promise<unknown> {
     const bytes = await readRequestBody(context.req.raw, deadlines, {
-      maxBytes: limits.operatorBodyBytes,
+      maxBytes: maxOperatorBodyBytes,
     });
     if (bytes.length === 0) return {};
     try {

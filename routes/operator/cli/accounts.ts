@@ -15,11 +15,26 @@ import { movementSummary, readTypedVnd } from "./amount.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 import type { AtomicWrite } from "../../../kv/store/key_value_store.ts";
 
+/** Accounts that `admin account list` shows: more than a person reads in a terminal. */
+const maxAccountsListed = 1_000;
+
+/** Characters of the shortest reason for a correction of a wallet. */
+const minReasonChars = 3;
+
+/** Characters of the longest reason, which appears in the statement: a few sentences. */
+const maxReasonChars = 500;
+
+/** Characters of the shortest operation id given by hand: a shorter one would be used again by accident. */
+const minOperationIdChars = 8;
+
+/** Characters of the longest operation id given by hand: nobody types a longer one. */
+const maxOperationIdChars = 100;
+
 const accountBody = z.strictObject({ email: z.email().optional() });
 const creditBody = z.strictObject({
   vnd: z.string(),
-  reason: z.string().min(limits.adminReasonCharsMin).max(limits.adminReasonChars),
-  operationId: z.string().min(limits.adminOperationIdCharsMin).max(limits.adminOperationIdChars)
+  reason: z.string().min(minReasonChars).max(maxReasonChars),
+  operationId: z.string().min(minOperationIdChars).max(maxOperationIdChars)
     .refine(
       (id) => !isOwnOperationId(id),
       "is the gateway's own (a bank notice is credited on the operator's pages); use another",
@@ -41,7 +56,7 @@ export function addAccountRoutes(
   });
 
   app.get("/accounts", async (context) => {
-    const { accounts } = await listAccounts(kv, { limit: limits.adminAccountsListed });
+    const { accounts } = await listAccounts(kv, { limit: maxAccountsListed });
     return context.json(accounts.map(({ id, email, createdAtMs, blockedAtMs }) => ({
       id,
       email,

@@ -16,6 +16,12 @@ import { videoPolls } from "../../../kv/videos/mod.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
+/**
+ * Dead letters of each queue that `admin outbox list` shows; reviving or deleting some makes room for the
+ * rest.
+ */
+const maxDeadLettersListed = 1_000;
+
 const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
 
 interface TemplateName {
@@ -63,7 +69,7 @@ export function addOutboxRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" |
   app.get("/outbox", async () => {
     const letters: ReturnType<typeof shown>[] = [];
     for (const queue of queues) {
-      const some = await listDeadLetters(kv, queue, limits.deadLettersListed);
+      const some = await listDeadLetters(kv, queue, maxDeadLettersListed);
       letters.push(...some.map((letter) => shown(queue.name, letter)));
     }
     return Response.json(inVnd(letters));

@@ -28,6 +28,9 @@ import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
 import { serviceTexts } from "./service/service_texts.ts";
 import type { OperatorPage } from "./page.ts";
 
+/** Milliseconds for which the overview's figures are kept. */
+const operatorFiguresMs = 60_000;
+
 /** More than this many of anything is shown as "100+". */
 const countedRows = 100;
 
@@ -38,7 +41,7 @@ function cachedFigures(deps: OperatorDeps): FiguresOf {
   let known: { readonly atMs: number; readonly figures: Promise<OperatorFigures> } | undefined;
   return () => {
     const nowMs = deps.clock.nowMs();
-    if (known === undefined || nowMs - known.atMs > limits.operatorFiguresMs) {
+    if (known === undefined || nowMs - known.atMs > operatorFiguresMs) {
       const figures = readOperatorFigures(deps.kv, nowMs);
       known = { atMs: nowMs, figures };
       // A scan that failed is not kept.

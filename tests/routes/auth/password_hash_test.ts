@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "../../support/assert.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { limits } from "../../../core/limits.ts";
-import { createPasswordHasher } from "../../../routes/auth/password_hash.ts";
+import {
+  createPasswordHasher,
+  maxPasswordHashQueue,
+  passwordHashesAtOnce,
+} from "../../../routes/auth/password_hash.ts";
 
 const password = "correct horse battery";
 const cheap = { logN: 4, r: 8, p: 1 };
@@ -38,7 +42,7 @@ Deno.test("a stored hash that nobody can read is a bug, not a yes", async () => 
 
 Deno.test("hashes wait for their turn, and beyond a bound they are refused", async () => {
   const hasher = createPasswordHasher(cheap);
-  const many = limits.passwordHashesAtOnce + limits.passwordHashQueue;
+  const many = passwordHashesAtOnce + maxPasswordHashQueue;
   const results = await Promise.allSettled(
     Array.from({ length: many + 5 }, () => hasher.hash(password)),
   );

@@ -1,7 +1,7 @@
 import { assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
-import { keepServing, type Server } from "../../../routes/server/keep_serving.ts";
+import { keepServing, listenAgainMs, type Server } from "../../../routes/server/keep_serving.ts";
 
 const untilNextTurn = () => sleep(0);
 
@@ -70,7 +70,7 @@ Deno.test("a server that cannot accept is replaced after a pause, and serves its
   world.first.fail(new Error("no descriptor is left"));
   await untilNextTurn();
   assertEquals(world.told, ["Error: no descriptor is left"]);
-  assertEquals(world.pauses.map(({ delayMs }) => delayMs), [limits.listenAgainMs]);
+  assertEquals(world.pauses.map(({ delayMs }) => delayMs), [listenAgainMs]);
   assertEquals([world.first.isAsked, world.listened], [false, 0]);
   await world.endPause();
   assertEquals([world.first.isAsked, world.listened], [true, 1]);

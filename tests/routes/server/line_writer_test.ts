@@ -1,6 +1,10 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
-import { createLineWriter } from "../../../routes/server/line_writer.ts";
+import {
+  createLineWriter,
+  logBacklogChars,
+  logBufferChars,
+} from "../../../routes/server/line_writer.ts";
 
 const lossLine = (lines: number) => `${lines} lost`;
 
@@ -50,7 +54,7 @@ Deno.test("lines are written together, whole and in order, also where the output
 Deno.test("many lines do not wait for the moment to pass", async () => {
   const output = new TestOutput();
   const lines = createLineWriter({ output: output.take, lossLine });
-  lines.write("x".repeat(limits.logBufferChars));
+  lines.write("x".repeat(logBufferChars));
   assertEquals(output.calls, 1);
   await lines.flush();
 });
@@ -62,7 +66,7 @@ Deno.test("an output that is stuck keeps nobody: beyond a bound lines are droppe
   lines.write("first");
   const flushed = lines.flush();
   const line = "x".repeat(1_023);
-  const fit = limits.logBacklogChars / 1_024;
+  const fit = logBacklogChars / 1_024;
   for (let i = 0; i < fit + 7; i++) lines.write(line);
   output.read();
   await flushed;

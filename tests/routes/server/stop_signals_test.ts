@@ -1,6 +1,6 @@
 import { assertEquals } from "../../support/assert.ts";
 import { limits } from "../../../core/limits.ts";
-import { createStopSignals } from "../../../routes/server/stop_signals.ts";
+import { createStopSignals, sameSignalMs } from "../../../routes/server/stop_signals.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 Deno.test("the first signal stops, those with it are the same, a later one hurries", () => {
@@ -10,7 +10,7 @@ Deno.test("the first signal stops, those with it are the same, a later one hurri
   assertEquals(state(), [false, false]);
   tell();
   assertEquals(state(), [true, false]);
-  time.advance(limits.sameSignalMs - 1);
+  time.advance(sameSignalMs - 1);
   tell();
   assertEquals(state(), [true, false]);
   time.advance(1);

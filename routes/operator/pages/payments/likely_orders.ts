@@ -6,6 +6,9 @@ import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";
 import { getTopupOrder, listOpenCodes, type TopupOrder } from "../../../../kv/payments/topups.ts";
 import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 
+/** Open orders searched for near misses of a damaged memo. */
+const maxNearMissOrders = 2_000;
+
 /** One guess, and what speaks for it. */
 export interface LikelyOrder {
   readonly order: TopupOrder;
@@ -23,7 +26,7 @@ export async function findLikelyOrders(
   kv: KeyValueStore,
   event: BankEvent,
 ): Promise<LikelyOrder[]> {
-  const codes = await listOpenCodes(kv, limits.nearMissOrders);
+  const codes = await listOpenCodes(kv, maxNearMissOrders);
   const near = new Set(nearCodes(`${event.memo} ${event.fullText ?? ""}`, codes));
   const entries = await Promise.all(codes.map((code) => getTopupOrder(kv, code)));
   const guesses = entries.flatMap(({ value: order }) => {

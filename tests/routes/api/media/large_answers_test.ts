@@ -4,6 +4,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
+import { unreadAnswerMs } from "../../../../routes/api/chat/whole_answer.ts";
 import { limits } from "../../../../core/limits.ts";
 import { sleep } from "../../../../core/lib/time/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -129,9 +130,9 @@ Deno.test("a client that does not read its answer loses it, and its room, and ha
   const unread = await world.post(path, body);
   const reader = unread.body!.getReader();
   await reader.read();
-  world.time.advance(limits.unreadAnswerMs - 1_000);
+  world.time.advance(unreadAnswerMs - 1_000);
   await reader.read(); // a slow one is not an absent one
-  world.time.advance(limits.unreadAnswerMs - 1_000);
+  world.time.advance(unreadAnswerMs - 1_000);
   assert(world.gateway.answers.usedBytes >= answerBytes);
   world.time.advance(2_000);
   await until(() => world.gateway.answers.usedBytes === 0, "its room is given back");

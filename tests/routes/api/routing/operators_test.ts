@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import { breakerConsecutiveFailures } from "../../../../core/routing/route_health.ts";
 import { maintenanceRetrySeconds } from "../../../../core/routing/limits.ts";
 import { controlStaleMs } from "../../../../kv/operators/control.ts";
+import { maxOperatorBodyBytes } from "../../../../routes/operator/api/app.ts";
 import { limits } from "../../../../core/limits.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
@@ -168,7 +169,7 @@ Deno.test("what operators send is checked", async () => {
     [pathOf(id, "disable"), post("{nonsense"), 400],
     [pathOf(id, "disable"), post({ reason: "" }), 400],
     [pathOf(id, "disable"), post({ other: 1 }), 400],
-    [pathOf(id, "disable"), post("x".repeat(limits.operatorBodyBytes + 1)), 413],
+    [pathOf(id, "disable"), post("x".repeat(maxOperatorBodyBytes + 1)), 413],
     ["/operator/routes/no/such/disable", post(), 404],
     [pathOf(id, "explode"), post(), 404],
     ["/operator/maintenance", post({}), 400],
