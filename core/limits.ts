@@ -1,15 +1,13 @@
+/** Bounds of a call that every layer has to agree on. A bound with one user is beside that user. */
+
 /**
- * Every bound of the gateway, with its reason. Nothing loops, queues, retries or buffers without one of these.
+ * Bytes of one request body, measured as they are read, so that chunked bodies count too. 20 MB carries several
+ * pictures or a long transcript.
  */
-export const limits = {
-  /** Request bodies: 20 MB, measured on bytes read, so chunked bodies count too. */
-  requestBodyBytes: 20 * 1024 * 1024,
-  /** Longest model name we look at: names come from strangers and end up in maps and headers. */
-  modelNameChars: 256,
-  /** Longest time of one call, streams included. */
-  callMs: 15 * 60_000,
-  /** An order of a video is known again for a day: what clients and vendors agree on. */
-  idempotencyKeptMs: 24 * 3_600_000,
-  /** One that is under way may be begun anew after this: its call cannot run any more. */
-  idempotencyClaimMs: 16 * 60_000,
-} as const;
+export const maxRequestBodyBytes = 20 * 1024 * 1024;
+
+/** Characters of a model name. Clients choose it, and it is used as a map key and in headers. */
+export const maxModelNameChars = 256;
+
+/** Milliseconds of one call, streams included: longer than the 10 minutes that the vendors' own SDKs wait. */
+export const maxCallMs = 15 * 60_000;

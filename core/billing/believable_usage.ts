@@ -1,6 +1,5 @@
 /** From what a provider said to what is billed: each side of a report is believed, or counted by us instead. */
 import { maxBytesPerToken } from "./limits.ts";
-import { limits } from "../limits.ts";
 import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
 import type { TokenBounds } from "./token_bounds.ts";
 import { billedInputTokens, noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";

@@ -1,4 +1,4 @@
-/** Bounds that several files of this folder share. */
+/** Bounds of token counts, used where a call is admitted and where its usage is checked. */
 
 /** Output tokens that one call may ask for, whatever the model: keeps prices far from overflow. */
 export const maxOutputTokensOfCall = 10_000_000;

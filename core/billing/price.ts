@@ -1,7 +1,6 @@
 /** Prices as the operator writes them, and what a call costs under them. All pure, all exact. */
 import { invariant } from "../lib/assert.ts";
 import { maxReportedTokens } from "./limits.ts";
-import { limits } from "../limits.ts";
 import type { AppliedPrice } from "./receipt.ts";
 import { fromVnd } from "./micro_vnd.ts";
 import type { TokenUsage } from "./token_usage.ts";

@@ -1,6 +1,5 @@
 /** How far a provider's report of tokens is believed: what the call itself could have used, with some slack. */
 import { maxReportedTokens, reportedModelOutputs, reportedOutputExtra } from "./limits.ts";
-import { limits } from "../limits.ts";
 import { bytesPerEstimatedToken } from "./tokens/rough_estimate.ts";
 
 /**
@@ -61,7 +60,7 @@ export interface BoundedCall {
 
 /**
  * The bounds of a call. They are wider than what was reserved, since a report that is a little larger than foreseen is
- * true as a rule; the reasons for each width stand in {@linkcode limits}.
+ * true as a rule; the constants above give the reason for each width.
  *
  * @example
  * ```ts

@@ -8,7 +8,6 @@ import { parseExactly } from "../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { maxErrorBodyBytes } from "./limits.ts";
 import { maxAnswerBytes } from "../wire/limits.ts";
-import { limits } from "../limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
 import { type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";

@@ -13,7 +13,6 @@ import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { Deadline } from "../lib/time/deadlines.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
 import type { Attempt } from "../billing/receipt.ts";
 import { stopError } from "./call_control.ts";
 import {

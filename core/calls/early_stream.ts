@@ -6,7 +6,6 @@ import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { keepAliveMs } from "./limits.ts";
-import { limits } from "../limits.ts";
 import type { CallControl } from "./call_control.ts";
 import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
 

@@ -1,4 +1,4 @@
-/** Bounds that several files of this folder share. */
+/** Bounds that several steps of a call share. */
 
 /** Bytes of a provider's refusal that are read: its message is far shorter, some send whole pages. */
 export const maxErrorBodyBytes = 256 * 1024;

@@ -6,7 +6,6 @@ import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import type { StreamPipe, StreamReading } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { keepAliveMs } from "./limits.ts";
-import { limits } from "../limits.ts";
 import type { TokenUsage } from "../billing/token_usage.ts";
 import type { Outcome } from "../billing/receipt.ts";
 import { knownFailure, type StartedStream } from "./attempt.ts";

@@ -1,5 +1,4 @@
 /** Bodies of providers that are wanted whole, within bounds of each and of all together. */
-import { limits } from "../limits.ts";
 import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "../upstream/transport.ts";
 
 /**

@@ -1,5 +1,4 @@
 import type { Clock } from "../lib/time/clock.ts";
-import { limits } from "../limits.ts";
 
 /** Seconds of the longest `retry-after` that is passed on: a day. A longer one is a mistake. */
 export const maxRetryAfterSeconds = 86_400;

@@ -9,7 +9,6 @@
  *   environment variables.
  */
 import { defaultFirstOutputMs } from "../routing/limits.ts";
-import { limits } from "../limits.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
 import { catalogProblems } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";

@@ -7,7 +7,7 @@ import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
 import { defaultConnectMs } from "../lib/http1/limits.ts";
 import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/limits.ts";
-import { limits } from "../limits.ts";
+import { maxCallMs, maxModelNameChars } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../media/video/rules.ts";
 import { authKinds, credentialHeaderName, describeAuthKinds } from "./auth_kinds.ts";
@@ -15,7 +15,7 @@ import { authKinds, credentialHeaderName, describeAuthKinds } from "./auth_kinds
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
   .describe("Whole VND. 0 must be written out: a model without a price is refused.");
 
-const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(limits.modelNameChars);
+const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNameChars);
 
 export const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
   .describe("Name of an environment variable that holds the secret.");
@@ -29,13 +29,13 @@ const sandboxProvider = z.strictObject({
 const timeouts = z.strictObject({
   connectMs: z.int().min(10).max(60_000).default(defaultConnectMs)
     .describe("A connection that is not up in this time has failed. Not with `driver: fetch`."),
-  firstOutputMs: z.int().min(100).max(limits.callMs).optional()
+  firstOutputMs: z.int().min(100).max(maxCallMs).optional()
     .describe(
       "A stream without output, an answer that is not whole, speech without a byte or a video that is not accepted " +
         "after this long moves the call on, even from the last route. All but whole answers also obey the model's " +
         "`slowAfterMs`.",
     ),
-  idleMs: z.int().min(100).max(limits.callMs).optional()
+  idleMs: z.int().min(100).max(maxCallMs).optional()
     .describe(
       "Longest silence within an answer. Default 10 min once output has begun, none before.",
     ),
@@ -151,7 +151,7 @@ export const modelSchema = z.strictObject({
     .describe(
       "After the model's p95 to first output start a second route; the first to produce wins.",
     ),
-  slowAfterMs: z.int().min(100).max(limits.callMs).optional()
+  slowAfterMs: z.int().min(100).max(maxCallMs).optional()
     .describe(
       "A stream of chat without output after this long gets a second route beside the first, which goes on; the first " +
         "output wins. Speech without a byte or a video that is not accepted moves on. Default for chat 30 s.",

@@ -1,6 +1,3 @@
-/** Milliseconds for each step with a mail server; the outbox tries again, so a long wait gains nothing. */
-export const mailStepMs = 20_000;
-
 /**
  * A mail, and whatever sends it.
  *
@@ -10,6 +7,10 @@ export const mailStepMs = 20_000;
  * - Out: subject, text and HTML of a mail, and the interface of a mailer.
  * - Never: sends a mail (`routes/mail/` does), or puts a secret token into a job.
  */
+
+/** Milliseconds for each step with a mail server; the outbox tries again, so a long wait gains nothing. */
+export const mailStepMs = 20_000;
+
 export interface Mail {
   /** The same for every attempt to send the same mail: receivers and providers may drop repeats by it. */
   readonly id: string;

@@ -2,7 +2,7 @@
 import { refuseOtherSpelling } from "../calls/request/decisive_fields.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
-import { limits } from "../limits.ts";
+import { maxModelNameChars } from "../limits.ts";
 import { type FormPart, partText } from "./multipart.ts";
 import { type MediaReference, readFile, readReference } from "./reference.ts";
 
@@ -80,8 +80,8 @@ export function textField(fields: MediaFields, field: string): string | undefine
 export function modelField(fields: MediaFields): string {
   const model = textField(fields, "model");
   if (model === undefined || model === "") refuse("model", "is required");
-  if (model.length > limits.modelNameChars) {
-    refuse("model", `must be at most ${limits.modelNameChars} characters`);
+  if (model.length > maxModelNameChars) {
+    refuse("model", `must be at most ${maxModelNameChars} characters`);
   }
   return model;
 }

@@ -7,7 +7,6 @@
  * the name.
  */
 import { maxResolvedAddresses } from "./limits.ts";
-import { limits } from "../limits.ts";
 import type { Connect, Connection } from "../upstream/connection.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
 import { parseIpAddress } from "../lib/net/ip_address.ts";

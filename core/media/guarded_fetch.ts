@@ -9,7 +9,6 @@ import type { ByteCounter } from "../lib/bytes/byte_budget.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import { maxRemoteMediaBytes } from "./limits.ts";
-import { limits } from "../limits.ts";
 import type { Transport, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { parseRemoteUrl } from "./remote_url.ts";
 import { type MediaType, sniffBytes, sniffMediaType } from "./sniff.ts";

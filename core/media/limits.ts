@@ -1,4 +1,4 @@
-/** Bounds that several files of this folder share. */
+/** Bounds of what media calls take from clients. */
 
 /** Characters of a video or image prompt: the largest bound of any provider. */
 export const maxMediaPromptChars = 32_000;

@@ -5,7 +5,6 @@
 import { type ByteParts, withFewPieces } from "../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../errors.ts";
 import { singleWriteBytes } from "../lib/http1/limits.ts";
-import { limits } from "../limits.ts";
 
 /** Parts of one form: 10 pictures and some 20 fields are the most that any endpoint knows. */
 const maxFormParts = 64;

@@ -7,7 +7,6 @@ import type { Clock } from "../lib/time/clock.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { parseIpAddress } from "../lib/net/ip_address.ts";
 import { maxResolvedAddresses } from "./limits.ts";
-import { limits } from "../limits.ts";
 import { isPublicAddress } from "./address.ts";
 import type { Resolve } from "./guarded_connect.ts";
 

@@ -1,5 +1,4 @@
 /** What a URL from a client must look like before anybody, we or a provider, is asked to fetch it. */
-import { limits } from "../limits.ts";
 import { parseIpAddress } from "../lib/net/ip_address.ts";
 import { isPublicAddress } from "./address.ts";
 

@@ -6,7 +6,6 @@
  */
 import { z } from "zod";
 import { isJsonObject, type Json } from "../lib/json/json.ts";
-import { limits } from "../limits.ts";
 import { amountOfJson, isEventId } from "./bank_event.ts";
 import {
   type BankHook,

@@ -4,7 +4,6 @@
  * Docs: developer.sepay.vn (webhooks; API v2 transactions).
  */
 import { z } from "zod";
-import { limits } from "../limits.ts";
 import { sameSecret } from "../lib/sha256.ts";
 import { amountOfJson, type BankEvent, isEventId } from "./bank_event.ts";
 import {

@@ -1,7 +1,6 @@
 /** The operator's settings for top-ups and invoices, read from the environment. Every problem is named at once. */
 import { z } from "zod";
 import { type Environment, issueLines, setVariables, wholeNumber } from "../config/environment.ts";
-import { limits } from "../limits.ts";
 import { fromVnd } from "../billing/micro_vnd.ts";
 import { secretText } from "../config/secret_text.ts";
 import type { ReceivingAccount } from "./receiving_account.ts";

@@ -1,5 +1,4 @@
 /** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
-import { limits } from "../limits.ts";
 import { parseVnd } from "../billing/micro_vnd.ts";
 import { encodeHex } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";

@@ -1,6 +1,5 @@
 /** The keys of one provider: used in turn; one that is refused or limited rests alone. */
 import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
-import { limits } from "../limits.ts";
 
 /** Milliseconds for which a refused provider key is not used; each refusal doubles it. */
 export const credentialRestMs = 60_000;

@@ -1,5 +1,4 @@
 /** How many tries of a route ended lately, and how many of them badly. */
-import { limits } from "../limits.ts";
 
 /** Milliseconds of the past by which the health of a route is judged. */
 export const healthWindowMs = 30_000;
@@ -13,8 +12,7 @@ const sliceMs = healthWindowMs / slices;
  *
  * @example
  * ```ts
- * import { limits } from "../limits.ts";
- * import { HealthWindow } from "./health_window.ts";
+ * import { HealthWindow, healthWindowMs } from "./health_window.ts";
  * const window = new HealthWindow();
  * window.advance(0);
  * window.count("failed");

@@ -3,7 +3,6 @@
  * it rests that customer first, and the route only when several customers got it since a call last worked.
  */
 import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
-import { limits } from "../limits.ts";
 
 interface Limited {
   readonly refusedAtMs: number;

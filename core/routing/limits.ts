@@ -1,4 +1,4 @@
-/** Bounds that several files of this folder share. */
+/** Pauses and delays that several parts of routing share. */
 
 /** Milliseconds without output after which a streaming route is slow and the next one starts beside it. */
 export const defaultFirstOutputMs = 30_000;

@@ -6,7 +6,6 @@ import type { AttemptResult } from "../calls/route_attempt.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { GatewayError } from "../errors.ts";
-import { limits } from "../limits.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
 import { Credentials } from "./credentials.ts";

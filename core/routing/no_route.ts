@@ -1,7 +1,6 @@
 import type { Model } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
 import { maintenanceRetrySeconds } from "./limits.ts";
-import { limits } from "../limits.ts";
 import type { Operation, Router } from "./router.ts";
 
 /**

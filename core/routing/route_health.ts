@@ -4,7 +4,6 @@
  * Pure: time and random come in as values, so that a simulation can run a million calls in seconds.
  */
 import { breakerPauseMaxMs } from "./limits.ts";
-import { limits } from "../limits.ts";
 import { HealthWindow } from "./health_window.ts";
 import { FirstOutputTime, Throughput } from "./speed.ts";
 

@@ -1,5 +1,4 @@
 /** How quick a route is: when its first output comes, and how fast the rest follows. */
-import { limits } from "../limits.ts";
 
 /** Milliseconds in which a measured slowness loses half its weight if no measurement follows. */
 const slownessHalfLifeMs = 30_000;

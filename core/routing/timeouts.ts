@@ -2,7 +2,6 @@
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import { defaultIdleMs } from "../lib/http1/limits.ts";
 import { defaultFirstOutputMs } from "./limits.ts";
-import { limits } from "../limits.ts";
 
 /**
  * Milliseconds after which a video task that was not accepted is sent to the next route. Accepting one takes

@@ -3,7 +3,7 @@ import { joined } from "../lib/bytes/byte_parts.ts";
 import { invariant } from "../lib/assert.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { defaultIdleMs } from "../lib/http1/limits.ts";
-import { limits } from "../limits.ts";
+import { maxCallMs } from "../limits.ts";
 import { isRepeatable } from "../lib/http1/repetition.ts";
 import { checkHeader, parseDestination } from "../lib/http1/request_head.ts";
 import {
@@ -47,7 +47,7 @@ export interface FetchTransportOptions {
  */
 export function createFetchTransport(options: FetchTransportOptions): Transport {
   const settled = {
-    headMs: limits.callMs,
+    headMs: maxCallMs,
     idleMs: defaultIdleMs,
     readBytes: fetchReadBytes,
     ...options,

@@ -1,4 +1,4 @@
-/** Bounds that several files of this folder share. */
+/** Bounds of one answer that the dialects share. */
 
 /** Answers of one Chat call (`n`, `best_of`): money is reserved for each in full. */
 export const maxChoices = 16;

@@ -11,7 +11,6 @@ import { parseExactly } from "../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { JsonCount } from "../lib/json/json_bounds.ts";
 import { decodeBase64Url, encodeBase64Url, stringifyExactly } from "../lib/runtime/mod.ts";
-import { limits } from "../limits.ts";
 import type { ReasoningProof } from "./conversation/mod.ts";
 
 /** Values that every sealed proof of reasoning may have: one has a dozen fields. */

@@ -14,7 +14,6 @@
  * if (warnings.list().join() !== "top_k,x__set-cookie") throw new Error(warnings.list().join());
  * ```
  */
-import { limits } from "../limits.ts";
 
 /** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
 const maxConversionWarnings = 64;

@@ -1,6 +1,5 @@
 /** How every change of an account is tried: check-and-set, with pauses, and one answer when it does not come through. */
 import { GatewayError } from "../../core/errors.ts";
-import { limits } from "../../core/limits.ts";
 import { type CasStep, compareAndSet } from "../store/cas.ts";
 
 /** Attempts of a check-and-set on one account's row: only clicks of that person compete. */

@@ -1,6 +1,5 @@
 /** Counters that slow guessing down, shared by all instances. For people's clicks, never for API calls. */
 import { hashSecret } from "../../core/accounts/secret_token.ts";
-import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { rateLimitKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";

@@ -3,7 +3,6 @@
  * once: the time step of the last one is kept and only later ones are accepted (RFC 6238 section 5.2).
  */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { operatorSessionKey, secondFactorKey } from "../schema/keys.ts";
 import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";

@@ -7,7 +7,6 @@ import {
   sessionAbsoluteMs,
 } from "../../core/accounts/session_rules.ts";
 import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
-import { limits } from "../../core/limits.ts";
 import {
   accountSessionKey,
   accountSessionsPrefix,

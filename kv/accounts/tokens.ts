@@ -2,7 +2,6 @@
 import type { AccountId, InvoiceId } from "../../core/lib/ids.ts";
 import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
 import type { Locale } from "../../core/accounts/locale.ts";
-import { limits } from "../../core/limits.ts";
 import { mailTokenKey, signInFlowKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 

@@ -8,7 +8,6 @@ import { GatewayError } from "../../core/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../core/lib/ids.ts";
 import { hashApiKey, maskApiKey, newApiKey } from "../../core/api_keys/api_key.ts";
 import { type MasterKeys, seal } from "../../core/api_keys/seal.ts";
-import { limits } from "../../core/limits.ts";
 import {
   type ApiKeyOptions,
   type ApiKeyRecord,

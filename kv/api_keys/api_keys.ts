@@ -10,7 +10,6 @@
  */
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { type MasterKeys, open } from "../../core/api_keys/seal.ts";
-import { limits } from "../../core/limits.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 

@@ -2,7 +2,6 @@
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
-import { limits } from "../../core/limits.ts";
 import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
 import type { Control } from "../operators/control.ts";

@@ -9,7 +9,6 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { ApiKeyId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";

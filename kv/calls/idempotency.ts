@@ -14,11 +14,22 @@
 import type { IdempotencyKey } from "../../core/calls/request/idempotency_key.ts";
 import type { AccountId, RequestId, VideoId } from "../../core/lib/ids.ts";
 import { accountWriteAttempts } from "../accounts/account_writes.ts";
-import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { callIdempotencyKey, videoIdempotencyKey } from "../schema/keys.ts";
 import type { RowWriter } from "../wallet/mod.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/**
+ * Milliseconds for which an ended call is remembered under its idempotency key: a day, as clients and vendors
+ * agree on.
+ */
+export const idempotencyKeptMs = 24 * 3_600_000;
+
+/**
+ * Milliseconds for which a call under way holds its idempotency key. A later one may then run under it, as
+ * the first cannot be running any more.
+ */
+export const idempotencyClaimMs = 16 * 60_000;
 
 interface IdempotencyRow {
   readonly fingerprint: string;
@@ -74,7 +85,7 @@ export async function claimKey(kv: KeyValueStore, input: KeyClaimInput): Promise
   const key = input.of === "video"
     ? videoIdempotencyKey(accountId, id)
     : callIdempotencyKey(accountId, id);
-  const expiresAtMs = nowMs + limits.idempotencyClaimMs;
+  const expiresAtMs = nowMs + idempotencyClaimMs;
   const row: IdempotencyRow = { fingerprint, requestId, expiresAtMs, videoId: undefined };
   const outcome = await compareAndSet<KeyClaim>(async () => {
     const found = await kv.get(key);
@@ -86,7 +97,7 @@ export async function claimKey(kv: KeyValueStore, input: KeyClaimInput): Promise
       if (found.value.expiresAtMs > nowMs) return { done: startOf(found.value, input) };
     }
     const operation = kv.atomic().check(found)
-      .set(key, row, { expireIn: limits.idempotencyClaimMs });
+      .set(key, row, { expireIn: idempotencyClaimMs });
     // The answer of the store may be lost: the next read finds the row, or not.
     const written = await operation.commit().catch(() => undefined);
     if (written?.ok !== true) return "again";
@@ -99,10 +110,10 @@ export async function claimKey(kv: KeyValueStore, input: KeyClaimInput): Promise
 export function writeCharged(writer: RowWriter, { row, key }: ClaimedKey, nowMs: number): void {
   const over: IdempotencyRow = {
     ...row,
-    expiresAtMs: nowMs + limits.idempotencyKeptMs,
+    expiresAtMs: nowMs + idempotencyKeptMs,
     isOver: true,
   };
-  writer.set(key, over, { expireIn: limits.idempotencyKeptMs });
+  writer.set(key, over, { expireIn: idempotencyKeptMs });
 }
 
 /** Frees the key in the commit of a call that cost nothing and produced nothing. */
@@ -118,10 +129,10 @@ export function writeVideoTask(
 ): void {
   const done: IdempotencyRow = {
     ...row,
-    expiresAtMs: task.createdAtMs + limits.idempotencyKeptMs,
+    expiresAtMs: task.createdAtMs + idempotencyKeptMs,
     videoId: task.id,
   };
-  writer.set(key, done, { expireIn: limits.idempotencyKeptMs });
+  writer.set(key, done, { expireIn: idempotencyKeptMs });
 }
 
 /** Deletes the claim of a call that failed, so that the key can be used again. A charged call keeps its row. */

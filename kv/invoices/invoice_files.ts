@@ -1,6 +1,5 @@
 /** Files of an invoice, cut into parts that fit the store. The bytes come first, the row that names them last. */
 import type { InvoiceId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { sha256Hex } from "../../core/lib/sha256.ts";
 import type { InvoiceFile } from "../../core/invoices/invoice.ts";
 import { getInvoice, maxInvoiceFiles, setInvoiceFiles } from "./invoices.ts";

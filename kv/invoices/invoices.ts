@@ -10,7 +10,6 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import { type AccountId, type InvoiceId, newId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import {
   type Invoice,

@@ -13,7 +13,6 @@ import { invariant, InvariantError } from "../../core/lib/assert.ts";
 import { type AccountId, type LedgerId, newId, type RequestId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "../wallet/limits.ts";
 import { maxReceiptTextChars } from "../receipts/receipt_codec.ts";
-import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
 import { changeWallet, readWallet } from "../wallet/wallets.ts";

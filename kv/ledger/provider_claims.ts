@@ -5,7 +5,6 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { claimCellOf, claimDaysRange, claimKey } from "../schema/keys.ts";

@@ -7,7 +7,6 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "../schema/keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";

@@ -4,7 +4,6 @@
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
-import { limits } from "../../core/limits.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";

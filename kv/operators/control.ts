@@ -6,7 +6,6 @@
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { keysEpochKey, switchesKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";

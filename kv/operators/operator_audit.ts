@@ -8,7 +8,6 @@
  * - Never: commits an act of an operator without its audit line in the same commit.
  */
 import { type AccountId, type AuditId, newId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "../schema/keys.ts";

@@ -1,6 +1,5 @@
 /** Figures for the operator's overview. Read by scans within a bound; sums over a live store, so right to a moment. */
 import { listBatchRows } from "../store/whole_kind.ts";
-import { limits } from "../../core/limits.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type BankEventRow, getBankEvent } from "../payments/bank_events.ts";
 import {

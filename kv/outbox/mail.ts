@@ -1,5 +1,4 @@
 /** The queue of mails. A mail is added in the atomic of what it tells about, and sent by a worker with retries. */
-import { limits } from "../../core/limits.ts";
 import { type MailJob, mailJobSchema } from "../../core/mail/mail_job.ts";
 import { addToOutbox, type OutboxQueue } from "./outbox.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";

@@ -1,6 +1,5 @@
 /** Work on rows of the outbox: a row is claimed, and then done, postponed or tried again, by one worker at a time. */
 import { invariant } from "../../core/lib/assert.ts";
-import { limits } from "../../core/limits.ts";
 import { outboxDueSelector, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
 import { bury } from "./outbox_dead_letters.ts";

@@ -5,7 +5,6 @@
 import { errorName } from "../../core/lib/error_line.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { outboxIdleMs } from "./outbox_wake_up.ts";
-import { limits } from "../../core/limits.ts";
 import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
 import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";

@@ -3,7 +3,6 @@
  * be started again at any time, since the state of a notice and the money it moves change in one commit.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { type BankEvent, type BankSource, plainReference } from "../../core/payments/bank_event.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { plainAccountNumber } from "../../core/payments/receiving_account.ts";

@@ -9,7 +9,6 @@
  *   down.
  */
 import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
-import { limits } from "../../core/limits.ts";
 import {
   type BankEventRef,
   type BankEventState,

@@ -4,7 +4,6 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { type BankEvent, creditOperationId } from "../../core/payments/bank_event.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { payerNumberOfOurs } from "../../core/payments/own_transfer.ts";

@@ -2,7 +2,6 @@
  * The movements behind the notices: one row per movement, whoever told of it. Finding and adding go together under a
  * guard, so two notices of one movement, handled at the same time, cannot both take it for new.
  */
-import { limits } from "../../core/limits.ts";
 import type { BankEvent } from "../../core/payments/bank_event.ts";
 import { foldVietnamese } from "../../core/payments/fold_text.ts";
 import { codesOfTexts } from "../../core/payments/memo_codes.ts";

@@ -3,7 +3,6 @@
  *
  * On a store that is in use a row may change between two reads; a problem that shows up twice in a row is real.
  */
-import { limits } from "../../core/limits.ts";
 import { creditOperationId } from "../../core/payments/bank_event.ts";
 import { duplicateFault } from "./bank_duplicates.ts";
 import type { BankEventRow } from "./bank_events.ts";

@@ -5,7 +5,6 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../core/payments/settings.ts";
-import { limits } from "../../core/limits.ts";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import { newOrderCode, type OrderCode } from "../../core/payments/order_code.ts";

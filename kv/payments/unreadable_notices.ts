@@ -5,7 +5,6 @@
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
 import { bankNoticeKeptChars } from "./bank_events.ts";
-import { limits } from "../../core/limits.ts";
 import { sha256 } from "../../core/lib/sha256.ts";
 import {
   closedUnreadableNoticeKey,

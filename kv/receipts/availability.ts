@@ -1,6 +1,5 @@
 /** The last day of availability, shared by all instances: each writes its own row per hour. */
 import type { InstanceId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { AvailabilityCounts } from "../../core/routing/availability.ts";
 import { availabilityHourPrefix, availabilityKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";

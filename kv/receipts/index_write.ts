@@ -8,7 +8,6 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "../wallet/limits.ts";
-import { limits } from "../../core/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { indexerKey } from "../schema/keys.ts";
 import { indexedAmong, writePages } from "./receipt_index.ts";

@@ -5,7 +5,6 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { TokenUsage } from "../../core/billing/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 

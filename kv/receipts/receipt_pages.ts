@@ -8,7 +8,6 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { newestOnReceiptPage, receiptPageKey } from "../schema/keys.ts";
 import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";

@@ -9,7 +9,6 @@
  * - Never: moves money: the sums can be deleted and built again.
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { listBatches } from "../store/batches.ts";
 import { listIndexed } from "./receipt_index.ts";

@@ -3,7 +3,6 @@
  * wait would be most of what the garbage collector has to carry, and nobody looks at them one by one.
  */
 import type { RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import { addReceipt, noUsage, type RollupCell, rollupCell, type UsageSum } from "./rollups.ts";

@@ -1,7 +1,6 @@
 /** Reading and rebuilding what accounts used per day, key and model. */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "../wallet/limits.ts";
-import { limits } from "../../core/limits.ts";
 import {
   accountOfKey,
   accountsPrefix,

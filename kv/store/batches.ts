@@ -6,7 +6,6 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "./whole_kind.ts";
-import { limits } from "../../core/limits.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "../schema/keys.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 

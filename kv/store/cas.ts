@@ -1,5 +1,4 @@
 /** Compare-and-set in a bounded loop. Losing every try is an expected outcome, so it is a value. */
-import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 
 /**

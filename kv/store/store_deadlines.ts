@@ -4,7 +4,6 @@
  */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { limits } from "../../core/limits.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 
 /**

@@ -1,5 +1,4 @@
 /** Reading every row of a kind, for audits and exports. */
-import { limits } from "../../core/limits.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 

@@ -21,7 +21,6 @@
  * - Never: writes to the store.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "../schema/keys.ts";

@@ -1,6 +1,5 @@
 /** The exact check of one account, also while it is being used: a reading counts only if nothing moved meanwhile. */
 import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { listBatches } from "../store/batches.ts";
 import { ledgerPrefix } from "../schema/keys.ts";

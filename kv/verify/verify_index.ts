@@ -5,7 +5,6 @@
  */
 import { InvariantError } from "../../core/lib/assert.ts";
 import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { listBatches } from "../store/batches.ts";
 import {

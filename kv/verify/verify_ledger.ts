@@ -4,7 +4,6 @@
  */
 import type { AccountId, LedgerId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
-import { limits } from "../../core/limits.ts";
 import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";

@@ -4,7 +4,6 @@
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
-import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";

@@ -4,7 +4,6 @@
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { beforeIdsOf } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { daySumCellOf, indexPageKey, indexPagesPrefix, rollupsOfPrefix } from "../schema/keys.ts";

@@ -1,7 +1,6 @@
 /** The second look at accounts that looked wrong, or were in use, while the store was scanned. */
 import { InvariantError } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { type AccountCheckOptions, type Problem, verifyAccount } from "./verify_account.ts";
 import { type AccountPrints, isIndexed, rereadRecent, type ScanOptions } from "./verify_index.ts";
 import { Scan } from "./verify_scan.ts";

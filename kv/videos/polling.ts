@@ -7,7 +7,6 @@ import { addToOutbox } from "../outbox/outbox.ts";
 import { finishClaim, type OutboxClaim, postponeClaim } from "../outbox/outbox_claims.ts";
 import { type OutboxWork, type OutboxWorld, runDue } from "../outbox/outbox_worker.ts";
 import type { VideoTask } from "../../core/media/video/task.ts";
-import { limits } from "../../core/limits.ts";
 import { listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./tasks.ts";
 import { commitStep } from "./transitions.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";

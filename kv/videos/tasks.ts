@@ -1,7 +1,6 @@
 /** Video tasks as rows: written with their charge, read by their owner only. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, VideoId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { isFinal, pollPauseMs, type VideoTask } from "../../core/media/video/task.ts";
 import {
   openVideoKey,

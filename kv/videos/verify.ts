@@ -1,7 +1,6 @@
 /** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
-import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { isFinal, type VideoTask } from "../../core/media/video/task.ts";
 import {

@@ -1,5 +1,4 @@
 /** How long the wallet engine waits for the store: every call has a deadline, every repetition a growing pause. */
-import { limits } from "../../core/limits.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { kvCallMs, StoreTimeoutError } from "../store/store_deadlines.ts";
 import { StoppedError } from "./instance_lease.ts";

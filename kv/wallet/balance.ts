@@ -1,7 +1,6 @@
 /** What an account has, as one instance sees it: the wallet, the leases of all, and its own memory. */
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "./limits.ts";
-import { limits } from "../../core/limits.ts";
 import { readLeasesOf } from "./leases.ts";
 import { readWallet } from "./wallets.ts";
 import type { Lease } from "./lease_book.ts";

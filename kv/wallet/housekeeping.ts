@@ -3,7 +3,6 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { walletWriteAttempts } from "./limits.ts";
 import { indexReceiptsPerStep } from "./index_queue.ts";
-import { limits } from "../../core/limits.ts";
 import { leaseKey } from "../schema/keys.ts";
 import type { LeaseValue } from "./leases.ts";
 import type { CommitOutcome, InstanceLease } from "./instance_lease.ts";

@@ -4,7 +4,6 @@
  * cost.
  */
 import type { InstanceId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type KnownSum, writeIndex } from "../receipts/index_write.ts";

@@ -11,7 +11,6 @@
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
-import { limits } from "../../core/limits.ts";
 import { type DebtRules, noDebt } from "./debt.ts";
 import { LiveWalletEngine } from "./wallet_engine.ts";
 import type { WalletEngine } from "./types.ts";

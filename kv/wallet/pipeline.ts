@@ -3,7 +3,6 @@
  * memory says about money is always what the store said last.
  */
 import { InvariantError } from "../../core/lib/assert.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { readReceipt } from "../receipts/receipts.ts";
 import type { DebtRules } from "./debt.ts";

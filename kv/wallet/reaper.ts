@@ -8,7 +8,6 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "./limits.ts";
-import { limits } from "../../core/limits.ts";
 import { type Batch, listBatches } from "../store/batches.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { writeIndex } from "../receipts/index_write.ts";

@@ -1,7 +1,6 @@
 /** What a caller holds between reserving and settling, and what keeps a call from being settled twice. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Lease } from "./lease_book.ts";
 import type { Reservation } from "./types.ts";
 

@@ -3,7 +3,6 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { kvCallMs } from "../store/store_deadlines.ts";
-import { limits } from "../../core/limits.ts";
 import { recheckMs, type ReservationQueue } from "./reservation_queue.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";

@@ -2,7 +2,6 @@
 import { serialize } from "node:v8";
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { type BatchPart, encodeBatch } from "../store/batches.ts";
 import { batchKey } from "../schema/keys.ts";

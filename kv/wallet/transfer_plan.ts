@@ -1,5 +1,4 @@
 /** How much money moves between a wallet and a lease. Pure: the wallet was read, nothing is written here. */
-import { limits } from "../../core/limits.ts";
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 
 /** Multiple of what is needed that a draw ahead takes. */

@@ -2,7 +2,6 @@
 import { invariant, InvariantError } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "./limits.ts";
-import { limits } from "../../core/limits.ts";
 import { leaseKey, walletKey } from "../schema/keys.ts";
 import { type LeaseValue, readLeasesOf } from "./leases.ts";
 import { changeWallet, type WalletRow, walletRow } from "./wallets.ts";

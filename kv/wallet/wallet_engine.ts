@@ -3,7 +3,6 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { retireInstance } from "./reaper.ts";
 import { readBalance } from "./balance.ts";

@@ -13,7 +13,6 @@ import type { Style } from "../../core/wire/contract.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { pathOf } from "../http/path_of.ts";

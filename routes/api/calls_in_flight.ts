@@ -1,7 +1,7 @@
 /** The calls that run right now, so that a shutdown can wait for them and at last end them. */
 import { CallControl } from "../../core/calls/call_control.ts";
 import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
-import { limits } from "../../core/limits.ts";
+import { maxCallMs } from "../../core/limits.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 
 /**
@@ -72,7 +72,7 @@ export class CallsInFlight {
    */
   begin(caller?: Principal): RunningCall {
     const call = new RunningCall(this, this.#deadlines, this.#running.length, caller);
-    call.deadline.arm(limits.callMs);
+    call.deadline.arm(maxCallMs);
     this.#running.push(call);
     return call;
   }

@@ -4,7 +4,6 @@ import type { BufferedBody } from "../../core/lib/bytes/body_budget.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { maintenanceRetrySeconds } from "../../core/routing/limits.ts";
-import { limits } from "../../core/limits.ts";
 import { mayBeFree } from "../../core/billing/price.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { ReserveResult } from "../../kv/wallet/mod.ts";

@@ -1,7 +1,7 @@
 /** The idempotency keys under which calls run in this process, and the answers that are kept for their repeats. */
 import { ReplayedAnswers } from "../../core/calls/replayed_answers.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
-import { limits } from "../../core/limits.ts";
+import { maxCallMs } from "../../core/limits.ts";
 
 /** Calls under one key that wait for the first; SDKs repeat two or three times. */
 const waitingPerKey = 4;
@@ -48,7 +48,7 @@ export class KeyedCalls {
     running.waiting++;
     const late = Promise.withResolvers<false>();
     const deadline = this.#deadlines.create(() => late.resolve(false));
-    deadline.arm(limits.callMs);
+    deadline.arm(maxCallMs);
     try {
       return await Promise.race([running.over.then(() => true), late.promise]);
     } finally {

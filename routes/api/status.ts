@@ -1,7 +1,6 @@
 /** GET /v1/status: how each model does, for everyone, without a key. */
 import { hourOf, uptime } from "../../core/routing/availability.ts";
 import type { AvailabilityCounts } from "../../core/routing/availability.ts";
-import { limits } from "../../core/limits.ts";
 import { readAvailability } from "../../kv/receipts/availability.ts";
 import type { Gateway } from "./gateway.ts";
 

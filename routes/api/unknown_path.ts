@@ -1,5 +1,4 @@
 /** What a caller is told whose path nobody serves: nearly always a base address, or an endpoint that only vendors have. */
-import { limits } from "../../core/limits.ts";
 
 /** Characters of an unknown path that the 404 repeats: longer than any path that a library requests. */
 const maxRepeatedPathChars = 64;

@@ -9,7 +9,6 @@
  */
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { limits } from "../../core/limits.ts";
 
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;

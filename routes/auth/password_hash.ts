@@ -1,7 +1,6 @@
 /** Slow, salted hashes of passwords: scrypt of `node:crypto`, off the main thread, few at a time. */
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { GatewayError } from "../../core/errors.ts";
-import { limits } from "../../core/limits.ts";
 import { normalisePassword } from "../../core/accounts/password_policy.ts";
 
 /** Password hashes computed at the same time: each takes 64 MiB and a thread for a third of a second. */

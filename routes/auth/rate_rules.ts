@@ -4,7 +4,6 @@
  */
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { resetMailMs } from "../../kv/accounts/tokens.ts";
-import { limits } from "../../core/limits.ts";
 import { countTry, type RateRule, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 

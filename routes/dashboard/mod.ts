@@ -11,7 +11,6 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { GatewayError } from "../../core/errors.ts";
-import { limits } from "../../core/limits.ts";
 import { pathOf } from "../http/path_of.ts";
 import { createAssetRoutes } from "./assets.ts";
 import type { DashboardDeps } from "./deps.ts";

@@ -15,7 +15,6 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId, type RequestId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import type { BankHook } from "../../core/payments/bank_hook.ts";
 import type { BankIntake } from "../../kv/payments/bank_intake.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";

@@ -1,7 +1,6 @@
 /** What programs send to turn maintenance on or off. */
 import { z } from "zod";
 import { maxSwitchReasonChars } from "../../kv/operators/control.ts";
-import { limits } from "../../core/limits.ts";
 import { plainMaintenanceMessage } from "../../kv/operators/switches.ts";
 
 export const maintenanceBody = z.strictObject({

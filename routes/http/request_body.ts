@@ -9,7 +9,7 @@
 import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { uncountedBodyBytes } from "../../core/calls/read_whole.ts";
-import { limits } from "../../core/limits.ts";
+import { maxRequestBodyBytes } from "../../core/limits.ts";
 
 /**
  * Largest body in bytes that is read in one go as the first of its connection. The server reads a connection
@@ -119,7 +119,7 @@ export interface BodyAdmission {
 }
 
 export interface BodyBounds {
-  /** Default: `limits.requestBodyBytes`. */
+  /** Default: `maxRequestBodyBytes`. */
   readonly maxBytes?: number;
   readonly admission?: BodyAdmission;
   /** Reads a small body so that the next one of its connection comes with its head; see `widelyReadBodyBytes`. */
@@ -381,7 +381,7 @@ async function readLarge(
 export function readRequestBody(
   request: Request,
   deadlines: Deadlines,
-  { maxBytes = limits.requestBodyBytes, admission, isReadWidely = false }: BodyBounds = {},
+  { maxBytes = maxRequestBodyBytes, admission, isReadWidely = false }: BodyBounds = {},
 ): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;

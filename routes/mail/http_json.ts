@@ -1,7 +1,6 @@
 /** Sends mails by one POST of JSON, in the shape that most mail services accept. For places where SMTP is blocked. */
 import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
 import type { HttpMailSettings } from "../../core/mail/mail_url.ts";
-import { limits } from "../../core/limits.ts";
 
 /** What a mailer over HTTPS needs. */
 export interface HttpMailerOptions {

@@ -2,7 +2,6 @@
 import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
 import { z } from "zod";
 import type { SmtpSettings } from "../../core/mail/mail_url.ts";
-import { limits } from "../../core/limits.ts";
 
 /** What a mailer over SMTP needs. */
 export interface SmtpMailerOptions {

@@ -8,7 +8,6 @@
  * - Out: notices in the intake of `kv/payments/`.
  * - Never: credits a wallet by itself.
  */
-import { limits } from "../../core/limits.ts";
 import { readSepayPage, type SepayPage } from "../../core/payments/sepay.ts";
 import { vietnamDateTime } from "../../core/lib/time/vietnam_time.ts";
 import type { BankIntake } from "../../kv/payments/bank_intake.ts";

@@ -9,7 +9,6 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Config } from "../../core/config/config.ts";
 import { Deadlines, systemTimer } from "../../core/lib/time/deadlines.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
-import { limits } from "../../core/limits.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { Availability } from "../../core/routing/availability.ts";
 import { RouteAffinity } from "../../core/routing/route_affinity.ts";

@@ -4,7 +4,6 @@
  */
 import { unforeseen } from "../../core/lib/error_line.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
-import { limits } from "../../core/limits.ts";
 import { writeAvailability } from "../../kv/receipts/availability.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import type { Gateway } from "../api/gateway.ts";

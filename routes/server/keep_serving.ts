@@ -3,7 +3,6 @@
  * the process with every call in flight: whoever opens connections until no file descriptor is left would stop the
  * service for all.
  */
-import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 
 /** Milliseconds before a server that could not accept listens again: calls that end free sockets. */

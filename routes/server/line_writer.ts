@@ -2,7 +2,6 @@
  * Lines to standard output, several at a time: a write of its own for each call would cost as much as parsing it. Nobody
  * waits for them: a reader that is stuck, gone, or out of room must not stop calls, or end the process with them.
  */
-import { limits } from "../../core/limits.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
 
 /** Milliseconds for which log lines are gathered into one write. */

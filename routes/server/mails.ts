@@ -1,6 +1,5 @@
 /** Mails of a running gateway: the driver that `MAIL_URL` names, the worker that sends, the warning of low balances. */
 import { errorName } from "../../core/lib/error_line.ts";
-import { limits } from "../../core/limits.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
 import { mailQueue } from "../../kv/outbox/mail.ts";
 import { startOutboxWorker } from "../../kv/outbox/outbox_worker.ts";

@@ -1,7 +1,6 @@
 /** Money that comes in by bank: the intake of notices, the webhooks and the poll that feed it, and the checks of it. */
 import type { Hono } from "hono";
 import { errorName } from "../../core/lib/error_line.ts";
-import { limits } from "../../core/limits.ts";
 import { cassoHook } from "../../core/payments/casso.ts";
 import { sepayHook } from "../../core/payments/sepay.ts";
 import { type BankIntake, createBankIntake } from "../../kv/payments/bank_intake.ts";

@@ -1,5 +1,4 @@
 /** Which connections have brought a request before. */
-import { limits } from "../../core/limits.ts";
 
 /** Connections that are remembered for having brought a request; each entry is a port number. */
 const maxSeenConnections = 4_096;

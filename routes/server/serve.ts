@@ -9,7 +9,6 @@
 import type { Config } from "../../core/config/config.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
-import { limits } from "../../core/limits.ts";
 import { localAddress } from "../../core/lib/net/local_address.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
 import { openStore } from "../../kv/store/store.ts";

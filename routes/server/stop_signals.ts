@@ -1,6 +1,5 @@
 /** What signals tell the process: to stop, and, told again, to hurry. */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { limits } from "../../core/limits.ts";
 
 /**
  * Milliseconds after the first signal within which further ones are taken for the same request to stop; a

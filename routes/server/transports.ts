@@ -4,7 +4,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
-import { limits } from "../../core/limits.ts";
+import { maxCallMs } from "../../core/limits.ts";
 import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
 import { createHttp1Transport } from "../../core/lib/http1/transport.ts";
 import { timerDelay } from "../../sandbox/provider/delay.ts";
@@ -40,7 +40,7 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
           fetch: (url, init) => fetch(url, { ...init, client }),
           fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
           deadlines,
-          idleMs: provider.timeouts.idleMs ?? limits.callMs,
+          idleMs: provider.timeouts.idleMs ?? maxCallMs,
         }),
       );
       closers.push(() => client.close(), () => onceClient.close());
@@ -49,7 +49,7 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
         connect: denoConnect(),
         deadlines,
         connectMs: provider.timeouts.connectMs,
-        idleMs: provider.timeouts.idleMs ?? limits.callMs,
+        idleMs: provider.timeouts.idleMs ?? maxCallMs,
       });
       transports.set(name, transport);
       closers.push(() => transport.close());

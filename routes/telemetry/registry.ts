@@ -3,7 +3,6 @@
  * tables, never from callers; a bound on series makes that sure.
  */
 import { invariant } from "../../core/lib/assert.ts";
-import { limits } from "../../core/limits.ts";
 
 /** Series of one metric: models × outcomes × statuses of the largest catalogue stay far below. */
 const maxSeriesPerMetric = 10_000;

@@ -12,7 +12,6 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId, parseId } from "../../core/lib/ids.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { limits } from "../../core/limits.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/api_keys/api_keys.ts";

@@ -1,5 +1,4 @@
 /** Ranges of days in queries. */
-import { limits } from "../../core/limits.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/receipts/rollups.ts";
 import { wrongParameter } from "../http/query.ts";

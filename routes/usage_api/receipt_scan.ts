@@ -2,7 +2,7 @@
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { parseId } from "../../core/lib/ids.ts";
 import { invariant } from "../../core/lib/assert.ts";
-import { limits } from "../../core/limits.ts";
+import { maxCallMs } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { listReceipts, maxReceiptsPerRead } from "../../kv/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
@@ -37,11 +37,11 @@ async function* walkReceipts(
   kv: KeyValueStore,
   filter: ReceiptFilter,
 ): AsyncGenerator<Receipt, void, void> {
-  const top = firstIdAt(filter.untilMs + limits.callMs);
+  const top = firstIdAt(filter.untilMs + maxCallMs);
   let before: RequestId | undefined = filter.before !== undefined && filter.before < top
     ? filter.before
     : top;
-  const bottom = firstIdAt(filter.fromMs - limits.callMs);
+  const bottom = firstIdAt(filter.fromMs - maxCallMs);
   while (before !== undefined) {
     const page: Awaited<ReturnType<typeof listReceipts>> = await listReceipts(
       kv,

@@ -1,5 +1,4 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
-import { limits } from "../../core/limits.ts";
 
 /** Values in an example made from a schema: a recursive schema would never end. */
 const maxSchemaNodes = 10_000;

@@ -1,5 +1,3 @@
-import { limits } from "../../core/limits.ts";
-
 /** Tokens of the longest answer that a client can request: the largest output of any listed model. */
 const maxAnswerTokens = 128_000;
 

@@ -4,7 +4,6 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { maxJsonDepth } from "../../core/lib/json/limits.ts";
-import { limits } from "../../core/limits.ts";
 
 /** A problem inside a schema: where, and what. */
 export interface SchemaProblem {

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { sameSignalMs } from "../../routes/server/stop_signals.ts";
-import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 import { until } from "../support/until.ts";

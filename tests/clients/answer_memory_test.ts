@@ -5,7 +5,6 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { bufferedAnswerBytes } from "../../core/lib/bytes/answer_budget.ts";
 import { maxImageAnswerBytes } from "../../core/media/images/attempt.ts";
-import { limits } from "../../core/limits.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { newPayer } from "../support/money_process.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";

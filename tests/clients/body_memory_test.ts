@@ -4,7 +4,6 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { bufferedBytesPerAccount } from "../../core/lib/bytes/body_budget.ts";
-import { limits } from "../../core/limits.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
 

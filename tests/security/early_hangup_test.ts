@@ -5,7 +5,6 @@ import { CallControl } from "../../core/calls/call_control.ts";
 import { drainAfterEndMs, meteredStream } from "../../core/calls/metered_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { defaultIdleMs } from "../../core/lib/http1/limits.ts";
-import { limits } from "../../core/limits.ts";
 import type { Outcome } from "../../core/billing/receipt.ts";
 import { chatStream, newChatPipe, tickMs } from "../core/calls/call_world.ts";
 import { FakeExchange, settled } from "../core/calls/fake_exchange.ts";

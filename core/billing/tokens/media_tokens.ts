@@ -4,7 +4,6 @@
  * of a PDF is 1,500 to 3,000 tokens of text, and it is also shown as a picture.
  */
 import { decodeBase64 } from "../../lib/runtime/mod.ts";
-import { limits } from "../../limits.ts";
 
 /** Bytes of a picture in which its size is looked for: a JPEG may carry a 64 KB profile before it. */
 const imageHeaderBytes = 128 * 1024;

@@ -12,7 +12,6 @@
 import { isExactNumber, isJsonObject, type Json } from "../../lib/json/json.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { maxReportedTokens } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 
 /** Bytes of UTF-8 text that are billed as one token when nobody counted. */

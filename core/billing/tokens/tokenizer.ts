@@ -2,7 +2,6 @@
  * Counts tokens of text with `gpt-tokenizer` (the o200k vocabulary). Its tables are 2 MB of code that take a quarter of
  * a second to load, so they are loaded with the first count and never at start-up.
  */
-import { limits } from "../../limits.ts";
 
 /**
  * Characters that one token count looks at; the rest is scaled. The worst text takes 50 ms, prose takes 5.

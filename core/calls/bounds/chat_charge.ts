@@ -3,7 +3,6 @@ import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
 import type { EstimateCorrection } from "../../billing/believable_usage.ts";
 import { maxReportedTokens } from "../../billing/limits.ts";
-import { limits } from "../../limits.ts";
 import { chargeCeiling } from "../../billing/charge_ceiling.ts";
 import { type Charge, chargeForChat } from "../../billing/outcome.ts";
 import { tokenBounds } from "../../billing/token_bounds.ts";

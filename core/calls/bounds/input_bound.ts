@@ -1,7 +1,6 @@
 /** How many tokens a prompt can be, from its bytes alone: for the reservation, not for the bill. */
 import { isPdfUrl } from "../../wire/fields/content_parts.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { limits } from "../../limits.ts";
 
 /**
  * Bodies of at most this many bytes reserve one input token per byte; longer ones are searched for base64

@@ -8,7 +8,6 @@ import {
   reportedOutputExtra,
 } from "../../billing/limits.ts";
 import { maxAnswerBytes } from "../../wire/limits.ts";
-import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import type { StreamBound, StreamCut } from "../metered_stream.ts";

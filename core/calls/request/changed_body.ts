@@ -6,7 +6,6 @@ import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_part
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { singleWriteBytes } from "../../lib/http1/limits.ts";
-import { limits } from "../../limits.ts";
 import type { JsonBody } from "./json_body.ts";
 
 /**

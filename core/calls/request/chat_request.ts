@@ -12,7 +12,7 @@ import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxOutputTokensOfCall } from "../../billing/limits.ts";
 import { maxChoices } from "../../wire/limits.ts";
-import { limits } from "../../limits.ts";
+import { maxModelNameChars } from "../../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
 
 /** Messages or items of one request: the largest limit of any vendor. */
@@ -64,8 +64,8 @@ function readModel(body: JsonObject): string {
   if (typeof model !== "string" || model === "") {
     throw invalid("model", "must be a non-empty string");
   }
-  if (model.length > limits.modelNameChars) {
-    throw invalid("model", `must have at most ${limits.modelNameChars} characters`);
+  if (model.length > maxModelNameChars) {
+    throw invalid("model", `must have at most ${maxModelNameChars} characters`);
   }
   return model;
 }

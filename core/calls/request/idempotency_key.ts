@@ -1,6 +1,5 @@
 /** Reads `Idempotency-Key`, and computes the hashes by which a repeated request is recognized. */
 import { GatewayError } from "../../errors.ts";
-import { limits } from "../../limits.ts";
 import type { MediaBody } from "../../media/body.ts";
 import { sha256Hex } from "../../lib/sha256.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";

@@ -3,7 +3,6 @@ import type { StreamPipe, StreamReading } from "../../wire/contract.ts";
 import type { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxSseEventBytes } from "../../wire/limits.ts";
-import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";

@@ -3,7 +3,6 @@ import { GatewayError } from "../../errors.ts";
 import { isNumberUnit, mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxExactNumbers } from "../../lib/json/limits.ts";
-import { limits } from "../../limits.ts";
 import { otherCaseProblem } from "./decisive_fields.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
 

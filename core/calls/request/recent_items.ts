@@ -6,7 +6,7 @@
 import type { Clock } from "../../lib/time/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { limits } from "../../limits.ts";
+import { maxRequestBodyBytes } from "../../limits.ts";
 import { type JsonBody, parseJsonBody } from "./json_body.ts";
 
 /** How long an item can be referred to: a tool loop goes on within minutes. */
@@ -142,7 +142,7 @@ export function withRecentItems(items: RecentItems, account: string, body: JsonB
   const value = items.resolved(account, body.value);
   if (value === body.value) return body;
   const bytes = new TextEncoder().encode(stringifyExactly(value));
-  return bytes.length > limits.requestBodyBytes ? body : parseJsonBody(bytes);
+  return bytes.length > maxRequestBodyBytes ? body : parseJsonBody(bytes);
 }
 
 function isReference(item: Json): item is JsonObject {

@@ -7,7 +7,6 @@ import { type DocumentUrl, documentUrls, takesData } from "../../wire/fields/doc
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { maxRemoteMediaBytes } from "../../media/limits.ts";
-import { limits } from "../../limits.ts";
 import type { RemoteKind, RemoteMedia } from "../../media/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";
 

@@ -7,7 +7,6 @@ import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_bu
 import { ByteQueue } from "./byte_queue.ts";
 import type { Deadlines } from "../time/deadlines.ts";
 import { GatewayError } from "../../errors.ts";
-import { limits } from "../../limits.ts";
 
 /**
  * Bytes of whole answers that the process holds at once, from their first 64 KB until the client has them;

@@ -7,7 +7,6 @@ import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_bu
 import { ByteQueue } from "./byte_queue.ts";
 import type { Deadlines } from "../time/deadlines.ts";
 import { GatewayError } from "../../errors.ts";
-import { limits } from "../../limits.ts";
 
 /**
  * Bytes of request bodies, and of pictures fetched for them, that the process holds at once: 19 of the

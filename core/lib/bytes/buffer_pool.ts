@@ -1,5 +1,3 @@
-import { limits } from "../../limits.ts";
-
 /** Bytes of one shared buffer for small copies, and so the memory that one held copy can keep alive. */
 export const pooledBufferBytes = 8 * 1024;
 

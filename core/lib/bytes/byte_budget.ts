@@ -9,7 +9,6 @@
  */
 import { invariant } from "../assert.ts";
 import { GatewayError } from "../../errors.ts";
-import { limits } from "../../limits.ts";
 
 /**
  * Seconds after which a client may retry when a byte budget is full: a large call has sent its body on, or

@@ -1,4 +1,4 @@
-/** Bounds that several files of this folder share. */
+/** Bounds of the HTTP/1.1 driver that its callers use too. */
 
 /**
  * Milliseconds to open a connection unless a provider is configured otherwise: TCP and TLS take under 3 s

@@ -5,7 +5,7 @@ import type { ChunkedLimits } from "./chunked.ts";
 import type { Pool } from "./pool.ts";
 import type { Destination } from "./request_head.ts";
 
-/** The bounds of the driver; see `core/limits.ts` for the values and their reasons. */
+/** The bounds of the driver; the defaults in `transport.ts` say why they are what they are. */
 export interface Http1Bounds extends ChunkedLimits {
   readonly connectMs: number;
   /** Silence between the request and the head of the answer. */

@@ -10,7 +10,6 @@
  */
 import type { Deadlines } from "../time/deadlines.ts";
 import { defaultConnectMs, defaultIdleMs, singleWriteBytes } from "./limits.ts";
-import { limits } from "../../limits.ts";
 import type { Connect } from "../../upstream/connection.ts";
 import type { Transport, UpstreamRequest } from "../../upstream/transport.ts";
 import { Http1Exchange } from "./exchange.ts";
@@ -35,6 +34,12 @@ export const provenRestMs = 1_000;
  * close first.
  */
 const maxIdleConnectionMs = 50_000;
+
+/**
+ * Milliseconds of silence between a request and the head of its answer: as long as the longest call, since a
+ * whole answer starts only when it is complete. The caller's own deadline usually comes first.
+ */
+const maxHeadMs = 15 * 60_000;
 
 /**
  * Bytes of a connection's read buffer at first: holds ten events of a stream, and a thousand streams cost 4
@@ -89,7 +94,7 @@ export function createHttp1Transport(options: Http1TransportOptions): Http1Trans
   const pool = new Pool({
     idleConnectionsPerOrigin: maxIdleConnections,
     idleConnectionMs: maxIdleConnectionMs,
-    provenRestMs: provenRestMs,
+    provenRestMs,
     ...overrides,
   });
   const counts = { opened: 0, reused: 0, retried: 0 };
@@ -110,12 +115,12 @@ export function createHttp1Transport(options: Http1TransportOptions): Http1Trans
 
 const defaultBounds: Http1Bounds = {
   connectMs: defaultConnectMs,
-  headMs: limits.callMs,
+  headMs: maxHeadMs,
   idleMs: defaultIdleMs,
   headBytes: maxHeadBytes,
-  readBytes: readBytes,
-  readMaxBytes: readMaxBytes,
-  singleWriteBytes: singleWriteBytes,
+  readBytes,
+  readMaxBytes,
+  singleWriteBytes,
   chunkExtensionBytes: maxChunkExtensionBytes,
   trailerBytes: maxTrailerBytes,
   interimResponses: maxInterimResponses,

@@ -8,7 +8,6 @@
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { encodeHex, exactNumber } from "../runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "./limits.ts";
-import { limits } from "../../limits.ts";
 
 /** Shorter texts are below 2^53. */
 const wholeDigitsMin = 16;

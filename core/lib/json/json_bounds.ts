@@ -4,7 +4,6 @@
  */
 import { GatewayError } from "../../errors.ts";
 import { maxJsonDepth, maxJsonNames, maxJsonValues } from "./limits.ts";
-import { limits } from "../../limits.ts";
 
 const quote = 0x22;
 const comma = 0x2c;

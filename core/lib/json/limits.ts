@@ -1,4 +1,4 @@
-/** Bounds that several files of this folder share. */
+/** Bounds of one JSON text, for each of the scanners that enforce them. */
 
 /** Levels of nesting in JSON: deeper than any SDK builds, and far from where recursion exhausts the stack. */
 export const maxJsonDepth = 128;

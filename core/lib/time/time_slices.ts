@@ -1,6 +1,5 @@
 /** Long work on the thread that also answers calls: it takes turns with them. */
 import type { Clock } from "./clock.ts";
-import { limits } from "../../limits.ts";
 
 /**
  * Milliseconds for which verifying or exporting keeps the thread at a time: a call takes some ten turns of

@@ -12,7 +12,6 @@ import { providerRequest } from "../../calls/request/provider_request.ts";
 import { readWhole } from "../../calls/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../errors.ts";
-import { limits } from "../../limits.ts";
 import type { MediaExchange, MediaWork } from "../exchange.ts";
 import { parseJson } from "../refusal.ts";
 import { readImageAnswer } from "./answer.ts";

@@ -7,7 +7,6 @@ import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
 import { mergedField } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
 import { maxMediaPromptChars } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { fieldsOfBody, type MediaBody, readMediaBody } from "../body.ts";
 import {
   booleanField,

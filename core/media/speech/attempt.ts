@@ -13,7 +13,6 @@ import { readWhole } from "../../calls/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../errors.ts";
 import { maxErrorBodyBytes } from "../../calls/limits.ts";
-import { limits } from "../../limits.ts";
 import type { MediaExchange, MediaWork } from "../exchange.ts";
 import { parseJson } from "../refusal.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../../upstream/transport.ts";

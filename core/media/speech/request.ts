@@ -6,7 +6,6 @@
 import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/request/json_body.ts";
 import { GatewayError } from "../../errors.ts";
-import { limits } from "../../limits.ts";
 import { fieldsOfJson, modelField, textField } from "../fields.ts";
 
 /** Characters of one speech call, which has one price: the largest bound of any provider. */

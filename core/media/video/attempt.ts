@@ -1,7 +1,6 @@
 /** One try of a video route: the task submitted and accepted, or not. */
 import { readWhole } from "../../calls/read_whole.ts";
 import { GatewayError } from "../../errors.ts";
-import { limits } from "../../limits.ts";
 import type { MediaExchange, MediaWork } from "../exchange.ts";
 import { parseJson } from "../refusal.ts";
 import { videoAdapterOf } from "./adapter.ts";

@@ -5,7 +5,6 @@
  */
 import { GatewayError } from "../../errors.ts";
 import { maxMediaPromptChars } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import {
   type MediaFields,
   referenceCount,

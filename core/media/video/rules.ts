@@ -4,7 +4,6 @@
  * A model of `gateway.json` names one of the four built-in profiles, or carries rules of its own.
  */
 import { z } from "zod";
-import { limits } from "../../limits.ts";
 
 /**
  * Seconds of the longest video that a model may be configured for (built-in profiles: 30). Bounds the price

@@ -5,7 +5,6 @@
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { streamCitationChars } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { placeOf, writeUrlCitation } from "../fields/citations.ts";
 import type { Citation } from "../conversation/mod.ts";
 import { literalLength } from "../../lib/json/json_literal.ts";

@@ -1,6 +1,5 @@
 /** Which choices of a Chat stream have ended: the answer is whole when all have that began. */
 import { maxChoices } from "../limits.ts";
-import { limits } from "../../limits.ts";
 
 /**
  * Keeps the ends of the choices of one stream.

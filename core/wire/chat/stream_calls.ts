@@ -2,7 +2,6 @@
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { EventSink } from "../stream/dialect.ts";
 import { JsonProgress } from "../../lib/json/json_progress.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";

@@ -1,7 +1,6 @@
 /** The web sources of one Chat stream: told on the text they belong to, wherever in the stream they come. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { streamCitationChars } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { citationChars } from "../fields/citations.ts";
 import type { Citation } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";

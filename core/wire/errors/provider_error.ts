@@ -1,6 +1,5 @@
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { limits } from "../../limits.ts";
 import { saysTooLong, tooLongText } from "./too_long.ts";
 
 /**

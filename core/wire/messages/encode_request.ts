@@ -4,7 +4,6 @@
  * See docs/internals/WIRE_FORMATS.md#messages-request and docs/conversion.md#requests-chat-client-messages-model.
  */
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
-import { limits } from "../../limits.ts";
 import { ephemeralMark } from "../fields/cache_marks.ts";
 import { writeLogprobs } from "../fields/common_fields.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";

@@ -2,7 +2,6 @@
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { HostedCall } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";

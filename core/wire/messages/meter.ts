@@ -1,6 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxToolCallsPerAnswer } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";

@@ -6,7 +6,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { GatewayError } from "../../errors.ts";
 import { maxToolCallsPerAnswer } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";

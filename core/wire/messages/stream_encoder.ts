@@ -5,7 +5,6 @@
  */
 import { errorBody } from "../../errors.ts";
 import { maxRefusalChars } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";

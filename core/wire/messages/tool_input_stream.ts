@@ -2,7 +2,6 @@
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
 import { bufferedBlockBytes } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 
 const openBrace = 0x7b;

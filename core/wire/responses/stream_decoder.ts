@@ -7,7 +7,6 @@ import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { maxToolCallsPerAnswer } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { readModeration } from "../fields/moderation.ts";

@@ -6,7 +6,6 @@
 import { errorBody, GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";

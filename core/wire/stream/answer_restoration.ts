@@ -7,7 +7,6 @@ import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { bufferedBlockBytes } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { GatewayError } from "../../errors.ts";
 import { takeToolAnswer, toolAnswerSink } from "../tools/answer_tool.ts";
 import type { ConversionMemory } from "../contract.ts";

@@ -1,7 +1,6 @@
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../errors.ts";
 import { maxSseEventBytes } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { copyOf } from "../../lib/bytes/buffer_pool.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";

@@ -1,7 +1,6 @@
 /** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
 import { GatewayError } from "../../errors.ts";
 import { maxSseEventBytes } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encoded } from "../../lib/bytes/buffer_pool.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";

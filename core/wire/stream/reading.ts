@@ -1,5 +1,4 @@
 import { maxReportedTokens } from "../../billing/limits.ts";
-import { limits } from "../../limits.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { ReportedUsage, TokenUsage } from "../../billing/token_usage.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";

@@ -7,7 +7,6 @@
  */
 import { GatewayError } from "../../errors.ts";
 import { bufferedBlockBytes } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { citationChars } from "../fields/citations.ts";
 import type { StreamEvent } from "../conversation/mod.ts";
 import type { EventSink } from "./dialect.ts";

@@ -8,7 +8,6 @@
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
 import { bufferedBlockBytes } from "../limits.ts";
-import { limits } from "../../limits.ts";
 import { citationChars } from "../fields/citations.ts";
 import type { Answer, AnswerBlock, StreamEvent, ToolInput } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";

@@ -5,7 +5,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
-import { limits } from "../../limits.ts";
 import {
   isDocumentKeyword,
   isReference,

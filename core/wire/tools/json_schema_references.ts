@@ -4,7 +4,6 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
-import { limits } from "../../limits.ts";
 import { eachChild } from "./json_schema_walk.ts";
 
 const referenceKeywords: ReadonlySet<string> = new Set(["$ref", "$dynamicRef"]);

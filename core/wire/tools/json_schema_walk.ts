@@ -1,7 +1,6 @@
 /** Where the schemas inside a JSON Schema stand, and what merely looks like one. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
-import { limits } from "../../limits.ts";
 
 /** Calls `visit` on every schema object inside `schema`, itself included; stops early when it returns `false`. */
 export function everySchema(

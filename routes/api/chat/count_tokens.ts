@@ -11,7 +11,6 @@ import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
-import { limits } from "../../../core/limits.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { chooseModel } from "../admission.ts";
 import type { Gateway } from "../gateway.ts";

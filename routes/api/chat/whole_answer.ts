@@ -5,7 +5,6 @@
  */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { limits } from "../../../core/limits.ts";
 import { answerOf } from "../response_headers.ts";
 
 /** Bytes of the pieces in which a large answer is sent: what a socket takes at once. */

@@ -1,6 +1,5 @@
 /** `GET /v1/videos/{id}/content`: streams the file from where it lies, ranges included. Free. */
 import { GatewayError } from "../../../core/errors.ts";
-import { limits } from "../../../core/limits.ts";
 import { parseRemoteUrl } from "../../../core/media/remote_url.ts";
 import type {
   Transport,

@@ -2,7 +2,6 @@
 import { GatewayError } from "../../../core/errors.ts";
 import { parseId, type VideoId } from "../../../core/lib/ids.ts";
 import { maxVideoListRows } from "../../../kv/videos/tasks.ts";
-import { limits } from "../../../core/limits.ts";
 import { videoDeleted, videoList, videoObject } from "../../../core/media/video/object.ts";
 import { advance, isFinal } from "../../../core/media/video/task.ts";
 import { cancelRequest } from "../../../core/media/video/upstream_requests.ts";

@@ -2,7 +2,6 @@
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { maxVideoAnswerBytes } from "../../../core/media/video/attempt.ts";
-import { limits } from "../../../core/limits.ts";
 import { parseJson } from "../../../core/media/refusal.ts";
 import { retryAfterSeconds } from "../../../core/calls/retry_after.ts";
 import type {

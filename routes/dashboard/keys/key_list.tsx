@@ -1,7 +1,6 @@
 /** The list of keys, with what each of them did lately. */
 import type { Context } from "hono";
 import { activeKeysPerAccount } from "../../../kv/api_keys/api_key_changes.ts";
-import { limits } from "../../../core/limits.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";

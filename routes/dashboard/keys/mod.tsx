@@ -8,7 +8,6 @@
  */
 import { type Context, Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
 import {

@@ -1,6 +1,5 @@
 /** `/usage`: sums, chart and calls of a range of days. */
 import type { Context } from "hono";
-import { limits } from "../../../core/limits.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/receipts/usage.ts";

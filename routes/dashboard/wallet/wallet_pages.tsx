@@ -7,7 +7,6 @@
  * - Never: credits a wallet: an order only says what was promised.
  */
 import { type Context, Hono } from "hono";
-import { limits } from "../../../core/limits.ts";
 import { formatVnd, fromVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import {

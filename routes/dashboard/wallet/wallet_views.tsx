@@ -1,6 +1,5 @@
 /** Parts of the wallet page: figures, the choice of an amount, the list of orders. */
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../core/payments/settings.ts";
-import { limits } from "../../../core/limits.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { Balance } from "../../../kv/wallet/mod.ts";
 import { orderStatus, type TopupOrder } from "../../../kv/payments/topups.ts";

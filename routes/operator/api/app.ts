@@ -12,7 +12,6 @@ import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { maxSwitchReasonChars } from "../../../kv/operators/control.ts";
-import { limits } from "../../../core/limits.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
 import { providerOfRoute, readClaims } from "../../../kv/ledger/provider_claims.ts";

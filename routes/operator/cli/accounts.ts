@@ -2,7 +2,6 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
-import { limits } from "../../../core/limits.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { createAccount, getAccount, listAccounts } from "../../../kv/accounts/accounts.ts";

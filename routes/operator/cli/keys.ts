@@ -3,7 +3,6 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
 import { type ApiKeyId, parseId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./admin_deps.ts";

@@ -2,7 +2,6 @@
 import type { Hono } from "hono";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { limits } from "../../../core/limits.ts";
 import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { mailQueue, withoutSignUpSecrets } from "../../../kv/outbox/mail.ts";
 import type { OutboxQueue } from "../../../kv/outbox/outbox.ts";

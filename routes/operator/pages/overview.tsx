@@ -1,6 +1,5 @@
 /** `/operator`: sums of the whole service, what waits for a person, and the proof of the ledger. */
 import { Hono } from "hono";
-import { limits } from "../../../core/limits.ts";
 import { listApprovals } from "../../../kv/operators/approvals.ts";
 import { listReviews, listUnmatched } from "../../../kv/payments/bank_events.ts";
 import { listInvoices } from "../../../kv/invoices/invoices.ts";

@@ -8,7 +8,6 @@
  */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { maxChoices } from "../../../core/wire/limits.ts";
-import { limits } from "../../../core/limits.ts";
 import { compose } from "../compose.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
 import { SandboxRefusal } from "../request.ts";

@@ -13,7 +13,6 @@ import {
 } from "../../../core/calls/attempt_loop.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
-import { limits } from "../../../core/limits.ts";
 import { chatStream, tryRoutes, wholeAnswer } from "./call_world.ts";
 import { type FakeExchange, settled } from "./fake_exchange.ts";
 

@@ -6,7 +6,6 @@ import { type Arrival, earlyStream } from "../../../core/calls/early_stream.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { drainAfterEndMs } from "../../../core/calls/metered_stream.ts";
 import { keepAliveMs } from "../../../core/calls/limits.ts";
-import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { chatStream, newChatPipe, tickMs } from "./call_world.ts";

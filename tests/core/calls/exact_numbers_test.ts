@@ -13,7 +13,6 @@ import type { Style } from "../../../core/wire/contract.ts";
 import { sealProof } from "../../../core/wire/reasoning_seal.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { maxExactNumbers } from "../../../core/lib/json/limits.ts";
-import { limits } from "../../../core/limits.ts";
 import { roughInputTokens } from "../../../core/billing/tokens/rough_estimate.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { FakeExchange } from "./fake_exchange.ts";

@@ -5,7 +5,6 @@ import { withFields } from "../../../core/calls/request/changed_body.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { maxMessages } from "../../../core/calls/request/chat_request.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   isExactNumber,
   isJsonObject,

@@ -13,7 +13,6 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { keepAliveMs } from "../../../core/calls/limits.ts";
-import { limits } from "../../../core/limits.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { chatStream, newChatPipe, tickMs } from "./call_world.ts";

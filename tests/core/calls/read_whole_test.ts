@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { readWhole, uncountedBodyBytes } from "../../../core/calls/read_whole.ts";
-import { limits } from "../../../core/limits.ts";
 import { UpstreamFailure } from "../../../core/upstream/transport.ts";
 
 const maxBytes = 300_000;

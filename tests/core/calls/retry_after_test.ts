@@ -1,6 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
 import { maxRetryAfterSeconds, retryAfterSeconds } from "../../../core/calls/retry_after.ts";
-import { limits } from "../../../core/limits.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 const clock = new ManualTime(Date.UTC(2026, 10, 20, 12));

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { roomAfterSilenceMs } from "../../../core/calls/route_attempt.ts";
 import { defaultFirstOutputMs } from "../../../core/routing/limits.ts";
-import { limits } from "../../../core/limits.ts";
+import { maxCallMs } from "../../../core/limits.ts";
 import { chatStream, tryRoutes, type World } from "./call_world.ts";
 import { settled } from "./fake_exchange.ts";
 
@@ -104,7 +104,7 @@ Deno.test("two tries run at once; of three routes a dead one makes room after tw
 Deno.test("no call gives up more than two tries for their silence, whatever the number of routes", async () => {
   const routes = ["a", "b", "c", "d", "e", "f", "g"];
   const { world, result } = tryRoutes({ routes });
-  await pass(world, limits.callMs - 10_000);
+  await pass(world, maxCallMs - 10_000);
   assertEquals(tried(world), ["a", "b", "c", "d"]);
   assertEquals(world.tries.map(({ exchange }) => exchange.wasCancelled), [
     true,

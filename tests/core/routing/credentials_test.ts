@@ -1,5 +1,4 @@
 import { assertEquals } from "../../support/assert.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   credentialRestMaxMs,
   credentialRestMs,

@@ -9,7 +9,6 @@ import {
 } from "../../../core/routing/route_health.ts";
 import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
 import { credentialRestMs } from "../../../core/routing/credentials.ts";
-import { limits } from "../../../core/limits.ts";
 import { LimitedCustomers } from "../../../core/routing/limited_customers.ts";
 import { hedgeMinSamples, LiveRouter, probeHedgeMs } from "../../../core/routing/live_router.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { healthWindowMs } from "../../../core/routing/health_window.ts";
 import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   breakerConsecutiveFailures,
   breakerMinCalls,

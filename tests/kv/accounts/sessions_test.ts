@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   closeSession,
   closeSessionById,

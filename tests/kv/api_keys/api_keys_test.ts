@@ -2,7 +2,6 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { hashApiKey, newApiKey } from "../../../core/api_keys/api_key.ts";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { limits } from "../../../core/limits.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
 import {
   activeKeysPerAccount,

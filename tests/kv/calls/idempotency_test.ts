@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { AccountId, RequestId, VideoId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   claimKey,
+  idempotencyClaimMs,
+  idempotencyKeptMs,
   type KeyClaim,
   releaseKey,
   writeVideoTask,
@@ -56,7 +57,7 @@ Deno.test("a key is of its account and its request, and ends with its time", asy
     assertEquals(await kindOf(begins(kv, 2, { fingerprint: "g" })), "other_request");
     assertEquals(await kindOf(begins(kv, 2, { accountId: "acc_2" as AccountId })), "claimed");
     assertEquals(
-      await kindOf(begins(kv, 3, { nowMs: nowMs + limits.idempotencyClaimMs - 1 })),
+      await kindOf(begins(kv, 3, { nowMs: nowMs + idempotencyClaimMs - 1 })),
       "under_way",
     );
     await releaseKey(kv, first.claim);
@@ -68,10 +69,10 @@ Deno.test("a key is of its account and its request, and ends with its time", asy
     await operation.commit();
     await releaseKey(kv, second.claim); // as a call does that cannot tell whether its commit came through
     assertEquals(await begins(kv, 5), { kind: "done", videoId });
-    const later = nowMs + limits.idempotencyKeptMs;
+    const later = nowMs + idempotencyKeptMs;
     assertEquals((await begins(kv, 6, { nowMs: later - 1 })).kind, "done");
     assertEquals((await begins(kv, 7, { nowMs: later })).kind, "claimed");
-    const lost = later + limits.idempotencyClaimMs;
+    const lost = later + idempotencyClaimMs;
     assertEquals((await begins(kv, 8, { nowMs: lost })).kind, "claimed", "its process died");
   } finally {
     kv.close();

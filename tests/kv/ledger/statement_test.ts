@@ -1,6 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import { ledgerKey } from "../../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";

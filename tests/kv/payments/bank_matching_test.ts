@@ -1,5 +1,4 @@
 import { assertEquals } from "../../support/assert.ts";
-import { limits } from "../../../core/limits.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import {

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { newId, type RequestId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { encodeReceipt } from "../../../kv/receipts/receipt_codec.ts";
 import {

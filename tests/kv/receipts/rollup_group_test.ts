@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   chunkGroups,
   groupReceipts,

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { limits } from "../../../core/limits.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { kvCallMs, StoreTimeoutError, withDeadlines } from "../../../kv/store/store_deadlines.ts";
 import { ManualTime } from "../../support/manual_time.ts";

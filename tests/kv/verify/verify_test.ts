@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type AccountId, newId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import { TimeSlices, workSliceMs } from "../../../core/lib/time/time_slices.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";

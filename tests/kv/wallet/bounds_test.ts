@@ -2,7 +2,6 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { maxAttachedRowBytes, maxAttachedRows } from "../../../kv/wallet/settlements.ts";
-import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { type Attachment, instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";

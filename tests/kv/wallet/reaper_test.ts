@@ -1,5 +1,4 @@
 import { assertEquals } from "../../support/assert.ts";
-import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances, tombstoneMs } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";

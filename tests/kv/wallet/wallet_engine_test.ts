@@ -5,7 +5,6 @@ import { maxAttachedRowBytes } from "../../../kv/wallet/settlements.ts";
 import { maxReceiptAttempts, maxReceiptTextChars } from "../../../kv/receipts/receipt_codec.ts";
 import { heartbeatMs, indexLingerMs } from "../../../kv/wallet/housekeeping.ts";
 import { maxUnsettledCalls } from "../../../kv/wallet/wallet_engine.ts";
-import { limits } from "../../../core/limits.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
 import {

@@ -9,7 +9,7 @@ import { replayedAnswerMs } from "../../../core/calls/replayed_answers.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import { maxIdempotencyKeyChars } from "../../../core/calls/request/idempotency_key.ts";
-import { limits } from "../../../core/limits.ts";
+import { idempotencyClaimMs, idempotencyKeptMs } from "../../../kv/calls/idempotency.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
@@ -220,7 +220,7 @@ Deno.test("when the answer is not kept any more the retry names the receipt, for
   assertEquals([refusal.status, refusal.retry], [409, "false"]);
   assertStringIncludes(refusal.message, requestId);
   assertStringIncludes(refusal.message, `${formatVnd(cost)} VND`);
-  world.idle(limits.idempotencyKeptMs + 1_000);
+  world.idle(idempotencyKeptMs + 1_000);
   const late = await world.send(chat(), "key-1");
   assertEquals(late.status, 200);
   await late.bytes();
@@ -255,7 +255,7 @@ Deno.test("the key of a process that died is taken again when its call cannot ru
   await using after = await open({ kv: world.test.kv });
   const retry = () => after.send(chat("[[sandbox:stall]]"), "key-1", undefined, world.key);
   assertEquals((await refusalOf(await retry())).status, 409);
-  after.idle(limits.idempotencyClaimMs + 1_000);
+  after.idle(idempotencyClaimMs + 1_000);
   const taken = retry();
   // A call that has its key may still be on its way to a route: only one that runs can be stopped.
   const running = [world, after].map(({ test }) => test.assembled.gateway.calls);

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "../../support/assert.ts";
 import { GatewayError } from "../../../core/errors.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   createPasswordHasher,
   maxPasswordHashQueue,

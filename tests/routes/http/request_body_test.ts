@@ -3,7 +3,6 @@ import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { uncountedBodyBytes } from "../../../core/calls/read_whole.ts";
-import { limits } from "../../../core/limits.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 

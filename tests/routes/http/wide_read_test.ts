@@ -1,7 +1,6 @@
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { limits } from "../../../core/limits.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { readRequestBody, widelyReadBodyBytes } from "../../../routes/http/request_body.ts";
 

@@ -1,6 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
-import { limits } from "../../../core/limits.ts";
 import { instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createReaping, ledgerWatch } from "../../../routes/server/jobs.ts";

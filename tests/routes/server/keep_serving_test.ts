@@ -1,5 +1,4 @@
 import { assertEquals } from "../../support/assert.ts";
-import { limits } from "../../../core/limits.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { keepServing, listenAgainMs, type Server } from "../../../routes/server/keep_serving.ts";
 

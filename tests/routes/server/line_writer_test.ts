@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { limits } from "../../../core/limits.ts";
 import {
   createLineWriter,
   logBacklogChars,

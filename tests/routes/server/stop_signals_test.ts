@@ -1,5 +1,4 @@
 import { assertEquals } from "../../support/assert.ts";
-import { limits } from "../../../core/limits.ts";
 import { createStopSignals, sameSignalMs } from "../../../routes/server/stop_signals.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 

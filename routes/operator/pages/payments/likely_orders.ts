@@ -1,5 +1,4 @@
 /** Orders that a broken memo may have meant: for people to look at, never acted on by the machine. */
-import { limits } from "../../../../core/limits.ts";
 import type { BankEvent } from "../../../../core/payments/bank_event.ts";
 import { nearCodes } from "../../../../core/payments/near_codes.ts";
 import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";

@@ -1,6 +1,5 @@
 /** The routes of `/operator/service`: a search, and a group for each model that opens where something is wrong. */
 import { maxSwitchReasonChars } from "../../../../kv/operators/control.ts";
-import { limits } from "../../../../core/limits.ts";
 import type { RouteReport } from "../../../../core/routing/router.ts";
 import {
   Badge,

@@ -7,7 +7,6 @@
  * - Never: turns a switch without an audit line.
  */
 import { Hono } from "hono";
-import { limits } from "../../../../core/limits.ts";
 import { maxSwitchReasonChars, type Switches } from "../../../../kv/operators/control.ts";
 import { routeActions, setMaintenance, switchRoute } from "../../../../kv/operators/switches.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";

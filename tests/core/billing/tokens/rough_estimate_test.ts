@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { maxReportedTokens } from "../../../../core/billing/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 import {
   estimateOutputTokens,
   roughInputTokens,

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { limits } from "../../../../core/limits.ts";
 import {
   copyOf,
   encoded,

@@ -2,7 +2,6 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import type { UpstreamRequest } from "../../../../core/upstream/transport.ts";
 import { provenRestMs } from "../../../../core/lib/http1/transport.ts";
-import { limits } from "../../../../core/limits.ts";
 import { splitAt } from "./bytes.ts";
 import { failureCode, fakeNetwork, settle } from "./fake_connection.ts";
 import { call, readWhole } from "./read_whole.ts";

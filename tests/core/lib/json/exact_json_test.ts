@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "../../../../core/lib/json/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 
 /** Texts as `JSON.stringify` would write them, with whole numbers of any length. */
 const { text } = fc.letrec<{ text: string }>((tie) => ({

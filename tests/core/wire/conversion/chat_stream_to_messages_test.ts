@@ -10,7 +10,6 @@ import type { ConversionMemory } from "../../../../core/wire/contract.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../../../../core/wire/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 import { context, converted } from "./converting.ts";
 import { framesOf, readMessagesStream } from "./stream_clients.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";

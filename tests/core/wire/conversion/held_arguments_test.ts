@@ -4,7 +4,6 @@ import { restoringSink } from "../../../../core/wire/stream/answer_restoration.t
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { bufferedBlockBytes } from "../../../../core/wire/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 
 /** A stream whose client has one free-text tool. */
 function restoring() {

@@ -9,7 +9,6 @@ import { createConvertingPipe } from "../../../../core/wire/stream/converting_pi
 import { GatewayError } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { bufferedBlockBytes } from "../../../../core/wire/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 import { accepted, context, type Converted, convertedAnswer } from "./converting.ts";
 import { readChatStream } from "./stream_clients.ts";
 import { messagesFrames, streamed } from "./streaming.ts";

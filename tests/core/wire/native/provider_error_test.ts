@@ -5,7 +5,6 @@ import {
   readProviderError,
 } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
-import { limits } from "../../../../core/limits.ts";
 
 Deno.test("errors are told apart by code, then type, then status", () => {
   const e = (error: Json) => ({ error });

@@ -2,7 +2,6 @@ import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { GatewayError } from "../../../../core/errors.ts";
 import { maxAnswerBytes, maxToolCallsPerAnswer } from "../../../../core/wire/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PipeContext } from "../../../../core/wire/contract.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";

@@ -2,7 +2,6 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { triesPerRoute } from "../../../../core/calls/attempt_loop.ts";
 import { videoSubmitMs } from "../../../../core/routing/timeouts.ts";
-import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
   errorOf,

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld } from "./media_world.ts";
 

@@ -5,7 +5,6 @@ import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { unreadAnswerMs } from "../../../../routes/api/chat/whole_answer.ts";
-import { limits } from "../../../../core/limits.ts";
 import { sleep } from "../../../../core/lib/time/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { until } from "../../../support/until.ts";

@@ -6,7 +6,6 @@ import {
 } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 import { chimeMp3Base64 } from "../../../../sandbox/provider/assets/chime_mp3.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";

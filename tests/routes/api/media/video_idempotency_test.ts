@@ -1,7 +1,7 @@
 /** `Idempotency-Key` of a video: however often a client asks, it gets one task and pays once. */
 import { assert, assertEquals, assertNotEquals } from "../../../support/assert.ts";
 import { maxIdempotencyKeyChars } from "../../../../core/calls/request/idempotency_key.ts";
-import { limits } from "../../../../core/limits.ts";
+import { idempotencyKeptMs } from "../../../../kv/calls/idempotency.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";
 
@@ -53,7 +53,7 @@ Deno.test("the same key and request is the same task, once paid, for a day", asy
 
   assertNotEquals(await idOf(await post(world, "key-2")), id);
   assertNotEquals(await idOf(await world.post("/v1/videos", call)), id);
-  world.advance(limits.idempotencyKeptMs - 1_000);
+  world.advance(idempotencyKeptMs - 1_000);
   assertEquals(await idOf(await post(world, "key-1")), id);
   world.advance(2_000);
   assertNotEquals(await idOf(await post(world, "key-1")), id);

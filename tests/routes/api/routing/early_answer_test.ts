@@ -5,7 +5,6 @@ import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { defaultFirstOutputMs } from "../../../../core/routing/limits.ts";
-import { limits } from "../../../../core/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
   chunk,

@@ -3,7 +3,6 @@ import { breakerConsecutiveFailures } from "../../../../core/routing/route_healt
 import { maintenanceRetrySeconds } from "../../../../core/routing/limits.ts";
 import { controlStaleMs } from "../../../../kv/operators/control.ts";
 import { maxOperatorBodyBytes } from "../../../../routes/operator/api/app.ts";
-import { limits } from "../../../../core/limits.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
 
