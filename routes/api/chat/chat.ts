@@ -17,7 +17,7 @@ import {
 } from "../../../core/calls/attempt.ts";
 import { initialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
-import { isRouteFault, runAttempts } from "../../../core/calls/attempt_loop.ts";
+import { runAttempts } from "../../../core/calls/attempt_loop.ts";
 import {
   type ChatCall,
   type ChatExchange,
@@ -39,12 +39,13 @@ import type { ProviderEntry } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import { noRouteError } from "../../../core/routing/no_route.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
 import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
+import { startCall } from "../call_settlement.ts";
+import { reportResult } from "../route_result.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
@@ -59,10 +60,8 @@ export async function serveChat(
   style: Style,
   incoming: Incoming,
 ): Promise<Response> {
-  const { clock } = gateway;
-  const startedAtMs = clock.nowMs();
-  const startedMonotonicMs = clock.monotonicMs();
-  const origin = gateway.observer.begin();
+  const start = startCall(gateway);
+  const { startedAtMs } = start;
   const { body: bytes, principal } = await admitRequest(gateway, incoming);
   const { headers } = incoming.request;
   requireJson(incoming.request);
@@ -122,9 +121,7 @@ export async function serveChat(
     price,
     bounds,
     reservation,
-    startedAtMs,
-    startedMonotonicMs,
-    origin,
+    start,
     running: control,
     keyedCall: incoming.keyedCall,
   });
@@ -263,37 +260,19 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     onBug: settlement.onBug,
   });
   delivery.documents?.release();
-  if (loop.ok) {
-    settlement.noteRoute(loop.route);
-    router.called(model, operation, undefined);
-    gateway.availability.note(model.id, true, gateway.clock.nowMs());
-    return loop;
+  const routed = { model, operation, customer, candidates: candidates.length, control } as const;
+  const found = reportResult(gateway, routed, loop);
+  if (found.ok) {
+    settlement.noteRoute(found.route);
+    return found;
   }
-  const error = failureOf(delivery, loop.error, candidates.length);
-  router.called(model, operation, error);
-  if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
+  const { error } = found;
   await settlement.settle({
     outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
     status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
     reading: undefined,
     route: undefined,
-    attempts: loop.attempts,
+    attempts: found.attempts,
   });
   throw error;
-}
-
-/** What the client is told: the loop's word, and when to come back where nobody said so. */
-function failureOf(
-  { gateway, call, control, settlement: { customer } }: Delivery,
-  error: GatewayError,
-  candidates: number,
-): GatewayError {
-  if (control.stopped !== undefined) return error;
-  const operation = call.request.stream ? "chat_stream" : "chat";
-  if (candidates === 0) return noRouteError(gateway.router, call.model, operation, customer);
-  if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
-  const seconds = gateway.router.retryAfterSeconds(call.model, operation, customer);
-  return seconds === undefined
-    ? error
-    : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
 }

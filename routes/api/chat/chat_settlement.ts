@@ -1,4 +1,4 @@
-/** The end of a chat call: priced by the outcome table, debited and written down exactly once. */
+/** Prices the end of a chat call by the outcome table and settles it. */
 import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";
@@ -11,68 +11,39 @@ import {
   OutputLimit,
 } from "../../../core/calls/bounds/output_limit.ts";
 import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
-import type { Model, Route } from "../../../core/catalog/catalog.ts";
-import { errorName, unforeseen } from "../../../core/lib/error_line.ts";
-import type { RequestId } from "../../../core/lib/ids.ts";
+import type { Route } from "../../../core/catalog/catalog.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
-import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../../core/billing/receipt.ts";
-import type { Writable } from "../../../core/lib/writable.ts";
-import type { Principal } from "../../../kv/api_keys/key_directory.ts";
-import type { ReceiptDraft, Reservation } from "../../../kv/wallet/mod.ts";
-import type { TryTiming } from "../../telemetry/telemetry.ts";
-import type { KeyedCall } from "../keyed_call.ts";
+import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/receipt.ts";
+import { type CallEnd, CallSettlement, type SettledCall } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import { WalletBound } from "./wallet_bound.ts";
 
-export interface ChatSettlementInput {
-  readonly requestId: RequestId;
-  readonly principal: Principal;
-  readonly model: Model;
-  readonly mappedFrom: string | undefined;
+export interface ChatSettlementInput extends Omit<SettledCall, "kind" | "style" | "stream"> {
   readonly request: ChatRequest;
-  readonly price: AppliedPrice;
   readonly bounds: ChatBounds;
-  readonly reservation: Reservation;
-  readonly startedAtMs: number;
-  readonly startedMonotonicMs: number;
-  /** Where in a trace the call began. */
-  readonly origin: unknown;
-  /** Told when the call is over, whatever happened. An object: a closure made beside the request would keep its body. */
-  readonly running: { end(): void };
-  /** Under a key of the client. */
-  readonly keyedCall?: KeyedCall | undefined;
 }
 
-export interface CallEnd {
-  readonly outcome: Outcome;
-  readonly status: number;
+/** How a chat call ended, with what was read of the answer. */
+export interface ChatEnd extends CallEnd {
   readonly reading: EndedReading | undefined;
-  readonly route: Route | undefined;
-  readonly attempts: readonly Attempt[];
 }
 
 export class ChatSettlement {
   readonly #gateway: Gateway;
   readonly #input: ChatSettlementInput;
-  readonly #tries: TryTiming[] = [];
-  #firstOutputMs: number | undefined;
-  #ended = false;
-  /** Writes down an exception that nobody foresaw. */
-  readonly onBug = (error: unknown): void => {
-    this.#gateway.log.event("error", "unexpected error", {
-      request_id: this.#input.requestId,
-      ...unforeseen(error),
-    });
-  };
+  readonly #call: CallSettlement;
 
   constructor(gateway: Gateway, input: ChatSettlementInput) {
     this.#gateway = gateway;
     this.#input = input;
+    const { style, stream } = input.request;
+    this.#call = new CallSettlement(gateway, { ...input, kind: "chat", style, stream });
   }
 
-  get requestId(): RequestId {
-    return this.#input.requestId;
+  /** Logs an exception that the code does not expect. */
+  get onBug(): (error: unknown) => void {
+    return this.#call.onBug;
   }
 
   get price(): AppliedPrice {
@@ -134,35 +105,18 @@ export class ChatSettlement {
     routeAffinity.note(principal.key.id, prefixes, route.id, clock.monotonicMs());
   }
 
-  /** Somebody wants to know when each part of the call happened. */
-  get #isTraced(): boolean {
-    return this.#input.origin !== undefined;
-  }
-
-  #elapsedMs(): number {
-    return Math.round(this.#gateway.clock.monotonicMs() - this.#input.startedMonotonicMs);
-  }
-
-  /** Notes a try of a route that ended at `endedMs`; the first good one is where output began. */
+  /** Records an attempt that ended at `endedMs`; the first good one is where output began. */
   tried(route: Route, result: AttemptResult, endedMs: number): void {
-    if (result.kind === "ok") {
-      this.#firstOutputMs ??= Math.round(endedMs - this.#input.startedMonotonicMs);
-    }
-    if (!this.#isTraced) return;
-    this.#tries.push({
-      route: route.id,
-      result: result.kind === "failed" ? result.error.code : result.kind,
-      startedMs: endedMs - result.ms,
-      endedMs,
-    });
+    if (result.kind === "ok") this.#call.firstOutputAt(endedMs);
+    this.#call.tried(route, result, endedMs);
   }
 
   /** How fast the tokens came, for the health of the route. Our own count says nothing of hidden reasoning. */
-  #noteThroughput({ outcome, route }: CallEnd, { usage, estimated }: Charge): void {
-    const firstOutputMs = this.#firstOutputMs;
+  #noteThroughput({ outcome, route }: ChatEnd, { usage, estimated }: Charge): void {
+    const { firstOutputMs } = this.#call;
     if (outcome !== "completed" || estimated || !route || firstOutputMs === undefined) return;
     if (!this.#input.request.stream) return;
-    const streamedMs = this.#elapsedMs() - firstOutputMs;
+    const streamedMs = this.#call.elapsedMs() - firstOutputMs;
     this.#gateway.router.noteThroughput(route, "chat_stream", usage.output, streamedMs);
   }
 
@@ -176,7 +130,7 @@ export class ChatSettlement {
     this.#gateway.router.noteFalseReport(route);
   }
 
-  #price(end: CallEnd): Charge {
+  #price(end: ChatEnd): Charge {
     const { principal, bounds: { prefixes, estimatedInputTokens } } = this.#input;
     const { seenPrompts, clock } = this.#gateway;
     const { outcome, reading } = end;
@@ -212,7 +166,7 @@ export class ChatSettlement {
   }
 
   /** What the call produced, for what the next ones hold. */
-  #noteOutput({ reading, outcome }: CallEnd, { usage, estimated }: Charge): void {
+  #noteOutput({ reading, outcome }: ChatEnd, { usage, estimated }: Charge): void {
     const outputBytes = reading?.outputBytes ?? 0;
     if (outcome !== "completed" && outputBytes === 0) return;
     const outputTokens = estimated ? 0 : usage.output;
@@ -222,77 +176,17 @@ export class ChatSettlement {
     this.#gateway.expectations.note(model, principal.key.id, seen);
   }
 
-  /** Debits and writes the receipt; resolves when both are durable. */
-  async settle(end: CallEnd): Promise<Receipt> {
-    const { requestId, principal, model, mappedFrom, request, price } = this.#input;
+  /** Prices the call, debits it and writes the receipt; resolves when both are durable. */
+  settle(end: ChatEnd): Promise<Receipt> {
     const charge = this.#price(end);
-    this.#ended = true;
     this.#noteThroughput(end, charge);
     if (charge.implausible !== undefined) this.#noteFalseReport(end.route, charge.implausible);
     this.#noteOutput(end, charge);
-    const settleStartedMs = this.#gateway.clock.monotonicMs();
-    const draft: Writable<ReceiptDraft> = {
-      requestId,
-      keyId: principal.key.id,
-      kind: "chat",
-      model: model.id,
-      style: request.style,
-      startedAtMs: this.#input.startedAtMs,
-      latencyMs: Math.round(settleStartedMs - this.#input.startedMonotonicMs),
-      status: end.status,
-      stream: request.stream,
-      outcome: end.outcome,
-      usage: charge.usage,
-      estimated: charge.estimated,
-      units: charge.units,
-      price,
-      priceMicroVnd: charge.priceMicroVnd,
-      attempts: end.attempts,
-    };
-    if (charge.claimMicroVnd > 0n) draft.claimMicroVnd = charge.claimMicroVnd;
-    if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
-    if (end.route !== undefined) draft.route = end.route.id;
-    if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
-    try {
-      const receipt = await this.#gateway.wallet.settle(
-        this.#input.reservation,
-        draft,
-        this.#input.keyedCall?.rows(draft),
-      );
-      this.#tell(receipt, settleStartedMs, end.reading?.stopReason);
-      return receipt;
-    } catch (error) {
-      // Only when the ledger was closed over it: the client sees a broken connection, the reservation goes back.
-      this.#gateway.log.event("error", "a call was not settled", {
-        request_id: requestId,
-        error: errorName(error),
-      });
-      throw error;
-    } finally {
-      this.#input.running.end();
-    }
+    return this.#call.settle(end, charge, { stopReason: end.reading?.stopReason });
   }
 
-  #tell(receipt: Receipt, settleStartedMs: number, stopReason: string | undefined): void {
-    const { log, clock } = this.#gateway;
-    const { origin, startedMonotonicMs } = this.#input;
-    if (!this.#isTraced) return log.call(receipt);
-    log.call(receipt, {
-      origin,
-      startedMs: startedMonotonicMs,
-      tries: this.#tries,
-      settleStartedMs,
-      endedMs: clock.monotonicMs(),
-      stopReason,
-    });
-  }
-
-  /** The call ended before anything could be charged, e.g. its conversion was refused: the reservation goes back. */
+  /** Releases the reservation of a call that ended before anything could be charged. */
   abandon(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#gateway.wallet.release(this.#input.reservation);
-    void this.#input.keyedCall?.abandon();
-    this.#input.running.end();
+    this.#call.abandon();
   }
 }

@@ -11,7 +11,7 @@ import { idleMs } from "../../../core/routing/timeouts.ts";
 import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import type { MediaCall } from "../media/media_call.ts";
-import type { MediaSettlement } from "../media/media_settlement.ts";
+import type { CallSettlement } from "../call_settlement.ts";
 import { costHeaders, streamOf } from "../response_headers.ts";
 import { wholeAnswer } from "../chat/whole_answer.ts";
 
@@ -30,7 +30,7 @@ type StreamResult = Extract<ImageResult, { readonly kind: "stream" }>;
 
 /** What a stream keeps of its call: not the request, whose pictures may be large. */
 interface ImageEnd extends Pick<FoundImages, "route" | "attempts"> {
-  readonly settlement: MediaSettlement;
+  readonly settlement: CallSettlement;
   readonly asked: number;
 }
 
@@ -43,9 +43,9 @@ async function settleImages(
   outcome: Outcome,
   counts: { readonly finished: number; readonly begun: number },
 ) {
-  const { price } = settlement.input;
+  const { price } = settlement.call;
   const charge = chargeForImages({ outcome, price, asked, ...counts });
-  return await settlement.settle({ outcome, status: 200, ...charge, route, attempts });
+  return await settlement.settle({ outcome, status: 200, route, attempts }, charge);
 }
 
 async function deliverAnswer(
@@ -99,7 +99,7 @@ export async function deliverImages(
   found: FoundImages,
 ): Promise<Response> {
   const { call } = delivery;
-  call.settlement.firstOutput();
+  call.settlement.firstOutputAt(call.gateway.clock.monotonicMs());
   const { result } = found;
   if (result.kind === "answer") return await deliverAnswer(delivery, found, result);
   return streamOf(meteredStream(meteredInput(delivery, found, result)), call.headers);
@@ -114,11 +114,11 @@ export function deliverImagesEarly(
   const { gateway, control, settlement, headers } = call;
   const arrival = arrivalOf(finding, {
     streamOf: (found) => {
-      settlement.firstOutput();
+      settlement.firstOutputAt(gateway.clock.monotonicMs());
       const { result } = found;
       return result.kind === "stream" ? meteredInput(delivery, found, result) : undefined;
     },
-    errorEvent: (error) => mediaErrorEvent(error, settlement.input.requestId),
+    errorEvent: (error) => mediaErrorEvent(error, settlement.call.requestId),
     abandon: () => settlement.abandon(),
   });
   const { deadlines } = gateway;

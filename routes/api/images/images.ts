@@ -17,7 +17,7 @@ import type { Gateway } from "../gateway.ts";
 import { deliverImages, deliverImagesEarly, type FoundImages } from "./image_delivery.ts";
 import { admitRequest, type Incoming } from "../incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
-import { startCall } from "../media/media_settlement.ts";
+import { startCall } from "../call_settlement.ts";
 
 /**
  * Tries the routes.

@@ -11,31 +11,27 @@
  */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBytes } from "../../../core/lib/bytes/byte_budget.ts";
-import {
-  type AttemptLoopResult,
-  isRouteFault,
-  runAttempts,
-} from "../../../core/calls/attempt_loop.ts";
+import { type AttemptLoopResult, runAttempts } from "../../../core/calls/attempt_loop.ts";
 import { refusalUnasked } from "../../../core/calls/request/refusal_unasked.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
-import { GatewayError, wireStatus } from "../../../core/errors.ts";
+import { type GatewayError, wireStatus } from "../../../core/errors.ts";
 import {
   type MediaExchange,
   type MediaWork,
   startMediaExchange,
 } from "../../../core/media/exchange.ts";
 import { toolsOfCall, withoutFetching } from "../../../core/media/upstream_body.ts";
-import { noRouteError } from "../../../core/routing/no_route.ts";
 import { answerTimeoutMs } from "../../../core/routing/timeouts.ts";
 import type { Operation } from "../../../core/routing/router.ts";
 import type { AppliedPrice, Attempt } from "../../../core/billing/receipt.ts";
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
 import { type ChosenModel, reserve } from "../admission.ts";
 import type { RunningCall } from "../calls_in_flight.ts";
+import { CallSettlement, type CallStart } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Incoming } from "../incoming.ts";
-import { type CallStart, MediaSettlement } from "./media_settlement.ts";
 import { callHeaders } from "../response_headers.ts";
+import { reportResult } from "../route_result.ts";
 
 export interface MediaCallInput {
   readonly incoming: Incoming;
@@ -52,13 +48,15 @@ export interface MediaCallInput {
   readonly start: CallStart;
 }
 
+const kindOfStyle = { images: "image", speech: "speech", videos: "video" } as const;
+
 /** An admitted call: the money is held, the clock runs. */
 export interface MediaCall<Value = unknown> {
   readonly gateway: Gateway;
   readonly input: MediaCallInput;
   readonly work: MediaWork<Value>;
   readonly control: RunningCall;
-  readonly settlement: MediaSettlement;
+  readonly settlement: CallSettlement;
   /** Pictures that were fetched for the route that is tried. */
   readonly fetched: BufferedBytes;
   /** Where a whole answer is counted. */
@@ -68,7 +66,7 @@ export interface MediaCall<Value = unknown> {
 }
 
 /**
- * Holds the money and begins the call. What throws before {@linkcode MediaSettlement.settle} must abandon it.
+ * Holds the money and begins the call. What throws before {@linkcode CallSettlement.settle} must abandon it.
  *
  * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out
  */
@@ -88,11 +86,12 @@ export async function beginMediaCall<Value>(
   });
   incoming.isAdmitted = true;
   const control = gateway.calls.begin(input.stream ? principal : undefined);
-  const settlement = new MediaSettlement(gateway, {
+  const settlement = new CallSettlement(gateway, {
     requestId: incoming.requestId,
     principal,
     model: chosen.model,
     mappedFrom: chosen.mappedFrom,
+    kind: kindOfStyle[input.style],
     style: input.style,
     stream: input.stream,
     price,
@@ -161,15 +160,8 @@ export async function tryRoutes<Value>(
   });
   call.fetched.release();
   control.unwatchClient();
-  if (result.ok) {
-    router.called(model, operation, undefined);
-    gateway.availability.note(model.id, true, gateway.clock.nowMs());
-    return result;
-  }
-  const error = failureOf(call, result.error, candidates.length);
-  router.called(model, operation, error);
-  if (isRouteFault(error)) gateway.availability.note(model.id, false, gateway.clock.nowMs());
-  return { ...result, error };
+  const routed = { model, operation, customer, candidates: candidates.length, control };
+  return reportResult(gateway, routed, result);
 }
 
 /**
@@ -182,25 +174,9 @@ export async function failedCall(
   { error, attempts }: { readonly error: GatewayError; readonly attempts: readonly Attempt[] },
   statusSent?: number,
 ): Promise<GatewayError> {
-  const clientGone = control.stopped === "client_gone";
+  const outcome = control.stopped === "client_gone" ? "client_gone" : "failed";
   const status = statusSent ?? wireStatus(error, "chat");
-  await settlement.settleFailed({ status, attempts, clientGone });
+  const end = { outcome, status, route: undefined, attempts } as const;
+  await settlement.settle(end, { units: 0, priceMicroVnd: 0n });
   return error;
-}
-
-/** What the client is told: the loop's word, and when to come back where nobody said so. */
-function failureOf(
-  { gateway, input, control }: MediaCall,
-  error: GatewayError,
-  candidates: number,
-): GatewayError {
-  if (control.stopped !== undefined) return error;
-  const { router } = gateway;
-  const { chosen: { model }, operation, principal: { accountId } } = input;
-  if (candidates === 0) return noRouteError(router, model, operation, accountId);
-  if (error.code !== "rate_limit_exceeded" || error.retryAfterSeconds !== undefined) return error;
-  const seconds = router.retryAfterSeconds(model, operation, accountId);
-  return seconds === undefined
-    ? error
-    : new GatewayError(error.code, error.message, { retryAfterSeconds: seconds });
 }

@@ -16,7 +16,7 @@ import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
-import { startCall } from "../media/media_settlement.ts";
+import { startCall } from "../call_settlement.ts";
 import { deliverSpeech, deliverSpeechEarly, type FoundSpeech } from "./speech_delivery.ts";
 
 /**

@@ -33,8 +33,8 @@ function settlerOf(
 ): (outcome: Outcome) => Promise<void> {
   return async (outcome) => {
     const units = chargedOutcomes.has(outcome) ? 1 : 0;
-    const priceMicroVnd = costOfUnits(settlement.input.price, units);
-    await settlement.settle({ outcome, status: 200, units, priceMicroVnd, route, attempts });
+    const priceMicroVnd = costOfUnits(settlement.call.price, units);
+    await settlement.settle({ outcome, status: 200, route, attempts }, { units, priceMicroVnd });
   };
 }
 
@@ -70,7 +70,7 @@ function deliverAudio(call: MediaCall, found: FoundSpeech, audio: Audio): Respon
 
 /** What a route gave, in time. */
 export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
-  call.settlement.firstOutput();
+  call.settlement.firstOutputAt(call.gateway.clock.monotonicMs());
   const { result } = found;
   if (result.kind === "audio") return deliverAudio(call, found, result);
   return streamOf(meteredStream(meteredInput(call, found, result)), call.headers);
@@ -81,10 +81,10 @@ export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech
   const { gateway, control, settlement, headers } = call;
   const arrival = arrivalOf(finding, {
     streamOf: (found) => {
-      settlement.firstOutput();
+      settlement.firstOutputAt(gateway.clock.monotonicMs());
       return found.result.kind === "events" ? meteredInput(call, found, found.result) : undefined;
     },
-    errorEvent: (error) => mediaErrorEvent(error, settlement.input.requestId),
+    errorEvent: (error) => mediaErrorEvent(error, settlement.call.requestId),
     abandon: () => settlement.abandon(),
   });
   call.input.incoming.bufferedBody?.keepUntil(finding);

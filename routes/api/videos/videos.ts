@@ -31,7 +31,7 @@ import {
   type MediaCallInput,
   tryRoutes,
 } from "../media/media_call.ts";
-import { startCall } from "../media/media_settlement.ts";
+import { startCall } from "../call_settlement.ts";
 import { costHeaders } from "../response_headers.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import { claimOf, giveUpClaim } from "./video_idempotency.ts";
@@ -99,13 +99,12 @@ async function submit(
   const end = {
     outcome: "completed",
     status: 200,
-    units: 1,
-    priceMicroVnd,
     route,
     attempts,
   } as const;
+  const charge = { units: 1, priceMicroVnd };
   try {
-    const receipt = await settlement.settle(end, newTaskRows(task, claim));
+    const receipt = await settlement.settle(end, charge, { attach: newTaskRows(task, claim) });
     gateway.media.wakeUp.nudge(videoPolls.name);
     return Response.json(videoObject(task), {
       headers: [...call.headers, ...costHeaders(receipt)],

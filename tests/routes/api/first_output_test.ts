@@ -42,9 +42,7 @@ Deno.test("the first output of a call is that of the try that was first, though 
       startedAtMs,
       wrongInItself: () => Promise.resolve(undefined),
     }),
-    startedAtMs,
-    startedMonotonicMs,
-    origin: undefined,
+    start: { startedAtMs, startedMonotonicMs, origin: undefined },
     running: { end() {} },
   });
   settlement.tried(route, { kind: "beaten", ms: 50 }, startedMonotonicMs + 50);

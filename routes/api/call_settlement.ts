@@ -1,0 +1,215 @@
+/**
+ * Settles a call of any kind: one debit with one receipt, or the reservation released. Chat, images, speech and videos
+ * end here alike; each of them only computes what its call costs.
+ *
+ * What the store gets per call is in docs/internals/MONEY.md; `wallet.settle` writes it.
+ */
+import type { AttemptResult } from "../../core/calls/route_attempt.ts";
+import type { Model, Route } from "../../core/catalog/catalog.ts";
+import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import { errorName, unforeseen } from "../../core/lib/error_line.ts";
+import type { RequestId } from "../../core/lib/ids.ts";
+import type { Writable } from "../../core/lib/writable.ts";
+import type { Principal } from "../../kv/api_keys/key_directory.ts";
+import type { Attachment, ReceiptDraft, Reservation } from "../../kv/wallet/mod.ts";
+import type { TryTiming } from "../telemetry/telemetry.ts";
+import type { Gateway } from "./gateway.ts";
+import type { KeyedCall } from "./keyed_call.ts";
+
+/** When a call began, and its place in a trace. */
+export interface CallStart {
+  readonly startedAtMs: number;
+  readonly startedMonotonicMs: number;
+  /** The context of a trace; `undefined` if nothing traces. */
+  readonly origin: unknown;
+}
+
+/** Starts the clock of a call. An endpoint does this first. */
+export function startCall(gateway: Gateway): CallStart {
+  return {
+    startedAtMs: gateway.clock.nowMs(),
+    startedMonotonicMs: gateway.clock.monotonicMs(),
+    origin: gateway.observer.begin(),
+  };
+}
+
+/** An admitted call, as its receipt describes it. */
+export interface SettledCall {
+  readonly requestId: RequestId;
+  readonly principal: Principal;
+  readonly model: Model;
+  /** The name that the client sent, if it is not the model's. */
+  readonly mappedFrom: string | undefined;
+  readonly kind: Receipt["kind"];
+  readonly style: Receipt["style"];
+  readonly stream: boolean;
+  readonly price: AppliedPrice;
+  readonly reservation: Reservation;
+  readonly start: CallStart;
+  /** Gets `end()` once the call is over. An object, since a closure made beside the request would retain its body. */
+  readonly running: { end(): void };
+  /** Set if the client sent an idempotency key; a video brings rows of its own. */
+  readonly keyedCall?: KeyedCall | undefined;
+}
+
+/** What a call costs. Only calls that are paid by tokens have `usage`. */
+export interface CallCharge {
+  readonly units: number;
+  readonly priceMicroVnd: bigint;
+  readonly usage?: ReceiptDraft["usage"];
+  /** The tokens are counted by us, not reported by the provider. */
+  readonly estimated?: boolean;
+  /** What the provider reported beyond what is charged. */
+  readonly claimMicroVnd?: bigint;
+}
+
+/** How a call ended. */
+export interface CallEnd {
+  readonly outcome: Outcome;
+  /** The HTTP status that the client got. */
+  readonly status: number;
+  /** The route that answered, if one did. */
+  readonly route: Route | undefined;
+  readonly attempts: readonly Attempt[];
+}
+
+/** What a settlement takes besides the end of its call and the charge. */
+export interface SettleOptions {
+  /** Rows to write in the commit of the receipt instead of those of the idempotency key. */
+  readonly attach?: Attachment | undefined;
+  /** Why the model stopped, for traces. */
+  readonly stopReason?: string | undefined;
+}
+
+/** The one settlement of a call. */
+export class CallSettlement {
+  readonly call: SettledCall;
+  readonly #gateway: Gateway;
+  readonly #tries: TryTiming[] = [];
+  #firstOutputMs: number | undefined;
+  #hasEnded = false;
+  /** Logs an exception that the code does not expect. */
+  readonly onBug = (error: unknown): void => {
+    this.#gateway.log.event("error", "unexpected error", {
+      request_id: this.call.requestId,
+      ...unforeseen(error),
+    });
+  };
+
+  constructor(gateway: Gateway, call: SettledCall) {
+    this.#gateway = gateway;
+    this.call = call;
+  }
+
+  /** Milliseconds from the start of the call to its first output; `undefined` before it. */
+  get firstOutputMs(): number | undefined {
+    return this.#firstOutputMs;
+  }
+
+  /** Notes when output began; only the first time counts. */
+  firstOutputAt(monotonicMs: number): void {
+    this.#firstOutputMs ??= this.#sinceStart(monotonicMs);
+  }
+
+  #sinceStart(monotonicMs: number): number {
+    return Math.round(monotonicMs - this.call.start.startedMonotonicMs);
+  }
+
+  /** Milliseconds since the call began, rounded. */
+  elapsedMs(): number {
+    return this.#sinceStart(this.#gateway.clock.monotonicMs());
+  }
+
+  /** Records an attempt that ended at `endedMs`, for traces. */
+  tried(route: Route, result: AttemptResult, endedMs: number): void {
+    if (!this.#isTraced) return;
+    this.#tries.push({
+      route: route.id,
+      result: result.kind === "failed" ? result.error.code : result.kind,
+      startedMs: endedMs - result.ms,
+      endedMs,
+    });
+  }
+
+  get #isTraced(): boolean {
+    return this.call.start.origin !== undefined;
+  }
+
+  /**
+   * Debits the charge and writes the receipt.
+   *
+   * @returns the receipt, once both are durable
+   * @throws if the ledger was closed meanwhile: the client sees a broken connection and the reservation is released
+   */
+  async settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
+    const { reservation, keyedCall, requestId, running } = this.call;
+    this.#hasEnded = true;
+    const settleStartedMs = this.#gateway.clock.monotonicMs();
+    const draft = this.#draft(end, charge, settleStartedMs);
+    try {
+      const attachment = options.attach ?? keyedCall?.rows(draft);
+      const receipt = await this.#gateway.wallet.settle(reservation, draft, attachment);
+      this.#report(receipt, settleStartedMs, options.stopReason);
+      return receipt;
+    } catch (error) {
+      this.#gateway.log.event("error", "a call was not settled", {
+        request_id: requestId,
+        error: errorName(error),
+      });
+      throw error;
+    } finally {
+      running.end();
+    }
+  }
+
+  #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {
+    const { requestId, principal, kind, model, style, stream, price, mappedFrom } = this.call;
+    const draft: Writable<ReceiptDraft> = {
+      requestId,
+      keyId: principal.key.id,
+      kind,
+      model: model.id,
+      style,
+      startedAtMs: this.call.start.startedAtMs,
+      latencyMs: this.#sinceStart(settleStartedMs),
+      status: end.status,
+      stream,
+      outcome: end.outcome,
+      estimated: charge.estimated ?? false,
+      units: charge.units,
+      price,
+      priceMicroVnd: charge.priceMicroVnd,
+      attempts: end.attempts,
+    };
+    const { claimMicroVnd = 0n } = charge;
+    if (charge.usage !== undefined) draft.usage = charge.usage;
+    if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
+    if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
+    if (end.route !== undefined) draft.route = end.route.id;
+    if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
+    return draft;
+  }
+
+  #report(receipt: Receipt, settleStartedMs: number, stopReason: string | undefined): void {
+    const { log, clock } = this.#gateway;
+    if (!this.#isTraced) return log.call(receipt);
+    const { origin, startedMonotonicMs } = this.call.start;
+    log.call(receipt, {
+      origin,
+      startedMs: startedMonotonicMs,
+      tries: this.#tries,
+      settleStartedMs,
+      endedMs: clock.monotonicMs(),
+      stopReason,
+    });
+  }
+
+  /** Releases the reservation of a call that ended before anything could be charged. A settled call is left alone. */
+  abandon(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#gateway.wallet.release(this.call.reservation);
+    void this.call.keyedCall?.abandon();
+    this.call.running.end();
+  }
+}
