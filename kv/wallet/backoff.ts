@@ -1,4 +1,7 @@
-/** How long the wallet engine waits for the store: every call has a deadline, every repetition a growing pause. */
+/**
+ * Bounds how long the wallet engine waits for the store: a deadline for every call, a growing pause
+ * before every retry.
+ */
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { kvCallMs, StoreTimeoutError } from "../store/store_deadlines.ts";
 import { StoppedError } from "./instance_lease.ts";
@@ -24,17 +27,20 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Repetitions since the store last did what it was asked. */
+  /** Retries since the last success of the store. */
   get missed(): number {
     return this.#missed;
   }
 
-  /** The store did what it was asked. */
+  /** Notes a success of the store. */
   answered(): void {
     this.#missed = 0;
   }
 
-  /** The call, or a {@linkcode StoreTimeoutError} after `kvCallMs`. */
+  /**
+   * Returns the result of the call, or throws a {@linkcode StoreTimeoutError} after
+   * `limits.kvCallMs`.
+   */
   readonly bounded = <T>(call: Promise<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const stop = this.#timer.start(() => {
@@ -49,7 +55,9 @@ export class Backoff {
       });
     });
 
-  /** Waits before repetition `attempt`, longer each time. Throws {@linkcode StoppedError} when stopped. */
+  /**
+   * Waits before retry `attempt`, longer each time. Throws {@linkcode StoppedError} once stopped.
+   */
   readonly beforeRetry = (attempt: number): Promise<void> => {
     this.#missed++;
     const longestMs = Math.min(
@@ -59,7 +67,9 @@ export class Backoff {
     return this.pause(longestMs * (0.5 + this.#random() / 2));
   };
 
-  /** Waits. Throws {@linkcode StoppedError} once {@linkcode stop} was called. */
+  /**
+   * Waits `delayMs`. Throws {@linkcode StoppedError} once stopped.
+   */
   readonly pause = (delayMs: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const refuse = () => reject(new StoppedError("The wallet engine was stopped"));
@@ -75,7 +85,9 @@ export class Backoff {
       this.#stops.add(stop);
     });
 
-  /** Ends all waiting: whoever repeats gives up. */
+  /**
+   * Ends all waits with {@linkcode StoppedError}, also future ones.
+   */
   stop(): void {
     this.#stopped = true;
     const stops = [...this.#stops];

@@ -1,4 +1,7 @@
-/** What an account has, as one instance sees it: the wallet, the leases of all, and its own memory. */
+/**
+ * Reads the balance of an account as one instance sees it: wallet row, lease rows of all instances,
+ * and its own memory.
+ */
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "./limits.ts";
 import { readLeasesOf } from "./leases.ts";
@@ -7,26 +10,27 @@ import type { Lease } from "./lease_book.ts";
 import type { Balance } from "./types.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Who asks. */
+/** The view of the instance that asks. */
 export interface BalanceView {
   readonly kv: KeyValueStore;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
-  /** At the moment of the call: both change when the instance lease was lost. */
+  /** Functions, since both change when the instance lease is lost. */
   readonly instanceId: () => InstanceId;
   readonly leaseOf: (accountId: AccountId) => Lease | undefined;
 }
 
 /**
- * Reads until wallet, leases and memory are of one moment, within a bound: a transfer of another instance changes the
- * wallet meanwhile, and one of our own lands before we are told of it.
+ * Reads wallet, leases and memory until they are consistent, at most `limits.walletWriteAttempts`
+ * times: another instance may change the wallet meanwhile, and a transfer of this one may have
+ * landed before its answer.
  */
 export async function readBalance(view: BalanceView, accountId: AccountId): Promise<Balance> {
   const { kv, bounded } = view;
   for (let attempt = 1;; attempt++) {
     const before = await bounded(readWallet(kv, accountId));
     const rows = await bounded(readLeasesOf(kv, accountId));
-    // Our own row lags behind the calls; the memory does not.
+    // The row of this instance lags behind its calls; its memory does not.
     const own = view.leaseOf(accountId);
     const ownId = view.instanceId();
     const ownRow = rows.find((row) => row.instanceId === ownId);
@@ -36,7 +40,8 @@ export async function readBalance(view: BalanceView, accountId: AccountId): Prom
       .reduce((sum, row) => sum + row.remainingMicroVnd, own?.remainingMicroVnd ?? 0n);
     const reservedMicroVnd = own?.reservedMicroVnd ?? 0n;
     const { availableMicroVnd, versionstamp } = await bounded(readWallet(kv, accountId));
-    // Every transfer changes the wallet row, so an unchanged row means that wallet and leases fit together.
+    // Every transfer changes the wallet row, so an unchanged row means that wallet and leases are
+    // consistent.
     const isOneMoment = versionstamp === before.versionstamp && isToldOfOwn;
     if (!isOneMoment && attempt < walletWriteAttempts) continue;
     return {

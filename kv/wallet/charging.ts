@@ -1,4 +1,7 @@
-/** From a finished call to its place among the settlements: the money is found first, beyond the reservation if need be. */
+/**
+ * Finds the money for a finished call, beyond its reservation if needed, and queues it for
+ * settlement.
+ */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { ReservationQueue } from "./reservation_queue.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -16,13 +19,13 @@ export class Charging {
     this.#clock = clock;
   }
 
-  /** For a call of which nothing is reserved (any more): it joins the lease that there is now. */
+  /** Starts with a call that has nothing reserved (any more): it joins the current lease. */
   begin(finished: Finished): void {
     finished.lease = this.#pipeline.book.join(finished.accountId);
     this.admit(finished, 0n);
   }
 
-  /** Finds the money for a finished call of which `reservedMicroVnd` is reserved, then queues it. */
+  /** Finds the money for a finished call that has `reservedMicroVnd` reserved, then queues it. */
   admit(finished: Finished, reservedMicroVnd: bigint): void {
     const { book, transfers, settlements } = this.#pipeline;
     const { lease, draft: { priceMicroVnd } } = finished;
@@ -45,13 +48,14 @@ export class Charging {
     if (settlements.waiting > 0 || transfers.waiting) this.#pipeline.kick();
   }
 
-  /** What a finished call got beyond its reservation. */
+  /** Continues with what the wallet granted beyond the reservation. */
   #extended(finished: Finished, reservedMicroVnd: bigint, granted: Granted): void {
     switch (granted.outcome) {
       case "granted":
         return this.#charge(finished, reservedMicroVnd + granted.amountMicroVnd);
       case "refused":
-        // Only when the store is silent. A settlement does not give up: it queues again.
+        // Happens only if the store does not answer. A settlement does not give up: it queues
+        // again.
         return this.admit(finished, reservedMicroVnd);
       case "lost":
         return this.begin(finished);

@@ -1,4 +1,7 @@
-/** The work behind the calls: heartbeat, lease rows, index, idle leases. One bounded step at a time, driven by a timer. */
+/**
+ * Does the work that follows calls: heartbeat, lease rows, index, idle leases. A timer drives it,
+ * one bounded step at a time.
+ */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { walletWriteAttempts } from "./limits.ts";
@@ -34,7 +37,7 @@ export interface HousekeepingOptions {
   readonly ttlMs: number;
 }
 
-/** Writes rows of leases that are behind, and renews the instance lease with it. */
+/** Writes lease rows that lack charges, and renews the instance lease with the same commit. */
 async function checkpoint(instanceLease: InstanceLease, book: LeaseBook): Promise<CommitOutcome> {
   const leases = book.stale(leasesPerCheckpoint);
   const outcome = await instanceLease.commit((op, commit) => {
@@ -77,7 +80,7 @@ export class Housekeeping {
     this.#stopBeat?.();
   }
 
-  /** There is work: a step will run before long. */
+  /** Schedules a step. */
   soon(): void {
     if (this.#stopTick || this.#stopped) return;
     const { index } = this.#pipeline;
@@ -93,7 +96,10 @@ export class Housekeeping {
     await this.#pipeline.chore(checkpoint);
   }
 
-  /** Asks a store that was silent again, unless somebody does: else only the next heartbeat would find it back. */
+  /**
+   * Tests whether a store that did not answer is back, unless a test runs already. Otherwise only
+   * the next heartbeat would notice.
+   */
   probe(): void {
     if (this.#probing || this.#stopped || !this.#pipeline.isStoreSilent) return;
     this.#probing = true;
@@ -102,7 +108,7 @@ export class Housekeeping {
     });
   }
 
-  /** One step; a second caller shares the one that runs. */
+  /** Does one step; a second caller shares the step that runs. */
   step(): Promise<IndexProgress> {
     this.#step ??= this.#oneStep().finally(() => {
       this.#step = undefined;
@@ -110,7 +116,7 @@ export class Housekeeping {
     return this.#step;
   }
 
-  /** Settles and indexes everything that is there, as far as the store answers. */
+  /** Settles and indexes everything that waits, as far as the store answers. */
   async finish(): Promise<void> {
     this.stop();
     await this.#pipeline.rest();
@@ -132,7 +138,7 @@ export class Housekeeping {
       const { index, book } = this.#pipeline;
       if (index.batches > 0 || !book.leases().next().done) this.soon();
     }, () => {
-      // The store is silent or the pipeline has stopped; the latter is final.
+      // The store does not answer, or the pipeline has stopped for good.
       if (this.#pipeline.failure === undefined) this.soon();
     });
   }
@@ -143,7 +149,7 @@ export class Housekeeping {
     let left = Math.ceil(pipeline.book.stale(Infinity).length / leasesPerCheckpoint);
     for (; left > 0; left--) await pipeline.chore(checkpoint);
     const indexed = await index.step();
-    // No progress may mean that the instance lease is lost: a commit finds out.
+    // No progress may mean that the instance lease is lost; a commit finds out.
     if (indexed === 0 && index.length > 0) await pipeline.chore(checkpoint);
     if (index === pipeline.index) await index.sweep(pipeline.book.checkpointedBefore());
     this.#returnIdleLeases();
@@ -165,7 +171,7 @@ export class Housekeeping {
     const { timer, clock, ttlMs } = this.#options;
     this.#stopBeat = timer.start(() => {
       const leftMs = this.#pipeline.instanceLease.expiresAtMs - clock.nowMs();
-      // Every commit renews the instance lease: only an idle instance needs a beat of its own.
+      // Every commit renews the instance lease, so only an idle instance needs a heartbeat.
       const beat = leftMs < ttlMs - heartbeatMs / 2 ? this.heartbeat() : Promise.resolve();
       beat.catch(() => {}).then(() => {
         if (!this.#stopped && this.#pipeline.failure === undefined) this.#beatLater();
@@ -174,7 +180,10 @@ export class Housekeeping {
   }
 }
 
-/** A lease that keeps a good part of the wallet from other instances goes back sooner. */
+/**
+ * Decides whether a lease goes back. A lease that keeps a large part of the wallet from other
+ * instances goes back sooner.
+ */
 function isIdle(lease: Lease, nowMs: number): boolean {
   if (freeMicroVnd(lease) !== lease.remainingMicroVnd) return false;
   const large = lease.remainingMicroVnd * 3n > lease.walletMicroVnd;

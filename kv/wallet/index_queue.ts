@@ -1,7 +1,7 @@
 /**
- * The instance's own settled receipts on their way into the index: what is needed of them is still in memory, so they
- * are not read again, and they are gathered by day sum as they come, so that the longer they wait the fewer rows they
- * cost.
+ * Queues the settled receipts of this instance for the index. They are still in memory, so they are
+ * not read again, and they are grouped by day sum on arrival: the longer they wait, the fewer rows
+ * they cost.
  */
 import type { InstanceId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
@@ -23,14 +23,14 @@ const maxRollupRowsCached = 20_000;
 
 interface QueuedBatch {
   readonly commit: number;
-  /** Receipts of it that are not indexed yet. */
+  /** Receipts of the batch that are not indexed yet. */
   left: number;
 }
 
 class QueuedGroup extends RollupGroup {
-  /** The batches of its receipts, and how many are of each. */
+  /** The batches of its receipts, each with its number of receipts in this group. */
   readonly batches: { readonly batch: QueuedBatch; count: number }[] = [];
-  /** Its last try ended without an answer: some may be indexed already. */
+  /** The last attempt ended without an answer, so some receipts may be indexed already. */
   isDoubtful = false;
 
   addFrom(batch: QueuedBatch, receipt: Receipt): void {
@@ -56,11 +56,11 @@ export interface IndexQueueDeps {
 
 export class IndexQueue {
   readonly #deps: IndexQueueDeps;
-  /** In the order in which their first receipt came; those whose try failed come last. */
+  /** In order of their first receipt; groups whose attempt failed come last. */
   readonly #groups: QueuedGroup[] = [];
-  /** The groups among them that take more receipts. */
+  /** The groups that still take receipts. */
   readonly #open = new Map<string, QueuedGroup>();
-  /** The one that took the last receipt: most often it takes the next. */
+  /** The group of the last receipt, which most often takes the next one too. */
   #latest: QueuedGroup | undefined;
   #length = 0;
   #batches: QueuedBatch[] = [];
@@ -70,17 +70,17 @@ export class IndexQueue {
     this.#deps = deps;
   }
 
-  /** Receipts that wait. */
+  /** Number of receipts that wait. */
   get length(): number {
     return this.#length;
   }
 
-  /** Batch rows that still lie in the store. */
+  /** Number of batch rows that are still in the store. */
   get batches(): number {
     return this.#batches.length;
   }
 
-  /** Takes the receipts of a commit that was applied. */
+  /** Adds the receipts of an applied commit. */
   add(commit: number, receipts: readonly Receipt[]): void {
     const batch = { commit, left: receipts.length };
     this.#batches.push(batch);
@@ -105,7 +105,10 @@ export class IndexQueue {
     return group;
   }
 
-  /** Indexes what has waited longest, at most one step's worth and only what waits now. Returns how many. */
+  /**
+   * Indexes the receipts that have waited longest, at most `limits.indexReceiptsPerStep` of those
+   * that wait now. Returns how many.
+   */
   async step(): Promise<number> {
     let left = Math.min(this.#length, indexReceiptsPerStep);
     let indexed = 0;
@@ -120,7 +123,7 @@ export class IndexQueue {
     return indexed;
   }
 
-  /** The longest waiting groups that fit one commit; they take no more receipts. */
+  /** Takes the longest waiting groups that fit one commit; they take no more receipts. */
   #take(): QueuedGroup[] {
     const chunk = takeChunk(this.#groups);
     for (const group of chunk) {
@@ -160,8 +163,9 @@ export class IndexQueue {
   }
 
   /**
-   * Deletes the rows of batches that are indexed and whose charges are in the lease rows, i.e. that were committed
-   * before `checkpointedBefore`. Unconditional, because nobody needs such a row any more.
+   * Deletes the rows of batches that are indexed and whose charges are in the lease rows, i.e. that
+   * were committed before `checkpointedBefore`. Needs no check, since nothing reads such a row any
+   * more.
    */
   async sweep(checkpointedBefore: number): Promise<void> {
     const { kv, instanceId, bounded } = this.#deps;

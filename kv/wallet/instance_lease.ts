@@ -1,8 +1,10 @@
 /**
- * The instance lease: one row per running instance, checked and rewritten by every money commit of it.
+ * Keeps the instance lease: one row per running instance, which each of its money commits checks
+ * and rewrites.
  *
- * Whoever changes that row (the reaper) shuts the instance out for good, whatever the clocks say. And since each commit
- * leaves its number there, an answer that was lost can be looked up: there is no "maybe" in this file's results.
+ * A process that changes the row (the reaper) excludes the instance from further writes, whatever
+ * the clocks say. Each commit leaves its number in the row, so the fate of a commit whose answer
+ * was lost can be looked up, and every result here is definite.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
@@ -13,17 +15,20 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 /** The stored value. */
 export type InstanceLeaseRow =
   | { readonly state: "live"; readonly commit: number; readonly expiresAtMs: number }
-  /** Taken over by a reaper; `done` once its leases and batches are dealt with. */
+  /** Taken over by a reaper; `done` once its leases and batches are cleared up. */
   | {
     readonly state: "reaped" | "done";
     readonly commit: number;
     readonly reapedAtMs: number;
   };
 
-/** What became of a commit. `lost`: the instance lease is not ours any more; what was under way must be looked up. */
+/**
+ * The result of a commit. `lost`: the instance lease belongs to another process; the effect of the
+ * commit has to be looked up.
+ */
 export type CommitOutcome = "applied" | "refused" | "lost";
 
-/** Thrown when the process was told to stop while a commit's fate was still unknown. */
+/** Thrown if the process is stopped while the effect of a commit is unknown. */
 export class StoppedError extends Error {
   override name = "StoppedError";
 }
@@ -34,7 +39,9 @@ export interface InstanceLeaseDeps {
   readonly ttlMs: number;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
-  /** Waits before try `attempt`. Throws {@linkcode StoppedError} when told to stop. */
+  /**
+   * Waits before retry `attempt`. Throws {@linkcode StoppedError} if stopped.
+   */
   readonly backoff: (attempt: number) => Promise<void>;
 }
 
@@ -42,7 +49,7 @@ type Sent = "applied" | "refused" | "unknown";
 
 export class InstanceLease {
   readonly instanceId: InstanceId;
-  /** Version of the row that gives the right to index this instance's batches. */
+  /** Version of the row that entitles the instance to index its batches. */
   readonly indexerVersionstamp: string;
   readonly #deps: InstanceLeaseDeps;
   #versionstamp: string;
@@ -62,7 +69,10 @@ export class InstanceLease {
     this.#expiresAtMs = expiresAtMs;
   }
 
-  /** Registers a new instance. Each try has an id of its own, so a lost answer only leaves a row for the reaper. */
+  /**
+   * Registers a new instance. Each attempt uses a new id, so a lost answer leaves only a row for
+   * the reaper.
+   */
   static async register(deps: InstanceLeaseDeps): Promise<InstanceLease> {
     for (let attempt = 0;; attempt++) {
       if (attempt > 0) await deps.backoff(attempt);
@@ -81,23 +91,23 @@ export class InstanceLease {
         );
         if (result.ok) return new InstanceLease(deps, instanceId, result.versionstamp, expiresAtMs);
       } catch {
-        // The store did not answer: try again under another id, as long as the process may.
+        // The store did not answer: try again with another id, until the process is stopped.
       }
     }
   }
 
-  /** When others may take this instance for dead, as far as we know. */
+  /** When other processes may treat this instance as dead, as far as it knows. */
   get expiresAtMs(): number {
     return this.#expiresAtMs;
   }
 
   /**
-   * Commits what `build` adds, under the instance lease. Exactly one such call may be under way at a time.
+   * Commits what `build` adds, under the instance lease. Only one commit may run at a time.
    *
-   * `refused` means that it did not and never will take effect: a check that `build` added failed, or the store
-   * failed. The caller may send the same work again.
+   * `refused` means that the commit did not and will not take effect: a check that `build` added
+   * failed, or the store failed. The caller may commit the same work again.
    *
-   * @throws {StoppedError} when told to stop while the outcome is unknown
+   * @throws {StoppedError} if stopped while the outcome is unknown
    */
   async commit(
     build: (op: AtomicWrite, commit: number) => void,
@@ -129,8 +139,9 @@ export class InstanceLease {
   }
 
   /**
-   * Finds out what became of a commit whose answer was "no" or did not come. A commit that has not landed yet could
-   * still land later, so the version it checks is used up by an empty commit before it is called refused.
+   * Looks up the effect of a commit that was refused or not answered. A commit that has not landed
+   * could still land later, so an empty commit uses up the version that it checks before it is
+   * called refused.
    */
   async #lookUp(commit: number): Promise<CommitOutcome> {
     const { kv, bounded, backoff } = this.#deps;
@@ -145,7 +156,10 @@ export class InstanceLease {
       if (row.value === null || row.value.state !== "live") return "lost";
       if (row.versionstamp !== this.#versionstamp) {
         const landed = row.value.commit;
-        invariant(landed >= commit && landed <= this.#commit, "only we write our instance lease");
+        invariant(
+          landed >= commit && landed <= this.#commit,
+          "only this process writes its instance lease",
+        );
         this.#versionstamp = row.versionstamp;
         this.#expiresAtMs = row.value.expiresAtMs;
         return landed === commit ? "applied" : "refused";

@@ -1,17 +1,19 @@
 /**
- * The instance's leases in memory: who may spend how much without asking the store. Pure arithmetic, all of it
- * synchronous, so no two calls can ever be admitted against the same money.
+ * Keeps the leases of the instance in memory: how much it may spend of each wallet without asking
+ * the store. Pure, synchronous arithmetic, so no two calls can be admitted against the same money.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 
-/** What this instance may spend of one wallet. Changed only through {@linkcode LeaseBook}. */
+/**
+ * The part of a wallet that this instance may spend. Changed only through {@linkcode LeaseBook}.
+ */
 export interface Lease {
   readonly accountId: AccountId;
-  /** What the store says is ours: row minus the charges of committed batches. */
+  /** The lease according to the store: its row minus the charges of committed batches. */
   readonly remainingMicroVnd: bigint;
-  /** Promised to calls in flight. */
+  /** Reserved for running calls. */
   readonly reservedMicroVnd: bigint;
   /** Owed by finished calls whose settlement is not committed yet. */
   readonly chargingMicroVnd: bigint;
@@ -21,43 +23,43 @@ export interface Lease {
   readonly rowMicroVnd: bigint | undefined;
   /** First commit that the row does not know of; 0 while the row is up to date. */
   readonly staleSinceCommit: number;
-  /** How much to draw beyond the need: grows while draws come often. */
+  /** How much to draw beyond what is needed: grows while draws follow each other closely. */
   readonly aheadMicroVnd: bigint;
-  /** The largest recent promise: below this much room a draw ahead is due. */
+  /** The largest recent reservation. With little more than this left, the lease draws ahead. */
   readonly typicalMicroVnd: bigint;
-  /** What was left in the wallet when we last looked. A hint for drawing ahead, never a reason to refuse. */
+  /** What the last read found in the wallet. A hint for drawing ahead, never a reason to refuse. */
   readonly walletMicroVnd: bigint;
   readonly lastDrawAtMs: number;
   readonly lastUsedAtMs: number;
-  /** False once the instance lease was lost: what it held is void. */
+  /** `false` once the instance lease was lost, which voids the lease. */
   readonly alive: boolean;
 }
 
-/** A lease as the book has it: nobody else writes one. */
+/** A lease that its book may change. */
 type OwnLease = Writable<Lease>;
 
-/** What is neither promised nor owed. */
+/** Computes what is neither reserved nor being charged. */
 export function freeMicroVnd(lease: Lease): bigint {
   return lease.remainingMicroVnd - lease.reservedMicroVnd - lease.chargingMicroVnd;
 }
 
 function assertSound(lease: Lease): void {
-  invariant(lease.reservedMicroVnd >= 0n, "a lease never reserves less than nothing");
-  invariant(lease.chargingMicroVnd >= 0n, "a lease never owes less than nothing");
-  invariant(freeMicroVnd(lease) >= 0n, "a lease never promises more than it has");
+  invariant(lease.reservedMicroVnd >= 0n, "the reserved amount of a lease is never negative");
+  invariant(lease.chargingMicroVnd >= 0n, "the charges of a lease are never negative");
+  invariant(freeMicroVnd(lease) >= 0n, "a lease never reserves more than it has");
 }
 
 export class LeaseBook {
   readonly #leases = new Map<AccountId, OwnLease>();
-  /** Leases whose row is behind, in the order in which they fell behind. */
+  /** Leases whose row lacks charges, in the order in which that began. */
   readonly #stale = new Set<OwnLease>();
   #alive = true;
 
-  /** The lease on a wallet; an empty one if there is none yet. */
+  /** Returns the lease on a wallet; an empty one if there is none yet. */
   lease(accountId: AccountId): Lease {
     const known = this.#leases.get(accountId);
     if (known) return known;
-    invariant(this.#alive, "a book whose instance lease was lost opens no lease");
+    invariant(this.#alive, "a lease book without instance lease cannot open a lease");
     const lease: OwnLease = {
       accountId,
       remainingMicroVnd: 0n,
@@ -77,26 +79,31 @@ export class LeaseBook {
     return lease;
   }
 
-  /** The lease on a wallet, for somebody who needs it until {@linkcode leave}. */
+  /**
+   * Returns the lease on a wallet and counts a user, until {@linkcode leave}.
+   */
   join(accountId: AccountId): Lease {
     const lease: OwnLease = this.lease(accountId);
     lease.users++;
     return lease;
   }
 
-  /** A call of this size came: it needs the lease until {@linkcode leave}, and others of its size will follow. */
+  /**
+   * Counts a call as user, until {@linkcode leave}, and notes its size: others of that size will
+   * follow.
+   */
   enter(lease: OwnLease, amountMicroVnd: bigint, nowMs: number): void {
     lease.users++;
     lease.lastUsedAtMs = nowMs;
     if (amountMicroVnd > lease.typicalMicroVnd) lease.typicalMicroVnd = amountMicroVnd;
   }
 
-  /** Somebody needs the lease no more. */
+  /** Counts one user less. */
   leave(lease: OwnLease): void {
     lease.users--;
   }
 
-  /** The lease was of use: it does not go back for a while. */
+  /** Notes that the lease was used, so that it is not returned for a while. */
   touch(lease: OwnLease, nowMs: number): void {
     lease.lastUsedAtMs = nowMs;
   }
@@ -109,16 +116,16 @@ export class LeaseBook {
     return this.#leases.values();
   }
 
-  /** Forgets a lease that has nothing and that nobody needs. */
+  /** Removes a lease that has no money, no row and no users. */
   drop(lease: Lease): void {
     invariant(
       lease.remainingMicroVnd === 0n && lease.rowMicroVnd === undefined && lease.users === 0,
-      "only an empty lease is forgotten",
+      "only an empty lease is removed",
     );
     this.#leases.delete(lease.accountId);
   }
 
-  /** Promises an amount if there is room. */
+  /** Reserves an amount if the lease has room. */
   reserve(lease: OwnLease, amountMicroVnd: bigint): boolean {
     if (freeMicroVnd(lease) < amountMicroVnd) return false;
     lease.reservedMicroVnd += amountMicroVnd;
@@ -126,20 +133,23 @@ export class LeaseBook {
     return true;
   }
 
-  /** Takes a promise back, whole or in part. */
+  /** Releases a reservation, in whole or in part. */
   release(lease: OwnLease, amountMicroVnd: bigint): void {
     lease.reservedMicroVnd -= amountMicroVnd;
     assertSound(lease);
   }
 
-  /** Turns promised money into owed money. */
+  /** Turns reserved money into a charge that is not committed yet. */
   charge(lease: OwnLease, amountMicroVnd: bigint): void {
     lease.reservedMicroVnd -= amountMicroVnd;
     lease.chargingMicroVnd += amountMicroVnd;
     assertSound(lease);
   }
 
-  /** A settlement that took `amountMicroVnd` was committed; the row does not know yet. */
+  /**
+   * Notes a committed settlement that took `amountMicroVnd`; the lease row lacks it until the next
+   * checkpoint.
+   */
   settled(lease: OwnLease, amountMicroVnd: bigint, commit: number): void {
     if (amountMicroVnd === 0n) return;
     lease.remainingMicroVnd -= amountMicroVnd;
@@ -152,7 +162,7 @@ export class LeaseBook {
     }
   }
 
-  /** The row was written (or deleted, at `undefined`) and now says what we say. */
+  /** Notes that the lease row was written, or deleted if `hasRow` is `false`, and is up to date. */
   rowWritten(lease: OwnLease, remainingMicroVnd: bigint, hasRow: boolean): void {
     lease.remainingMicroVnd = remainingMicroVnd;
     assertSound(lease);
@@ -162,19 +172,19 @@ export class LeaseBook {
     this.#stale.delete(lease);
   }
 
-  /** What was left in the wallet when we looked. */
+  /** Notes what a read found in the wallet. */
   walletSeen(lease: OwnLease, walletMicroVnd: bigint): void {
     lease.walletMicroVnd = walletMicroVnd;
   }
 
-  /** Money came in; the next draw may take `aheadMicroVnd` beyond its need. */
+  /** Notes a draw; the next one may take `aheadMicroVnd` beyond its need. */
   drawn(lease: OwnLease, aheadMicroVnd: bigint, nowMs: number): void {
     lease.aheadMicroVnd = aheadMicroVnd;
     lease.typicalMicroVnd = 0n;
     lease.lastDrawAtMs = nowMs;
   }
 
-  /** Up to `count` leases whose rows are behind, the longest first. */
+  /** Returns up to `count` leases whose rows lack charges, the oldest first. */
   stale(count: number): Lease[] {
     const leases: Lease[] = [];
     for (const lease of this.#stale) {
@@ -184,13 +194,17 @@ export class LeaseBook {
     return leases;
   }
 
-  /** Batches before this commit are in the lease rows. */
+  /**
+   * Returns the first commit whose charges a lease row lacks; all earlier batches are in the rows.
+   */
   checkpointedBefore(): number {
     for (const lease of this.#stale) return lease.staleSinceCommit;
     return Infinity;
   }
 
-  /** The instance lease was lost: another process gave everything back. */
+  /**
+   * Voids all leases after the instance lease was lost: another process has returned their money.
+   */
   void(): void {
     this.#alive = false;
     for (const lease of this.#leases.values()) {

@@ -1,9 +1,11 @@
 /**
- * The lease row: the part of a wallet that one running instance may spend without asking the store.
+ * Reads lease rows: the part of a wallet that one running instance may spend without asking the
+ * store.
  *
- * A settlement does not rewrite the rows of the leases it draws on: its batch row ({@link ./batches.ts}) says what it
- * took from each, and the row says up to which commit that is already subtracted. So what is left of a lease is
- * `remaining − Σ charges of later batches`. Rows are brought up to date behind the calls, many charges at a time.
+ * A settlement does not rewrite the rows of the leases that it charges. Its batch row
+ * (`kv/store/batches.ts`) says what it took from each lease, and the lease row says up to which
+ * commit charges are subtracted. So a lease has `remaining − Σ charges of later batches` left.
+ * Housekeeping updates the rows later, many charges at a time.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
@@ -13,11 +15,11 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
 /** The stored value. */
 export interface LeaseValue {
   readonly remainingMicroVnd: bigint;
-  /** Charges of batches up to and including this commit of the instance are subtracted. */
+  /** The row has the charges of batches up to and including this commit of the instance. */
   readonly asOfCommit: number;
 }
 
-/** A lease as it was read. */
+/** A lease row as it was read. */
 export interface LeaseRow extends LeaseValue {
   readonly accountId: AccountId;
   readonly instanceId: InstanceId;
@@ -25,7 +27,7 @@ export interface LeaseRow extends LeaseValue {
 }
 
 /**
- * Checks a lease that was read.
+ * Validates a lease row.
  *
  * @throws {InvariantError} if it is negative or not a lease at all
  */
@@ -48,7 +50,7 @@ export function leaseRow(entry: Deno.KvEntry<unknown>): LeaseRow {
   };
 }
 
-/** The leases that all instances hold on one wallet. */
+/** Reads the leases of all instances on one wallet. */
 export async function readLeasesOf(kv: KeyValueStore, accountId: AccountId): Promise<LeaseRow[]> {
   const rows: LeaseRow[] = [];
   for await (const entry of kv.list<unknown>({ prefix: leasesOfPrefix(accountId) })) {

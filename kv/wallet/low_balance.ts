@@ -1,11 +1,14 @@
-/** One mail when a balance falls below the mark that the owner set; the next one only after it was above again. */
+/**
+ * Mails the owner when a balance falls below the mark that they set; the next mail follows only
+ * after the balance was above it again.
+ */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type Account, updateAccount } from "../accounts/accounts.ts";
 import { accountKey, accountOfKey, lowBalanceWatchPrefix } from "../schema/keys.ts";
 import { addMail } from "../outbox/mail.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** What the check needs of the world. */
+/** What the check needs. */
 export interface LowBalanceWorld {
   readonly kv: KeyValueStore;
   /** What an account has left, in µVND. */
@@ -32,7 +35,9 @@ export async function warnOfLowBalances(world: LowBalanceWorld): Promise<number>
   return queued;
 }
 
-/** Mark and mail in one atomic: of several instances that check at once, one sends. */
+/**
+ * Queues the mail and marks the account in one commit, so that one of several instances sends it.
+ */
 async function queueWarning(
   { kv, nowMs }: LowBalanceWorld,
   entry: Deno.KvEntry<Account>,

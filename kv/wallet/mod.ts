@@ -1,11 +1,13 @@
 /**
- * The wallet engine: exact wallets for any number of instances, with no store call before a call and one durable commit, shared
- * with others, after it. How it works is told in `instance_lease.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts`.
+ * Opens the wallet engine, which keeps wallets exact for any number of instances: a call usually
+ * needs no store access before it starts, and shares one durable commit with other calls when it
+ * ends. `instance_lease.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts` describe the
+ * mechanism.
  *
- * - Folder `kv/wallet/`: wallets of customers: leases, reservations, settlement, clearing up after
- *   dead instances.
+ * - Folder `kv/wallet/`: wallets of customers: leases, reservations, settlement, and the recovery
+ *   of money from dead instances.
  * - In: reservations before calls, receipts after them, adjustments of operators.
- * - Out: money promised or refused, durable settlements, balances.
+ * - Out: money reserved or refused, durable settlements, balances.
  * - Never: sets a balance (there are only movements), or settles on a lease without checking the
  *   instance lease in the same commit.
  */
@@ -41,26 +43,26 @@ const maxUnindexedReceipts = 200_000;
 
 export interface OpenWalletEngineOptions {
   readonly clock: Clock;
-  /** Drives heartbeat and index; a timer that never fires leaves them to the caller. */
+  /** Drives heartbeat and index. With a timer that never fires, the caller has to run them. */
   readonly timer?: Timer;
   readonly random?: () => number;
   readonly ttlMs?: number;
   /** Receipts that may wait for the index before calls are refused. */
   readonly mostUnindexed?: number;
   readonly reservationWaitMs?: number;
-  /** What accounts may owe; nothing by default. */
+  /** How much accounts may owe; nothing by default. */
   readonly debt?: DebtRules;
 }
 
 /**
- * Milliseconds that a call waits while others hold the money it needs: long enough for short answers to end, and far
- * below the time-outs of clients.
+ * Milliseconds that a call waits for money that other calls have reserved. Long enough for short
+ * answers to end, and far below the time-outs of clients.
  */
 const defaultReservationWaitMs = 15_000;
 
 /**
- * Registers this process as an instance and opens its wallet. Close it at the end; a process that dies without is
- * cleared up by the reaper.
+ * Registers this process as an instance and starts its wallet engine. Close it at the end; the
+ * reaper clears up after a process that dies without.
  *
  * @example
  * ```ts

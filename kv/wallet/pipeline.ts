@@ -1,6 +1,6 @@
 /**
- * The one writer of an instance: settlements, transfers and chores take turns, one commit at a time, so that what the
- * memory says about money is always what the store said last.
+ * Writes all money commits of an instance, one at a time: settlements, transfers and chores take
+ * turns. So the memory of the instance always equals what the store last confirmed.
  */
 import { InvariantError } from "../../core/lib/assert.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
@@ -19,13 +19,13 @@ import { Transfers } from "./transfers.ts";
  */
 const maxWalletFailures = 5;
 
-/** A commit for the instance's own housekeeping, e.g. lease rows. */
+/** A commit of the instance for its own housekeeping, e.g. lease rows. */
 export type Chore = (instanceLease: InstanceLease, book: LeaseBook) => Promise<CommitOutcome>;
 
 export interface PipelineHooks {
-  /** A finished call has lost what was reserved for it and needs its money anew. */
+  /** Called for a finished call that lost its reservation and has to find its money again. */
   readonly readmit: (finished: Finished) => void;
-  /** Something was settled: there is work behind the calls. */
+  /** Called after a settlement, when receipts wait for the index. */
   readonly settled: () => void;
 }
 
@@ -45,7 +45,7 @@ export class Pipeline {
   #index: IndexQueue;
   #chores: QueuedChore[] = [];
   #running: Promise<void> | undefined;
-  /** Rounds in a row that were refused: paces the next. */
+  /** Consecutive rounds that were refused; determines the next pause. */
   #failures = 0;
   #failure: unknown;
 
@@ -80,23 +80,27 @@ export class Pipeline {
     return this.#index;
   }
 
-  /** What stopped the pipeline for good. A bug, or that it was told to stop. */
+  /**
+   * The error that stopped the pipeline for good: a bug, or {@linkcode stop}.
+   */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** The store has not done what it was asked for so long that nothing new should be begun. */
+  /** Whether the store has failed so often that no new call should start. */
   get isStoreSilent(): boolean {
     return this.#backoff.missed >= maxWalletFailures;
   }
 
-  /** Starts the writer if it rests. Calls made in the same turn of the event loop share a commit. */
+  /**
+   * Starts the writer if it is idle. Calls made in the same turn of the event loop share a commit.
+   */
   kick(): void {
     if (this.#running || this.#failure !== undefined) return;
     this.#running = Promise.resolve().then(() => this.#run());
   }
 
-  /** Runs a commit of the instance's own among the others. */
+  /** Queues a housekeeping commit. */
   chore(run: Chore): Promise<CommitOutcome> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const done = Promise.withResolvers<CommitOutcome>();
@@ -105,12 +109,12 @@ export class Pipeline {
     return done.promise;
   }
 
-  /** Ends it for good: what waits, and what comes later, is refused with `reason`. */
+  /** Stops the pipeline for good: refuses what waits, and everything later, with `reason`. */
   stop(reason: Error): void {
     if (this.#failure === undefined) this.#fail(reason);
   }
 
-  /** Resolves when the writer rests. */
+  /** Resolves when the writer is idle. */
   async rest(): Promise<void> {
     while (this.#running) await this.#running;
   }
@@ -137,7 +141,7 @@ export class Pipeline {
     } finally {
       this.#running = undefined;
     }
-    // Work that came after the last look and before `#running` was cleared.
+    // Work may have arrived after the last check and before `#running` was cleared.
     if (this.#hasWork()) this.kick();
   }
 
@@ -193,8 +197,9 @@ export class Pipeline {
   }
 
   /**
-   * Another process took our instance lease: it has given our leases back and indexes our batches. We begin anew under another
-   * id; what we still owe is charged to leases that we draw now.
+   * Starts over under another instance id after another process took the instance lease: that
+   * process has returned the leases and indexes the batches. Calls that are not settled yet are
+   * charged to new leases.
    */
   async #recover(underWay: readonly Finished[]): Promise<void> {
     const waiting = this.settlements.takeAll();
@@ -217,7 +222,10 @@ export class Pipeline {
     }
   }
 
-  /** The receipt of a call whose commit ended without an answer. Nothing of ours can land any more: a read decides. */
+  /**
+   * Reads the receipt of a call whose commit ended without an answer. After the loss of the
+   * instance lease no commit of it can land any more, so one read decides.
+   */
   async #find({ draft }: Finished): Promise<Receipt | undefined> {
     for (let attempt = 0;; attempt++) {
       if (attempt > 0) await this.#backoff.beforeRetry(attempt);
@@ -229,7 +237,7 @@ export class Pipeline {
     }
   }
 
-  /** Nothing may go on after this: what the memory says can no longer be trusted. The reaper clears up. */
+  /** Stops everything: after a bug the memory cannot be trusted. The reaper clears up. */
   #fail(error: unknown): void {
     this.#failure = error ?? new Error("The wallet engine stopped");
     for (const finished of this.settlements.takeAll()) finished.reject(this.#failure);

@@ -1,9 +1,9 @@
 /**
- * Clears up after instances that died: their leases go back to the wallets, their batches into the index.
+ * Clears up after dead instances: returns their leases to the wallets and indexes their batches.
  *
- * Any number of processes may do so at once. The first act is to take the dead instance's lease by check-and-set; from
- * then on nothing of that instance can be written, even if it only slept. So a wrong clock costs a live instance its
- * leases (it notices and begins anew), never money.
+ * Any number of processes may do so at once. The reaper first takes the instance lease by
+ * check-and-set; from then on the instance cannot write, even if it was only suspended. So a wrong
+ * clock may cost a live instance its leases (it notices, and starts over), but never money.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
@@ -35,26 +35,27 @@ export const tombstoneMs = 24 * 60 * 60_000;
 
 export interface ReapOptions {
   /**
-   * Takes every instance for dead, whatever its time. For the start of a process that knows it is alone on the store
-   * (a local file has exactly one): so money that a crash left in leases is there at once.
+   * Treats every instance as dead, whether its lease has expired or not. For the start of a process
+   * that is alone on the store (as with a local file), so that money in the leases of a crashed
+   * process is free at once.
    */
   readonly all?: boolean;
   /**
-   * The instance of the process that reaps: it lives, whatever its clock says after a jump. Taken for dead, its calls
-   * in flight would lose what was reserved for them.
+   * The instance of this process, which is alive even if its clock has jumped. Otherwise its
+   * running calls would lose their reservations.
    */
   readonly own?: InstanceId;
 }
 
 export interface ReapReport {
-  /** Instances cleared up completely in this run. */
+  /** Instances that this run cleared up completely. */
   readonly reaped: number;
-  /** Instances that could not be finished, with the reason; the next run goes on. */
+  /** Instances that could not be cleared up, with the reason. The next run continues. */
   readonly unfinished: readonly { readonly instanceId: InstanceId; readonly reason: string }[];
 }
 
 /**
- * One sweep over all instances. Call it at start and from cron.
+ * Clears up after every instance whose lease has expired. Call it at start and from cron.
  *
  * @example
  * ```ts
@@ -76,7 +77,7 @@ export async function reapExpiredInstances(
     try {
       if (await reapOne(kv, instanceId, entry, nowMs, options)) reaped++;
     } catch (error) {
-      // One instance that cannot be finished must not keep the others' money.
+      // An instance that cannot be cleared up must not block the others.
       unfinished.push({
         instanceId,
         reason: error instanceof Error ? error.message : String(error),
@@ -103,16 +104,16 @@ async function reapOne(
   if (value.state === "live") {
     if (instanceId === options.own) return false;
     if (value.expiresAtMs > nowMs && options.all !== true) return false;
-    // Refused: it lives, or another reaper was faster.
+    // Refused: the instance is alive, or another reaper was faster.
     if (!await takeInstanceLease(kv, entry, nowMs)) return false;
   }
   return await clearUp(kv, instanceId);
 }
 
 /**
- * Ends an instance at once, whatever its time: for its own process when it closes. Leaves nothing behind.
+ * Ends an instance at once, for its own process when it closes, and deletes its rows.
  *
- * @throws if the store fails; another run, or another reaper, goes on where it stopped
+ * @throws if the store fails; the next run, or another reaper, continues
  */
 export async function retireInstance(
   kv: KeyValueStore,
@@ -125,7 +126,9 @@ export async function retireInstance(
   if (await clearUp(kv, instanceId)) await kv.delete(instanceKey(instanceId));
 }
 
-/** From here on nothing of that instance can be committed, settlements and index alike. */
+/**
+ * Takes the instance lease, after which the instance can commit neither settlements nor index rows.
+ */
 async function takeInstanceLease(
   kv: KeyValueStore,
   entry: Deno.KvEntry<InstanceLeaseRow>,
@@ -138,7 +141,10 @@ async function takeInstanceLease(
   return result.ok;
 }
 
-/** The order matters: what a batch took from a lease is known only from its row, so the leases go first. */
+/**
+ * Leases first: what a batch took from a lease is known only from its batch row, which
+ * `finishBatches` deletes.
+ */
 async function clearUp(kv: KeyValueStore, instanceId: InstanceId): Promise<boolean> {
   await returnLeases(kv, instanceId);
   await finishBatches(kv, instanceId);
@@ -153,7 +159,7 @@ async function markDone(kv: KeyValueStore, instanceId: InstanceId): Promise<bool
   return result.ok;
 }
 
-/** Charges of the instance's batches by account, for those that a lease row may not know of yet. */
+/** Collects the charges of the instance's batches by account, since lease rows may lack some. */
 async function chargesByAccount(
   kv: KeyValueStore,
   instanceId: InstanceId,
@@ -195,14 +201,18 @@ async function returnLease(
     changeWallet(op, wallet, wallet.availableMicroVnd + leftMicroVnd);
     const result = await op.delete(key).commit();
     if (result.ok) return { done: undefined };
-    // Nobody writes a reaped instance's lease; if it changed, another reaper has returned it.
+    // Only reapers write the lease of a reaped instance; if it changed, another one has returned
+    // it.
     const now = await kv.get(key);
     return now.versionstamp === versionstamp ? "again" : { done: undefined };
   }, { attempts: walletWriteAttempts });
   if (outcome === "conflict") throw new Error(`Cannot return a lease on ${accountId}: conflict`);
 }
 
-/** Indexes what the instance settled and deletes the batch rows. Only after its leases have gone back. */
+/**
+ * Indexes what the instance settled and deletes the batch rows. Runs after the leases have gone
+ * back.
+ */
 async function finishBatches(kv: KeyValueStore, instanceId: InstanceId): Promise<void> {
   for await (const batch of listBatches(kv, instanceId)) {
     await indexBatch(kv, batch);

@@ -1,16 +1,19 @@
-/** Why a call gets no money. */
+/** Builds refusals with their figures. */
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 import type { Refusal } from "./types.ts";
 
-/** What is known of a wallet beyond its lease here. */
+/** Facts about a wallet beyond its lease here. */
 export interface KnownWallet {
-  /** What other instances hold. */
+  /** In leases of other instances. */
   readonly elsewhereMicroVnd: bigint;
-  /** How far it may go below zero. */
+  /** How far below zero the wallet may go. */
   readonly debtLimitMicroVnd: bigint;
 }
 
-/** There is not enough: at all, or only while other calls hold it. */
+/**
+ * Builds the refusal of a call for which the money does not suffice, at all or only while other
+ * calls have reserved it.
+ */
 export function refusal(
   neededMicroVnd: bigint,
   lease: Lease,
@@ -30,7 +33,7 @@ export function refusal(
   };
 }
 
-/** The store does not answer, so nobody knows how much there is. */
+/** Builds the refusal while the store does not answer and the balance is unknown. */
 export function unavailable(neededMicroVnd: bigint): Refusal {
   return {
     ok: false,

@@ -1,4 +1,4 @@
-/** What a caller holds between reserving and settling, and what keeps a call from being settled twice. */
+/** The reservation of a call, and protection against settling a call twice. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import type { Lease } from "./lease_book.ts";
@@ -10,7 +10,7 @@ import type { Reservation } from "./types.ts";
  */
 const recentIdsPerGeneration = 10_000;
 
-/** A reservation: open, then settled or released, once. */
+/** A reservation on a lease. It is open until it is settled or released, once. */
 export class LeaseReservation implements Reservation {
   readonly accountId: AccountId;
   #lease: Lease;
@@ -35,15 +35,15 @@ export class LeaseReservation implements Reservation {
     return this.#state === "open";
   }
 
-  /** More is held on the same lease. */
+  /** Adds an amount that was reserved on the same lease. */
   grow(amountMicroVnd: bigint): void {
     invariant(this.isOpen, "only an open reservation grows");
     this.#amountMicroVnd += amountMicroVnd;
   }
 
-  /** The old lease was lost, and all of it is held on another one. */
+  /** Moves the reservation to another lease after its own was lost. */
   moveTo(lease: Lease, amountMicroVnd: bigint): void {
-    invariant(this.isOpen && !this.#lease.alive, "only what was lost is held anew");
+    invariant(this.isOpen && !this.#lease.alive, "only a reservation whose lease was lost moves");
     this.#lease = lease;
     this.#amountMicroVnd = amountMicroVnd;
   }
@@ -54,7 +54,10 @@ export class LeaseReservation implements Reservation {
   }
 }
 
-/** Request ids of late, so that a program error cannot charge one twice. Two generations bound the memory. */
+/**
+ * Remembers recent request ids, so that a bug cannot charge a request twice. Two generations bound
+ * the memory.
+ */
 export class RecentIds {
   #young = new Set<RequestId>();
   #old = new Set<RequestId>();

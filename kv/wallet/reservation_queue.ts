@@ -1,17 +1,27 @@
 /**
- * Calls that wait because others hold the money they need. A call that ends, or holds less than it did, lets them in at
- * once, in the order in which they came; what other instances give back, and top-ups, are found by asking again.
+ * Queues calls that wait for money that other calls have reserved. When a call ends or needs less
+ * than it reserved, the queue serves waiting calls at once, in order of arrival. Top-ups and money
+ * that other instances return are found by asking the store again.
  */
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 
-/** Calls of one account that may wait at once; beyond that a call is refused as if its wait was over. */
+/**
+ * Calls of one account that may wait at once; further calls are refused as if their wait was over.
+ * Bounds the memory of the queue.
+ */
 const waitingCallsPerAccount = 1_000;
-/** Milliseconds between two looks at the store, for money that no call of this instance gives back. */
+/**
+ * Milliseconds between two reads of the store, which find money that no call of this instance
+ * releases.
+ */
 export const recheckMs = 1_000;
 
-/** A lease that now holds the amount and counts a user more; `ask`: ask the store again; `full`: too many wait already. */
+/**
+ * The end of a wait. A lease: the amount is reserved on it and it has one more user. `ask`: ask the
+ * store again. `full`: too many calls wait.
+ */
 export type ReservationWait = Lease | "ask" | "full";
 
 interface WaitingCall {
@@ -27,7 +37,10 @@ export class ReservationQueue {
     this.#timer = timer;
   }
 
-  /** Waits until `amountMicroVnd` could be held, it is time to ask again, or `longestMs` have passed. */
+  /**
+   * Waits until `amountMicroVnd` is reserved, it is time to ask the store again, or `longestMs`
+   * have passed.
+   */
   wait(accountId: AccountId, amountMicroVnd: bigint, longestMs: number): Promise<ReservationWait> {
     const calls = this.#waiting.get(accountId) ?? new Set();
     if (calls.size >= waitingCallsPerAccount) return Promise.resolve("full");
@@ -47,7 +60,7 @@ export class ReservationQueue {
     });
   }
 
-  /** Money of this lease became free: whoever waits longest is served first, as far as it goes. */
+  /** Serves waiting calls from money that became free, the longest waiting first. */
   freed(book: LeaseBook, lease: Lease, nowMs: number): void {
     if (this.#waiting.size === 0) return;
     for (const call of this.#waiting.get(lease.accountId) ?? []) {
@@ -57,7 +70,7 @@ export class ReservationQueue {
     }
   }
 
-  /** Nobody waits any longer, e.g. because the wallet engine closes. */
+  /** Ends all waits, e.g. because the wallet engine closes. */
   endAll(): void {
     for (const calls of [...this.#waiting.values()]) {
       for (const call of [...calls]) call.end("ask");

@@ -1,4 +1,7 @@
-/** Promises money to calls that begin, and more of it to calls that run: from the lease, else from the wallet. */
+/**
+ * Reserves money for calls that start, and more for calls that run: from the lease if it has room,
+ * else from the wallet.
+ */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
@@ -17,11 +20,11 @@ const lowLeaseFactor = 2n;
 export interface ReservingOptions {
   readonly clock: Clock;
   readonly timer: Timer;
-  /** `false` when nothing new may be begun. */
+  /** Returns `false` while no call may start. */
   readonly admits: () => boolean;
 }
 
-/** An amount that is held on a lease, which counts one user more. */
+/** An amount reserved on a lease, which has one more user because of it. */
 interface ReservedAmount {
   readonly ok: true;
   readonly lease: Lease;
@@ -39,7 +42,10 @@ export class Reserving {
     this.#options = options;
   }
 
-  /** Synchronous while the lease has room; waits for others' reservations for at most `waitMs`. */
+  /**
+   * Reserves money for a call. Synchronous while the lease has room; otherwise it waits for other
+   * reservations for at most `waitMs`.
+   */
   reserve(
     accountId: AccountId,
     amountMicroVnd: bigint,
@@ -58,7 +64,10 @@ export class Reserving {
     return { ok: true, reservation: new LeaseReservation(lease, amountMicroVnd) };
   }
 
-  /** Holds up to `amountMicroVnd` more for a call that runs; waits for others' reservations for at most `waitMs`. */
+  /**
+   * Reserves up to `amountMicroVnd` more for a running call; waits for other reservations for at
+   * most `waitMs`.
+   */
   extend(
     reservation: LeaseReservation,
     amountMicroVnd: bigint,
@@ -75,7 +84,10 @@ export class Reserving {
     return this.#extendLater(reservation, amountMicroVnd, waitMs);
   }
 
-  /** The instance is sure of its leases, and nobody waits for this wallet: later calls must not overtake. */
+  /**
+   * Whether the lease may be used at once: the instance lease has not expired, and no earlier call
+   * waits for this wallet.
+   */
   #mayReserveAtOnce(accountId: AccountId): boolean {
     const { transfers, instanceLease } = this.#pipeline;
     return this.#options.clock.nowMs() < instanceLease.expiresAtMs &&
@@ -87,7 +99,8 @@ export class Reserving {
     amountMicroVnd: bigint,
     waitMs: number,
   ): Promise<ReserveResult> {
-    // Counted by the waits themselves: a clock that stands or jumps makes nobody wait for ever.
+    // Counts the waits, not the clock: a clock that stops or jumps must not make a call wait
+    // forever.
     for (let leftMs = waitMs;; leftMs -= recheckMs) {
       const asked = await this.#ask(accountId, amountMicroVnd, false);
       const got = asked.ok || asked.reason !== "on_hold"
@@ -100,7 +113,7 @@ export class Reserving {
     }
   }
 
-  /** After a refusal that only stands while others hold money. */
+  /** Waits after a refusal whose only cause is other reservations. */
   async #waitForReservations(
     accountId: AccountId,
     amountMicroVnd: bigint,
@@ -112,7 +125,7 @@ export class Reserving {
     const waited = await this.#queue.wait(accountId, amountMicroVnd, leftMs);
     if (waited === "full") return refused;
     if (waited === "ask") return admits() ? "ask" : unavailable(amountMicroVnd);
-    // Lost between the grant and this turn: what the lease held is void.
+    // The lease may have been lost between the grant and this turn, which voids what it had.
     return waited.alive ? { ok: true, lease: waited, amountMicroVnd } : "ask";
   }
 
@@ -122,7 +135,7 @@ export class Reserving {
     waitMs: number,
   ): Promise<Extension> {
     for (let leftMs = waitMs;; leftMs -= recheckMs) {
-      // A lease that was lost took what the call held with it: all of it is asked for again.
+      // A lost lease voids what the call had reserved, so all of it is requested again.
       const lostMicroVnd = reservation.lease.alive ? 0n : reservation.amountMicroVnd;
       const isWhole = lostMicroVnd > 0n;
       const asked = await this.#ask(reservation.accountId, amountMicroVnd + lostMicroVnd, !isWhole);
@@ -157,7 +170,10 @@ export class Reserving {
     return got === "ask" || got.ok ? got : "over";
   }
 
-  /** The call may have ended, or its lease been lost, while it waited: what it got goes back then. */
+  /**
+   * Adds what was granted to the reservation; returns it if the call ended or its lease was lost
+   * while it waited.
+   */
   #extended(
     reservation: LeaseReservation,
     got: ReservedAmount,
@@ -181,7 +197,10 @@ export class Reserving {
     return reservation.isOpen ? undefined : { outcome: "exhausted" };
   }
 
-  /** Asks the wallet, at most as long as a store call may take. What is granted is reserved, on a lease with a user more. */
+  /**
+   * Asks the wallet, for at most `limits.kvCallMs`. A grant is reserved on a lease, which gets one
+   * more user.
+   */
   #ask(
     accountId: AccountId,
     amountMicroVnd: bigint,

@@ -1,4 +1,4 @@
-/** Finished calls on their way into the store: all that are there go in one commit, whatever wallets they are of. */
+/** Commits finished calls: all that wait go into one commit, whatever wallets they belong to. */
 import { serialize } from "node:v8";
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
@@ -33,7 +33,7 @@ export const maxAttachedRowBytes = 32 * 1024;
 /** Bytes of the largest receipt in the store: 16 attempts with two texts each, every character two bytes. */
 const maxReceiptBytes = 32 * 1024;
 
-/** One row of others, ready to be written. */
+/** One row of another module, ready to be written. */
 interface AttachedRow {
   readonly key: Deno.KvKey;
   /** `undefined` deletes. */
@@ -41,7 +41,10 @@ interface AttachedRow {
   readonly expireIn: number | undefined;
 }
 
-/** A finished call. `lease` and `chargeMicroVnd` are set when the money is found, and again if the instance lease was lost. */
+/**
+ * A finished call. `lease` and `chargeMicroVnd` are set when the money is found, and again after
+ * the instance lease was lost.
+ */
 export interface Finished {
   readonly accountId: AccountId;
   readonly draft: ReceiptDraft;
@@ -52,14 +55,15 @@ export interface Finished {
   chargeMicroVnd: bigint;
 }
 
-/** A finished call with the receipt that is about to be written. */
+/** A finished call with the receipt to write. */
 interface Written {
   readonly finished: Finished;
   readonly receipt: Receipt;
 }
 
 /**
- * Collects the rows of an attachment and checks their bounds: a write that the store refuses would tear the commit.
+ * Collects the rows of an attachment and checks their bounds: one row that the store refuses would
+ * fail the commit of all calls.
  *
  * @throws {InvariantError} if there are too many rows, or one is too large
  */
@@ -99,7 +103,7 @@ const rowOverheadBytes = 128;
 export class Settlements {
   #queue: Finished[] = [];
 
-  /** Calls that wait for their commit. */
+  /** Number of calls that wait for their commit. */
   get waiting(): number {
     return this.#queue.length;
   }
@@ -108,7 +112,7 @@ export class Settlements {
     this.#queue.push(finished);
   }
 
-  /** Empties the queue: for a new book, or to tell everyone that the end has come. */
+  /** Empties the queue, for a new lease book or at the end. */
   takeAll(): Finished[] {
     const all = this.#queue;
     this.#queue = [];
@@ -116,8 +120,8 @@ export class Settlements {
   }
 
   /**
-   * Commits what waits, as much as fits. On `lost` the calls that were under way are returned: whether they are in the
-   * store must be looked up.
+   * Commits as many waiting calls as fit. On `lost` it returns the calls of the commit: whether
+   * they are in the store has to be looked up.
    */
   async round(instanceLease: InstanceLease, book: LeaseBook): Promise<
     | { readonly outcome: "applied"; readonly commit: number; readonly receipts: Receipt[] }
@@ -160,14 +164,15 @@ export class Settlements {
     return { outcome, commit: landed, receipts: batch.map(({ receipt }) => receipt) };
   }
 
-  /** The longest waiting calls that fit one commit, with their receipts laid onto pages. */
+  /** Takes the longest waiting calls that fit one commit, and lays their receipts onto pages. */
   #take(): { batch: Written[]; pages: ReceiptPageLayout } {
     const batch: Written[] = [];
     const pages = new ReceiptPageLayout();
     let bytes = 0;
     let rows = 0;
     for (const finished of this.#queue) {
-      // As if each had a page of its own and the largest receipt there is: what is laid down cannot be taken back.
+      // Counts each as the largest receipt on a page of its own: a receipt on a page cannot be
+      // removed again.
       const claimRows = finished.draft.claimMicroVnd === undefined ? 0 : 1;
       const rowsOfThis = 1 + claimRows + finished.rows.length;
       const bytesAtMost = maxReceiptBytes + finished.rows.length * maxAttachedRowBytes;

@@ -1,4 +1,4 @@
-/** How much money moves between a wallet and a lease. Pure: the wallet was read, nothing is written here. */
+/** Computes how much money moves between a wallet and a lease. Pure: reads and writes nothing. */
 import { freeMicroVnd, type Lease } from "./lease_book.ts";
 
 /** Multiple of what is needed that a draw ahead takes. */
@@ -7,36 +7,36 @@ const drawAheadFactor = 4n;
 /** Milliseconds since the last draw within which the next one takes twice as much as that did. */
 const frequentDrawMs = 2_000;
 
-/** Who wants how much of one wallet. */
+/** The requests for money of one wallet. */
 export interface TransferRequest {
   readonly lease: Lease;
   readonly waiters: readonly {
     readonly amountMicroVnd: bigint;
-    /** Takes less if there is no more. */
+    /** Accepts less if the wallet has no more. */
     readonly partial: boolean;
   }[];
   readonly giveBack: boolean;
 }
 
-/** What one round does to one wallet. */
+/** What one round does with one wallet. */
 export interface TransferPlan {
   /** From the wallet to the lease; negative when money goes back. */
   readonly drawMicroVnd: bigint;
-  /** How much each waiter gets; `undefined` where the money does not suffice. */
+  /** The amount for each waiter; `undefined` if the money does not suffice. */
   readonly grants: readonly (bigint | undefined)[];
 }
 
 /** The wallet as it was read. */
 export interface DrawableWallet {
   readonly availableMicroVnd: bigint;
-  /** How far it may go below zero for what is needed; nothing is drawn ahead of that. */
+  /** How far below zero the wallet may go for what is needed. Nothing is drawn ahead of that. */
   readonly debtLimitMicroVnd: bigint;
   readonly nowMs: number;
 }
 
 /**
- * Decides how much to draw: exactly what the waiters need, if the wallet has it or may owe it, and something ahead that
- * leaves other instances three quarters of the rest.
+ * Computes how much to draw: exactly what the waiters need, if the wallet has it or may owe it, and
+ * an advance that leaves three quarters of the rest to other instances.
  */
 export function planTransfer(
   request: TransferRequest,
@@ -47,7 +47,8 @@ export function planTransfer(
     const idle = lease.users === 0 && freeMicroVnd(lease) === lease.remainingMicroVnd;
     return { drawMicroVnd: idle ? -lease.remainingMicroVnd : 0n, grants: [] };
   }
-  // Below its limit (which may have been lowered) a wallet gives nothing, but takes nothing from the lease either.
+  // A wallet below its debt limit (which may have been lowered) gives nothing, but takes nothing
+  // from the lease either.
   let budget = freeMicroVnd(lease) + largest(availableMicroVnd + debtLimitMicroVnd, 0n);
   let granted = 0n;
   const grants = waiters.map(({ amountMicroVnd, partial }) => {
@@ -59,7 +60,8 @@ export function planTransfer(
   });
   const short = granted - freeMicroVnd(lease);
   const needed = short > 0n ? short : 0n;
-  // Where the wallet affords only a few more such calls, each instance takes what it needs and no more.
+  // If the wallet affords only a few more calls of this size, each instance takes just what it
+  // needs.
   const quarter = (availableMicroVnd - needed) / 4n;
   const basis = largest(lease.typicalMicroVnd, needed);
   if (grants.includes(undefined) || quarter < basis) return { drawMicroVnd: needed, grants };
@@ -71,7 +73,7 @@ function largest(one: bigint, other: bigint): bigint {
   return one > other ? one : other;
 }
 
-/** How much the next draw takes beyond what is needed: more where draws follow each other closely. */
+/** Computes the advance of the next draw: more if draws follow each other closely. */
 export function aheadMicroVnd(lease: Lease, basisMicroVnd: bigint, nowMs: number): bigint {
   const often = nowMs - lease.lastDrawAtMs < frequentDrawMs;
   const grown = often ? lease.aheadMicroVnd * 2n : lease.aheadMicroVnd;

@@ -1,4 +1,7 @@
-/** Money between wallets and this instance's leases: draws before a call, draws ahead, and idle leases going back. */
+/**
+ * Moves money between wallets and the leases of this instance: draws before a call, draws ahead,
+ * and the return of idle leases.
+ */
 import { invariant, InvariantError } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "./limits.ts";
@@ -16,18 +19,18 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
 /** Wallets in one transfer: one check each beside the instance lease; denokv takes 10 checks per atomic. */
 const walletsPerTransfer = 8;
 
-/** What a waiter gets. When granted, the amount is held on the lease already. */
+/** The result for a waiter. A granted amount is already reserved on the lease. */
 export type Granted =
   | { readonly outcome: "granted"; readonly amountMicroVnd: bigint }
   | { readonly outcome: "refused"; readonly refusal: Refusal }
-  /** The instance lease was lost: ask again, there is a new book. */
+  /** The instance lease was lost: ask again, with the new lease book. */
   | { readonly outcome: "lost" }
   /** The wallet engine has stopped for good. */
   | { readonly outcome: "stopped" };
 
 export interface Waiter {
   readonly amountMicroVnd: bigint;
-  /** Takes less if there is no more: for calls that cost more than was reserved. */
+  /** Accepts less if the wallet has no more: for calls that cost more than they reserved. */
   readonly partial: boolean;
   /** Called once. */
   readonly done: (granted: Granted) => void;
@@ -63,12 +66,12 @@ export class Transfers {
     this.#deps = deps;
   }
 
-  /** Whether a round has something to do. */
+  /** Whether there is work for a round. */
   get waiting(): boolean {
     return this.#requests.size > 0;
   }
 
-  /** Whether someone waits for this wallet: later calls must not overtake. */
+  /** Whether a call waits for this wallet: later calls must not overtake it. */
   hasWaiters(accountId: AccountId): boolean {
     const request = this.#requests.get(accountId);
     return request !== undefined && request.waiters.length > 0;
@@ -78,7 +81,9 @@ export class Transfers {
     return this.#requests.has(accountId);
   }
 
-  /** Queues for money. Finished calls that owe more go before calls that have not begun. */
+  /**
+   * Queues a request for money. Finished calls that owe more go before calls that have not started.
+   */
   wait(lease: Lease, waiter: Waiter): void {
     const request = this.#request(lease);
     if (waiter.partial) request.waiters.unshift(waiter);
@@ -101,7 +106,7 @@ export class Transfers {
     return request;
   }
 
-  /** Tells everyone the same, e.g. that the instance lease was lost. */
+  /** Gives all waiters the same result, e.g. that the instance lease was lost. */
   tellAll(granted: Granted): void {
     const requests = [...this.#requests.values()];
     this.#requests.clear();
@@ -111,8 +116,9 @@ export class Transfers {
   }
 
   /**
-   * One round: a few wallets read, one commit. Returns `lost` when the instance lease is gone (nobody was told yet),
-   * `failed` when the store did not answer.
+   * Reads up to `limits.walletsPerTransfer` wallets and moves money in one commit. Returns `lost`
+   * if the instance lease is gone (no waiter has a result yet), `failed` if the store did not
+   * answer.
    */
   async round(instanceLease: InstanceLease, book: LeaseBook): Promise<"done" | "lost" | "failed"> {
     const requests = [...this.#requests.values()].slice(0, walletsPerTransfer);
@@ -168,7 +174,7 @@ export class Transfers {
     book: LeaseBook,
     moving: readonly Planned[],
   ): Promise<"applied" | "refused" | "lost"> {
-    // Money that goes back must not be promised to a call while the commit is under way.
+    // Money on its way back must not be reserved while the commit runs.
     const returning = moving.filter(({ plan }) => plan.drawMicroVnd < 0n);
     for (const { request: { lease }, plan } of returning) {
       invariant(book.reserve(lease, -plan.drawMicroVnd), "an idle lease is free");
@@ -199,7 +205,10 @@ export class Transfers {
     return "applied";
   }
 
-  /** Grants and refuses. What does not fit any more (a call in between took the room) waits for the next round. */
+  /**
+   * Grants and refuses. What does not fit any more, because a call in between took the room, waits
+   * for the next round.
+   */
   async #answer(book: LeaseBook, { request, wallet, plan, waiters }: Planned): Promise<void> {
     const { lease } = request;
     book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd);
@@ -239,11 +248,14 @@ export class Transfers {
   #finish(request: TransferRequest): void {
     const { lease } = request;
     this.#requests.delete(lease.accountId);
-    // Behind the others: one busy wallet must not keep the round to itself.
+    // Goes to the end of the queue: one busy wallet must not occupy every round.
     if (request.waiters.length > 0) this.#requests.set(lease.accountId, request);
   }
 
-  /** What other instances hold. Only read to tell "not enough" from "in use", so 0 when the store is silent. */
+  /**
+   * Reads the leases of other instances. Used only to tell "insufficient" from "on hold", so 0 if
+   * the store does not answer.
+   */
   async #leasedElsewhereMicroVnd(lease: Lease): Promise<bigint> {
     const { kv, bounded } = this.#deps;
     try {

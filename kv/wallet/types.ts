@@ -1,36 +1,37 @@
-/** What the rest of the gateway sees of the wallet engine. */
+/** The interface of the wallet engine. */
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 
-/** Money that is promised to one call. Settle or release it exactly once. */
+/** Money reserved for one call. Settle or release it exactly once. */
 export interface Reservation {
   readonly accountId: AccountId;
   /** Grows with {@linkcode WalletEngine.extend}. */
   readonly amountMicroVnd: bigint;
 }
 
-/** What became of an attempt to reserve more for a call that runs. */
+/** The result of reserving more for a running call. */
 export type Extension =
-  /** At most what was asked for, and more than nothing. */
+  /** More than 0, and at most what was asked for. */
   | { readonly outcome: "granted"; readonly amountMicroVnd: bigint }
-  /** There is nothing more to be had, or the call has ended meanwhile. */
+  /** The wallet has nothing more, or the call has ended meanwhile. */
   | { readonly outcome: "exhausted" }
-  /** The store does not answer: nobody knows. */
+  /** The store does not answer, so the balance is unknown. */
   | { readonly outcome: "unavailable" };
 
-/** Why a call is not admitted. All figures were true in the store at that moment. */
+/** Why a call is not admitted. The figures were read from the store for this refusal. */
 export interface Refusal {
   readonly ok: false;
   /**
-   * - `insufficient`: the wallet is worth less than what is needed.
-   * - `on_hold`: it is worth enough, but other calls in flight hold it.
-   * - `unavailable`: the store does not answer, or the wallet engine is closing or has more to settle than it may keep.
+   * - `insufficient`: the wallet is worth less than the call needs.
+   * - `on_hold`: the wallet is worth enough, but other running calls have reserved the money.
+   * - `unavailable`: the store does not answer, the wallet engine is closing, or too many
+   *   settlements wait.
    */
   readonly reason: "insufficient" | "on_hold" | "unavailable";
   readonly neededMicroVnd: bigint;
-  /** What this call could have had. */
+  /** What was free for this call. */
   readonly availableMicroVnd: bigint;
-  /** Promised to other calls, here and in other instances. */
+  /** Reserved by other calls, of this instance and of others. */
   readonly reservedMicroVnd: bigint;
   /** What the account owes for calls that ended. */
   readonly owedMicroVnd: bigint;
@@ -38,60 +39,68 @@ export interface Refusal {
 
 export type ReserveResult = { readonly ok: true; readonly reservation: Reservation } | Refusal;
 
-/** A receipt before the money is known. */
+/** A receipt before its cost and shortfall are known. */
 export type ReceiptDraft =
   & Omit<Receipt, "accountId" | "costMicroVnd" | "shortfallMicroVnd">
   & {
-    /** What the call costs; the wallet may be unable to cover it. 0 for calls that are free. */
+    /** The price of the call, which the wallet may be unable to cover in full. 0 for free calls. */
     readonly priceMicroVnd: bigint;
   };
 
-/** Takes rows of others into a settlement. */
+/** Adds rows of other modules to a settlement. */
 export interface RowWriter {
   set(key: Deno.KvKey, value: unknown, options?: { readonly expireIn?: number }): unknown;
   delete(key: Deno.KvKey): unknown;
 }
 
 /**
- * Rows that become visible together with the receipt, or not at all. Unconditional writes only: a failing check would
- * stop the settlements of everyone else in the same commit. Called once, at once.
+ * Rows that become visible together with the receipt or not at all. They are written
+ * unconditionally: a failing check would stop the settlements of all calls in the commit. `apply`
+ * is called once, at once.
  */
 export interface Attachment {
-  /** At most this many rows (see `maxAttachedRows`). */
+  /** Upper bound of the number of rows, at most `limits.attachedRows`. */
   readonly mutations: number;
   apply(op: RowWriter): void;
 }
 
-/** What a wallet is worth, and where it is. */
+/** The balance of an account, by where the money is. */
 export interface Balance {
-  /** In the wallet row: any instance can draw it. Negative where more is leased than there was. */
+  /**
+   * In the wallet row, where any instance can draw it. Negative if more is leased than the account
+   * had.
+   */
   readonly availableMicroVnd: bigint;
-  /** In leases of running instances; those of other instances may lag by a second. */
+  /** In leases of running instances. Figures of other instances may lag by a second. */
   readonly leasedMicroVnd: bigint;
-  /** The part of it that calls in flight here hold. */
+  /** The part of `leasedMicroVnd` that running calls of this instance have reserved. */
   readonly reservedMicroVnd: bigint;
-  /** available + leased; negative where the account owes. */
+  /** `availableMicroVnd + leasedMicroVnd`; negative if the account owes. */
   readonly totalMicroVnd: bigint;
 }
 
-/** What is left to do behind the settlements. */
+/** Progress of the indexing that follows settlements. */
 export interface IndexProgress {
   /** Receipts indexed in this step. */
   readonly indexed: number;
-  /** Receipts that wait. */
+  /** Receipts that still wait. */
   readonly waiting: number;
 }
 
 export interface WalletEngine {
-  /** Changes when the instance lease was lost. */
+  /** Changes when the instance lease is lost. */
   readonly instanceId: InstanceId;
-  /** `false` when the store does not answer or a bug stopped the wallet engine: no call should be sent here. */
+  /**
+   * `false` if the store does not answer or a bug has stopped the engine: no call should be sent to
+   * this instance.
+   */
   readonly healthy: boolean;
 
   /**
-   * Promises money to a call before it is sent upstream. Synchronous while the lease has room, which is nearly always;
-   * otherwise it draws from the wallet and never refuses without having read the wallet just then. Where only the reservations
-   * of other calls stand in the way it waits a while for them, at most `waitMs` if that is given.
+   * Reserves money for a call before it is sent to a provider. Synchronous while the lease has
+   * room, which is the usual case; otherwise it draws from the wallet, and refuses only after
+   * reading the wallet. If other reservations alone prevent it, it waits for them, for at most
+   * `waitMs` if given.
    */
   reserve(
     accountId: AccountId,
@@ -100,9 +109,9 @@ export interface WalletEngine {
   ): ReserveResult | Promise<ReserveResult>;
 
   /**
-   * Promises more to a call that runs: all of `amountMicroVnd`, or what there still is. Synchronous while the lease has
-   * room. Waits for what other calls hold for at most `waitMs`. At most one extension of a reservation at a time; the
-   * call may be settled or released meanwhile.
+   * Reserves more for a running call: all of `amountMicroVnd`, or what is left. Synchronous while
+   * the lease has room; otherwise it waits for other reservations for at most `waitMs`. A
+   * reservation may have one extension at a time; the call may be settled or released meanwhile.
    */
   extend(
     reservation: Reservation,
@@ -111,18 +120,18 @@ export interface WalletEngine {
   ): Extension | Promise<Extension>;
 
   /**
-   * Debits a finished call and writes its receipt; resolves when both are durable. The charge is the price, or what is
-   * reserved and can still be had; the rest is the receipt's shortfall.
+   * Debits a finished call and writes its receipt; resolves when both are durable. The charge is
+   * the price, or the reservation and what the wallet can add; the receipt names the rest as
+   * shortfall. Repeats the commit until it succeeds or the wallet engine is closed.
    *
-   * Never given up silently: it is tried again until the wallet engine is closed.
-   *
-   * @throws {InvariantError} if the reservation was settled or released before, or a value is out of bounds
+   * @throws {InvariantError} if the reservation was settled or released before, or a value is out
+   * of bounds
    * @throws {StoppedError} if the wallet engine was closed before the store answered
    */
   settle(reservation: Reservation, draft: ReceiptDraft, attach?: Attachment): Promise<Receipt>;
 
   /**
-   * Gives a reservation back: the call never reached a provider.
+   * Releases the reservation of a call that never reached a provider.
    *
    * @throws {InvariantError} if the reservation was settled or released before
    */
@@ -130,12 +139,18 @@ export interface WalletEngine {
 
   balance(accountId: AccountId): Promise<Balance>;
 
-  /** Renews the instance lease. The wallet engine does so by itself; a parameter of its timer. */
+  /**
+   * Renews the instance lease. The timer of the engine calls it; tests with a still timer call it
+   * themselves.
+   */
   heartbeat(): Promise<void>;
 
-  /** One bounded step behind the settlements: lease rows, index, day sums, idle leases. Runs by itself as well. */
+  /**
+   * Does one bounded step of the work that follows settlements: lease rows, index, day sums, idle
+   * leases. The timer of the engine calls it too.
+   */
   indexOnce(): Promise<IndexProgress>;
 
-  /** Settles and indexes everything, returns the leases and ends the instance. */
+  /** Settles and indexes everything that waits, returns the leases and ends the instance. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** An operator's correction of a wallet. There is no "set balance": only movements with a reason. */
+/** Corrects wallets for operators. There is no "set balance", only movements with a reason. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { Account } from "../accounts/accounts.ts";
@@ -10,26 +10,29 @@ import { addAuditLine, type MovedMoney, type Operator } from "../operators/opera
 import { type Authority, authorize } from "../operators/operator_authority.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** A correction of a wallet: positive is given, negative taken. */
+/** A correction of a wallet: a positive amount is credited, a negative one debited. */
 export interface Adjustment {
   readonly accountId: AccountId;
   readonly amountMicroVnd: bigint;
   readonly reason: string;
 }
 
-/** Who corrects, when, and under what authority. */
+/** The operator, the time and the authority of a correction. */
 export interface AdjustmentContext {
   readonly operator: Operator;
   readonly nowMs: number;
-  /** The approval, or the id of the form that was sent: a form sent twice moves money once. */
+  /**
+   * The id of the approval or of the submitted form: a form that is sent twice moves money once.
+   */
   readonly caseId: string;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
 }
 
 /**
- * What an adjustment came to. `target`: the account is gone. `insufficient`: the wallet has less than is to be taken.
- * `state`: the form has moved something else. `beneficiary`, `limit`: see `authorize`. `busy`: the rows changed.
+ * The result of an adjustment. `target`: the account is gone. `insufficient`: the wallet has too
+ * little. `state`: the form has moved something else. `beneficiary`, `limit`: see `authorize`.
+ * `busy`: the rows kept changing.
  */
 export type AdjustmentResult =
   | { readonly ok: true }
@@ -38,15 +41,18 @@ export type AdjustmentResult =
     readonly why: "target" | "insufficient" | "state" | "beneficiary" | "limit" | "busy";
   };
 
-/** The operation id under which a case moves its money. */
+/** Returns the operation id under which a case moves money. */
 export function adjustmentOperationId(caseId: string): string {
   return `adj:${caseId}`;
 }
 
-/** Tries of one adjustment: only operators compete. */
+/** Attempts of one adjustment; only other operators compete for these rows. */
 const adjustAttempts = 4;
 
-/** Gives or takes money, once per case id. A deleted account is given nothing, whenever that was asked for. */
+/**
+ * Credits or debits a wallet, once per case id. A deleted account gets no credit, even if the
+ * adjustment was requested earlier.
+ */
 export async function adjustWallet(
   kv: KeyValueStore,
   adjustment: Adjustment,
@@ -75,11 +81,11 @@ async function tryToAdjust(
     ledgerOperationKey(adjustmentOperationId(caseId)),
     approvalOfFormKey(caseId),
   ]);
-  // A repeated form counts neither against the limit nor towards it.
+  // A repeated form does not count towards the limit again, nor is it checked against it.
   if (earlier.value !== null) return attemptOf(await move(kv, adjustment, context, () => {}));
   if (account.value === null) return refused("target");
   if (amountMicroVnd > 0n && account.value.deletedAtMs !== undefined) return refused("target");
-  // The form has asked for a second operator: it does not move the money alone later on.
+  // The form has requested a second operator, so it must not move the money alone later.
   if (authority.kind === "alone" && asked.value !== null) return refused("limit");
   const allowed = await authorize(kv, authority, {
     operator,
@@ -89,7 +95,7 @@ async function tryToAdjust(
   });
   if (!allowed.ok) return refused(allowed.why);
   const result = await move(kv, adjustment, context, (operation, money) => {
-    // Deleted in between: look again.
+    // If the account is deleted in between, the attempt is repeated.
     if (amountMicroVnd > 0n) operation.check(account);
     allowed.attach(operation);
     if (authority.kind === "approved") authority.attach(operation, money);

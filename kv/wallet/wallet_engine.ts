@@ -1,4 +1,7 @@
-/** The wallet engine itself: admits calls against leases in memory, and hands finished ones to the pipeline. */
+/**
+ * Implements the wallet engine: admits calls against leases in memory and passes finished calls to
+ * the pipeline.
+ */
 import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
@@ -38,12 +41,12 @@ const walletCloseMs = 10_000;
 export interface WalletEngineOptions {
   readonly clock: Clock;
   readonly timer: Timer;
-  /** 0 ≤ x < 1; spreads repetitions. */
+  /** Random number from 0 (included) to 1 (excluded); spreads retries over time. */
   readonly random: () => number;
-  /** How long the instance counts as alive after its last commit. */
+  /** Milliseconds after its last commit during which the instance counts as alive. */
   readonly ttlMs: number;
   readonly mostUnindexed: number;
-  /** How long a call waits while others hold the money it needs. */
+  /** Milliseconds that a call waits for money that other calls have reserved. */
   readonly reservationWaitMs: number;
   readonly debt: DebtRules;
 }
@@ -142,7 +145,8 @@ export class LiveWalletEngine implements WalletEngine {
     );
     invariant(draft.priceMicroVnd >= 0n, "a price is not negative");
     const rows = attachedRows(attach);
-    // The id first: if it was used before, the reservation stays open and can be released.
+    // The id is checked first: if it was used before, the reservation stays open and can be
+    // released.
     this.#settledIds.add(draft.requestId);
     reservation.end("settled");
     if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
@@ -215,12 +219,13 @@ export class LiveWalletEngine implements WalletEngine {
     }, walletCloseMs);
     try {
       await this.#housekeeping.finish();
-      // From here on a late settlement is refused rather than begun anew under another instance.
+      // From here on a late settlement is refused: a new instance must not be registered for it.
       this.#pipeline.stop(new StoppedError("The wallet engine is closed"));
       const nowMs = this.#options.clock.nowMs();
       await Promise.race([retireInstance(this.#kv, this.instanceId, nowMs), tooLate.promise]);
     } catch {
-      // The store is silent, or a bug has stopped the pipeline: what is left is the reaper's, and nothing is lost.
+      // The store does not answer, or a bug has stopped the pipeline. The reaper clears up the
+      // rest; no money is lost.
     } finally {
       stopTimer();
       this.#housekeeping.stop();
@@ -230,7 +235,10 @@ export class LiveWalletEngine implements WalletEngine {
     }
   }
 
-  /** Not on a silent store either, whatever room a lease has: what is produced could not be written down. */
+  /**
+   * A store that does not answer admits no call either, even if a lease has room: the result could
+   * not be written.
+   */
   #admits(): boolean {
     return this.healthy &&
       this.#unsettled < maxUnsettledCalls &&

@@ -1,6 +1,7 @@
 /**
- * The wallet row: what is free to be leased or debited. The money of calls in flight lies in leases (`leases.ts`),
- * so a wallet's worth is `available + Σ leases`; below 0 it is what the account owes.
+ * Reads and changes wallet rows: what is free to be leased or debited. The money of running calls
+ * is in leases (`leases.ts`), so an account has `available + Σ leases`; below 0 the account owes
+ * it.
  *
  * A missing row is an empty wallet: creating an account writes nothing here.
  */
@@ -12,17 +13,18 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 /** The stored value. */
 export interface Wallet {
   /**
-   * Negative while the account owes: its calls hold or have cost more than it had, within the debt that it is allowed
-   * (`kv/wallet/debt.ts`). Whatever comes in, from a lease or from outside, pays that first.
+   * Negative while the account owes: its calls have reserved or cost more than it had, within its
+   * debt limit (`kv/wallet/debt.ts`). Incoming money, from a lease or from outside, pays that
+   * first.
    */
   readonly availableMicroVnd: bigint;
-  /** The customer has paid in at some time. Absent in rows of earlier versions. */
+  /** Set once the customer has topped up. Absent in rows of earlier versions. */
   readonly hasToppedUp?: true;
-  /** Where it is negative: the debt that the account was allowed when it was made. */
+  /** Set if the balance is negative: the debt limit at the time the debt was made. */
   readonly mayOweMicroVnd?: bigint;
 }
 
-/** A wallet as it was read, with what a check needs. */
+/** A wallet row as it was read, with the version that a check needs. */
 export interface WalletRow extends Wallet {
   readonly accountId: AccountId;
   /** `null` while there is no row. */
@@ -30,9 +32,9 @@ export interface WalletRow extends Wallet {
 }
 
 /**
- * Checks a wallet that was read.
+ * Validates a wallet row.
  *
- * @throws {InvariantError} if it owes more than it may, or is not a wallet at all
+ * @throws {InvariantError} if it is no wallet row, or owes more than its limit
  */
 export function walletRow(
   accountId: AccountId,
@@ -66,10 +68,12 @@ export async function readWallet(kv: KeyValueStore, accountId: AccountId): Promi
 }
 
 /**
- * Puts "the wallet becomes `availableMicroVnd`, if it is still what was read" into an atomic.
+ * Adds to an atomic write: the wallet becomes `availableMicroVnd` if it is unchanged since it was
+ * read.
  *
- * @param change.mostDebtMicroVnd what the account may owe after it: by default, no more than it owes already
- * @throws {InvariantError} if it would owe more
+ * @param change.mostDebtMicroVnd what the account may owe afterwards; by default no more than it
+ * owes already
+ * @throws {InvariantError} if the wallet would owe more
  */
 export function changeWallet(
   op: AtomicWrite,
@@ -92,7 +96,7 @@ export function changeWallet(
   op.set(key, wallet);
 }
 
-/** A debt that becomes smaller keeps the limit under which it was made. */
+/** Returns the debt limit to store: a debt that shrinks keeps the limit under which it was made. */
 function debtAfter(row: WalletRow, availableMicroVnd: bigint, mostDebtMicroVnd: bigint): bigint {
   const earlier = row.mayOweMicroVnd ?? 0n;
   const shrinks = availableMicroVnd >= row.availableMicroVnd;
