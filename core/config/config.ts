@@ -48,7 +48,9 @@ export interface Config {
   readonly topup: TopupSettings;
   /** Sign-in at an OpenID provider, if one is configured. */
   readonly openId: OpenIdConfig | undefined;
-  /** How long streams may run on after SIGTERM. */
+  /** How long calls are still accepted after SIGTERM while `/readyz` answers 503. */
+  readonly stopDelayMs: number;
+  /** How long streams may run on after the socket has closed. */
   readonly drainMs: number;
   /** Spans and metrics go out through the runtime's exporter (`OTEL_DENO`). */
   readonly telemetry: boolean;
@@ -159,6 +161,7 @@ export function readConfig(
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,
       openId,
+      stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
       telemetry: values.OTEL_DENO === "true" || values.OTEL_DENO === "1",
       catalog,

@@ -61,6 +61,7 @@ const variablesSchema = z.object({
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_SUPPORT: support.optional(),
+  GATEWAY_STOP_DELAY_MS: wholeNumber(0, 120_000).default(0),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   OTEL_DENO: z.string().default(""),
   MAIL_URL: mail.default({ kind: "log" }),

@@ -129,8 +129,18 @@ async function untilAborted(signal: AbortSignal): Promise<void> {
   );
 }
 
+/** Waits until load balancers have seen that `/readyz` answers 503. Calls are still accepted. */
+async function awaitBalancers(stopDelayMs: number, hurry?: AbortSignal): Promise<void> {
+  if (stopDelayMs === 0 || hurry?.aborted === true) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, stopDelayMs);
+  hurry?.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
+}
+
 /**
- * Serves until `signal` fires; then stops accepting, lets streams end up to the deadline, settles, flushes. What keeps
+ * Serves until `signal` fires; then waits for load balancers, stops accepting, lets streams end up to the deadline, settles, flushes. What keeps
  * it from starting is written as one line.
  *
  * @returns the exit code of the process
@@ -179,6 +189,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
 
   await untilAborted(signal);
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });
+  await awaitBalancers(config.stopDelayMs, options.hurry);
   // shutdown() stops accepting at once and resolves when all responses are out; assembled.close() makes them end.
   const stopped = listening.shutdown();
   await work.stop();

@@ -11,6 +11,8 @@ export interface ServedGateway extends AsyncDisposable {
   readonly lines: readonly string[];
   /** The first line that matches, now or later. */
   line(pattern: RegExp): Promise<string>;
+  /** Tells the gateway to stop, as SIGTERM does; resolves when it has. */
+  stop(): Promise<void>;
   /** A browser that has typed in `origin`, by default the address of the banner. */
   browser(origin?: string): TestBrowser;
 }
@@ -50,6 +52,10 @@ export async function serveGateway(options: TestGatewayOptions = {}): Promise<Se
     line,
     browser: (origin = address) =>
       new TestBrowser((request) => fetch(request, { redirect: "manual" }), origin),
+    async stop() {
+      stop.abort();
+      await ended;
+    },
     async [Symbol.asyncDispose]() {
       stop.abort();
       await ended;

@@ -67,6 +67,7 @@ Deno.test("a variable that is empty or blank counts as not set", () => {
     "GATEWAY_OPERATORS",
     "GATEWAY_OPERATOR_KEY",
     "GATEWAY_CLIENT_ADDRESS_HEADER",
+    "GATEWAY_STOP_DELAY_MS",
     "GATEWAY_DRAIN_MS",
     "GATEWAY_SUPPORT",
     "GATEWAY_APPROVAL_ABOVE_VND",

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { serveGateway } from "../../support/served_gateway.ts";
 
 /** A provider that is not the sandbox; nothing is ever sent to it. */
@@ -99,4 +99,32 @@ Deno.test({
       { posted: 303, told: local, curl: local },
     );
   },
+});
+
+Deno.test("while a stop is delayed, calls are accepted and /readyz says that it is not ready", async () => {
+  await using gateway = await serveGateway({
+    env: { GATEWAY_STOP_DELAY_MS: "700", GATEWAY_DRAIN_MS: "0" },
+  });
+  const key = /sk-\S+/.exec(await gateway.line(/Demo key/))?.[0];
+  const call = () =>
+    fetch(`${gateway.address}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "premium-1", messages: [{ role: "user", content: "hello" }] }),
+    });
+  const statusOf = async (answer: Promise<Response>) => {
+    const { status, body } = await answer;
+    await body?.cancel();
+    return status;
+  };
+  const ready = () => statusOf(fetch(`${gateway.address}/readyz`));
+
+  assertEquals(await ready(), 200);
+  let hasStopped = false;
+  const stopped = gateway.stop().then(() => hasStopped = true);
+  assertEquals(await ready(), 503);
+  assertEquals(await statusOf(call()), 200);
+  assertEquals(hasStopped, false);
+  await stopped;
+  await assertRejects(call, TypeError);
 });
