@@ -32,7 +32,7 @@ const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max
 export const routeCapabilitiesSchema = z.strictObject({
   /** Chat: the field that caps output. OpenAI and Azure: `max_completion_tokens`; most other servers: `max_tokens`. */
   max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]),
-  /** Most output tokens the route gives; a larger requested is lowered. Absent: the model's own limit. */
+  /** Most output tokens the route gives; a larger bound in a request is lowered. Absent: the model's own limit. */
   max_output: z.int().positive(),
   /** Chat: role of instructions. `developer` for o-series and GPT-5+, `system` everywhere else. */
   system_role: z.enum(["system", "developer"]),

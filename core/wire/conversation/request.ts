@@ -4,7 +4,7 @@ import type { GroupedName, Style } from "../contract.ts";
 import type { Block, CacheMark, TextBlock } from "./blocks.ts";
 import type { Tool, ToolChoice } from "./tools.ts";
 
-/** A whole request. Lists are in the client's order; an absent requested is an absent key, never a default. */
+/** A whole request. Lists are in the client's order; an absent field is an absent key, never a default. */
 export interface Conversation {
   /** The style it was decoded from. */
   readonly from: Style;
