@@ -1,10 +1,12 @@
-/** Thrown when the program itself is wrong. Never used for bad input or a failing provider. */
+/** Assertions about the program's own state. */
+
+/** The error for a bug in the program. Never used for bad input or a failing provider. */
 export class InvariantError extends Error {
   override name = "InvariantError";
 }
 
 /**
- * Asserts something that only a bug can make false.
+ * Asserts a condition that only a bug can make false.
  *
  * @example
  * ```ts

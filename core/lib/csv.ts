@@ -1,6 +1,9 @@
-/** Comma separated values (RFC 4180), as spreadsheets write and read them. */
+/** Comma-separated values (RFC 4180), as spreadsheets write and read them. */
 
-/** Reads a table. The separator is the one of `, ; tab` that the first lines use most. Quotes may span lines. */
+/**
+ * Parses a table. The separator is the one of `, ; tab` that the first lines use most; a quoted
+ * cell may span lines.
+ */
 export function parseCsv(text: string): string[][] {
   const source = text.startsWith("\ufeff") ? text.slice(1) : text;
   const separator = separatorOf(source);
@@ -37,7 +40,7 @@ function separatorOf(text: string): string {
     separator,
     count: head.split(separator).length - 1,
   }));
-  // Amounts carry commas: a statement with as many semicolons or tabs as rows is separated by those.
+  // Amounts contain commas, so semicolons or tabs win if there are as many of them as rows.
   const lines = head.split("\n").length - 1;
   const strong = counts.find(({ separator, count }) =>
     separator !== "," && count >= 2 * lines && count > 2
@@ -45,15 +48,19 @@ function separatorOf(text: string): string {
   return strong?.separator ?? ",";
 }
 
-/** Where a spreadsheet may begin a cell: at the start, and behind whatever it takes for a separator or a line end. */
+/**
+ * Where a spreadsheet may start a cell: at the start of the text, and after anything that it may
+ * take for a separator or a line end.
+ */
 const formulaStart = /(^|[,;|\t\r\n])([\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
 /**
- * One cell, quoted where needed.
+ * Writes one cell, quoted if necessary.
  *
- * Text that a spreadsheet would run as a formula (it came from strangers) gets an apostrophe in front of it. Spreadsheets
- * choose the separator by the language of the machine (in Vietnam the semicolon), and then quotes in the middle of a cell
- * of theirs protect nothing: so the text behind every separator is guarded as well.
+ * Text that a spreadsheet would run as a formula gets an apostrophe in front of it, since it may
+ * come from strangers. Spreadsheets choose the separator by the locale of the machine (in Vietnam
+ * the semicolon), and quotes in the middle of what they take for a cell protect nothing; so text
+ * after any separator is guarded as well.
  */
 export function csvCell(value: string): string {
   const isNumber = /^-?\d+(?:\.\d+)?$/.test(value);
@@ -63,7 +70,8 @@ export function csvCell(value: string): string {
 }
 
 /**
- * A whole file: UTF-8 mark (without it Excel mangles Vietnamese), rows ended by CR LF.
+ * Writes a whole file: a byte order mark, without which Excel misreads Vietnamese, then rows that
+ * end in CR LF.
  *
  * @example
  * ```ts

@@ -1,6 +1,8 @@
 /**
- * What an error says, on one line, for an operator who reads a terminal. Only for errors of this machine (files,
- * sockets, the store): the text of others may hold what must not be printed.
+ * Writes an error's message on one line, for an operator at a terminal.
+ *
+ * Only for errors of this machine (files, sockets, the store): messages from elsewhere may contain
+ * what must not be printed.
  *
  * @example
  * ```ts
@@ -14,8 +16,8 @@ export function errorLine(error: unknown): string {
 }
 
 /**
- * What the log says of an error that nobody foresaw. A `SyntaxError` quotes what was parsed, which may be a prompt or an
- * answer: of it only the kind and the places in the code are told.
+ * Describes an unexpected error for the log. A `SyntaxError` quotes what was parsed, which may be a
+ * prompt or an answer; of it only the name and the stack frames are logged.
  *
  * @example
  * ```ts
@@ -38,7 +40,7 @@ export function unforeseen(
   return { error: thrown.name, stack: places };
 }
 
-/** The name of an error, for log lines that must not quote its text. */
+/** Returns the name of an error, for log lines that must not quote its message. */
 export function errorName(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }

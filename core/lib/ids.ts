@@ -1,9 +1,9 @@
 /**
- * Branded identifiers: an account id cannot be passed where a key id is meant.
+ * Branded identifiers: an account id cannot be passed where a key id is expected.
  *
  * All are made of `[a-z0-9_]`, so they are safe in a URL path, a header and a log line.
  *
- * - Folder `core/lib/`: small parts that know nothing of a gateway; general ones lie in folders by
+ * - Folder `core/lib/`: general-purpose parts that know nothing of a gateway, in folders by
  *   subject.
  * - In: values of the language and of Web standards.
  * - Out: ids, hashes, CSV, error lines, invariants.
@@ -28,7 +28,7 @@ export type VideoId = Branded<"VideoId">;
 export type InvoiceId = Branded<"InvoiceId">;
 /** One line of the operators' audit log. `aud_…`, ascending in time. */
 export type AuditId = Branded<"AuditId">;
-/** One act that waits for a second operator. `apr_…`, ascending in time. */
+/** One action that waits for a second operator. `apr_…`, ascending in time. */
 export type ApprovalId = Branded<"ApprovalId">;
 
 const prefixes = {
@@ -71,16 +71,16 @@ function randomTail(): string {
     poolAt = 0;
   }
   let tail = "";
-  // 256 is not a multiple of 36: the bias costs under 0.1 bit of 62 and nothing here is a secret.
+  // 256 is not a multiple of 36: the bias costs under 0.1 bit of 62, and no id is a secret.
   for (let i = 0; i < randomLength; i++) tail += alphabet[pool[poolAt++]! % 36];
   return tail;
 }
 
 /**
- * Makes a new id of the given kind.
+ * Creates an id of the given kind.
  *
- * Ids of one process are strictly ascending, also when the clock steps back: receipts in ascending key order
- * commit several times faster than scattered ones.
+ * Ids of one process are strictly ascending, even if the clock steps back: receipts in ascending
+ * key order commit several times faster than scattered ones.
  *
  * @example
  * ```ts
@@ -107,7 +107,7 @@ export function newId<Kind extends keyof IdTypes>(kind: Kind, nowMs: number): Id
 }
 
 /**
- * Sorts before the ids of its kind that are made at this time or later.
+ * Returns a text that sorts before all ids of this kind created at `atMs` or later.
  *
  * @example
  * ```ts
@@ -120,7 +120,7 @@ export function beforeIdsOf(kind: keyof IdTypes, atMs: number): string {
   return prefixes[kind] + timeText(atMs);
 }
 
-/** When an id was made, by the clock of the process that made it, which is never behind an earlier id of its own. */
+/** Returns the creation time of an id, by the clock of the process that created it. */
 export function idTimeMs<Kind extends keyof IdTypes>(kind: Kind, id: IdTypes[Kind]): number {
   const start = prefixes[kind].length;
   return parseInt(id.slice(start, start + timeLength), 36);
@@ -131,7 +131,7 @@ function timeText(atMs: number): string {
 }
 
 /**
- * Reads an id that came from outside. Returns `undefined` unless it has the right form.
+ * Parses an id from outside; `undefined` unless it has the right form.
  *
  * @example
  * ```ts

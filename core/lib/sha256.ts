@@ -1,20 +1,20 @@
-/** SHA-256: for indexes by content, and for secrets that have enough bits of their own. */
+/** SHA-256, for indexes by content and for secrets with enough entropy of their own. */
 import { encodeHex } from "./runtime/mod.ts";
 
-/** The hash of bytes, or of a text in UTF-8. */
+/** Computes the hash of bytes, or of a text in UTF-8. */
 export async function sha256(content: Uint8Array | string): Promise<Uint8Array> {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  // The type only keeps memory out that threads share, of which we have none.
+  // The type excludes memory shared between threads, which the gateway does not use.
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as BufferSource));
 }
 
-/** The hash as 64 hexadecimal digits. */
+/** Computes the hash as 64 hexadecimal digits. */
 export async function sha256Hex(content: Uint8Array | string): Promise<string> {
   return encodeHex(await sha256(content));
 }
 
 /**
- * Compares secrets without telling by time how much of them agrees: both are hashed, and hashes of equal length are
+ * Compares two secrets in a time that does not depend on where they differ: their hashes are
  * compared in full.
  *
  * @example

@@ -1,7 +1,8 @@
 /**
- * Room for whole answers, which are read to their end before the client gets a byte: each is bounded, and so must be
- * their sum. A provider that has worked will charge us, so what finds no room is not refused but stays unread for a
- * while; the connection holds its provider back.
+ * Bounds the memory of whole answers, which are read to their end before the client gets a byte.
+ *
+ * An answer that does not fit is not refused, since its provider has worked and will charge for it.
+ * It stays unread for a while, and TCP flow control makes the provider wait.
  */
 import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_budget.ts";
 import { ByteQueue } from "./byte_queue.ts";
@@ -23,7 +24,7 @@ const bufferedAnswerBytesPerAccount = 128 * 1024 * 1024;
  */
 export const answerWaitMs = 60_000;
 
-/** What all answers may hold. */
+/** The memory that all whole answers of the process share. */
 export class AnswerBudget {
   readonly #queue: ByteQueue;
 
@@ -38,19 +39,19 @@ export class AnswerBudget {
       deadlines,
       bounds,
       waitMs: answerWaitMs,
-      // One for each call at most: whole answers are asked of one route at a time.
+      // At most one per call: a call asks one route at a time for a whole answer.
       maxWaiting: Infinity,
       refusal: tooMany,
       overdraws: true,
     });
   }
 
-  /** Bytes in use now, by all. */
+  /** Bytes in use now, by all answers. */
   get usedBytes(): number {
     return this.#queue.usedBytes;
   }
 
-  /** The answer of one call, which grows while it is read. */
+  /** Opens the answer of one call, which grows while it is read. */
   open(owner: string): BufferedAnswer {
     return new BufferedAnswer(this.#queue, owner);
   }
@@ -59,13 +60,13 @@ export class AnswerBudget {
 function tooMany(): GatewayError {
   return new GatewayError(
     "busy",
-    "Too many large answers are on their way to their clients at the moment; try again",
+    "Too many large answers are being sent at the moment; try again",
     { retryAfterSeconds: busyRetrySeconds },
   );
 }
 
 /**
- * What one call holds of its answer.
+ * The memory of one call's answer.
  *
  * @example
  * ```ts
@@ -87,7 +88,7 @@ function tooMany(): GatewayError {
 export class BufferedAnswer {
   readonly #queue: ByteQueue;
   readonly #owner: string;
-  /** Made when it is needed: nearly all answers are small. */
+  /** Created when the answer outgrows the uncounted size: nearly all answers are small. */
   #buffered: BufferedBytes | undefined;
   #isOver = false;
 
@@ -102,21 +103,26 @@ export class BufferedAnswer {
   }
 
   /**
-   * Takes so many bytes more. A promise where they have to be waited for; it rejects with a {@linkcode GatewayError}
-   * `busy` after `answerWaitMs`.
+   * Takes `bytes` more. Returns a promise if they have to be waited for; it rejects with a
+   * {@linkcode GatewayError} `busy` after `limits.answerWaitMs`.
    */
   grow(bytes: number): Promise<void> | undefined {
     this.#buffered ??= this.#queue.open(this.#owner);
     return this.#queue.enter(this.#buffered, bytes);
   }
 
-  /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending; also what grows until then. */
+  /**
+   * Gives everything back once no promise of {@linkcode keepUntil} is pending, including what is
+   * taken until then.
+   */
   release(): void {
     this.#isOver = true;
     this.#buffered?.release();
   }
 
-  /** A release before `over` is settled waits for it. */
+  /**
+   * Delays {@linkcode release} until `over` is settled.
+   */
   keepUntil(over: Promise<unknown>): void {
     const buffered = this.#buffered ??= this.#queue.open(this.#owner);
     buffered.keepUntil(over);

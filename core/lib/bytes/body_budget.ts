@@ -1,7 +1,9 @@
 /**
- * Room for large request bodies. Bytes count as they arrive: a length that a client only declares keeps nobody else
- * out. Within one account the declared lengths count as well, so that its own rush comes in one after the other and
- * whole, instead of all at once and in part.
+ * Bounds the memory of large request bodies.
+ *
+ * Bytes count as they arrive, so a length that a client only declares blocks no other account.
+ * Within one account the declared lengths count as well, so that many bodies at once arrive whole
+ * one after the other rather than all in part.
  */
 import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_budget.ts";
 import { ByteQueue } from "./byte_queue.ts";
@@ -19,23 +21,23 @@ const bufferedBytes = 384 * 1024 * 1024;
 export const bufferedBytesPerAccount = 192 * 1024 * 1024;
 
 /**
- * A body that finds no room waits this long, unread, before its call is refused: a large call has sent its body on, or
- * ended, within seconds.
+ * Longest wait of a body that does not fit. It stays unread meanwhile; a large call has forwarded
+ * its body, or ended, within seconds.
  */
 export const bodyWaitMs = 30_000;
 
-/** Bodies that wait at the same time: each keeps a connection and up to 64 KB, 64 MB in all. */
+/** Bodies that wait at the same time. Each keeps a connection and up to 64 KB: 64 MB in all. */
 const waitingBodies = 1_024;
 
 interface Queues {
-  /** What all hold. */
+  /** Bytes that have arrived, of all accounts. */
   readonly arrived: ByteQueue;
-  /** What each account has announced, whole bodies included. */
+  /** Bytes that each account has declared, whole bodies included. */
   readonly declared: ByteQueue;
   readonly perOwner: number;
 }
 
-/** What the bodies of all calls may hold, together with what is fetched for them. */
+/** The memory that the bodies of all calls, and what is fetched for them, share. */
 export class BodyBudget {
   readonly #queues: Queues;
 
@@ -56,22 +58,22 @@ export class BodyBudget {
     };
   }
 
-  /** Bytes in use now, by all. */
+  /** Bytes in use now, by all bodies. */
   get usedBytes(): number {
     return this.#queues.arrived.usedBytes;
   }
 
-  /** Owners that have bytes in use, or have declared it. */
+  /** Accounts that have bytes in use, or have declared some. */
   get owners(): number {
     return Math.max(this.#queues.arrived.owners, this.#queues.declared.owners);
   }
 
-  /** What a call will fetch, counted as it comes. */
+  /** Opens a counter for what a call fetches. */
   open(owner: string): BufferedBytes {
     return this.#queues.arrived.open(owner);
   }
 
-  /** The body of one call. */
+  /** Opens the body of one call. */
   body(owner: string): BufferedBody {
     return new BufferedBody(this.#queues, owner);
   }
@@ -86,7 +88,7 @@ function tooMany(): GatewayError {
 }
 
 /**
- * What one call holds of its body.
+ * The memory of one call's body.
  *
  * @example
  * ```ts
@@ -116,30 +118,36 @@ export class BufferedBody {
     this.#declared = queues.declared.open(owner);
   }
 
-  /** Announces a length; a promise where the account's other bodies leave no room for it yet. */
+  /**
+   * Declares a length. Returns a promise if the account's other bodies leave no room for it yet.
+   */
   declare(bytes: number): Promise<void> | undefined {
     return this.#queues.declared.enter(this.#declared, Math.min(bytes, this.#queues.perOwner));
   }
 
-  /** Takes room for bytes that arrived; a promise where they have to be waited for. */
+  /** Takes memory for bytes that have arrived. Returns a promise if they have to be waited for. */
   grow(bytes: number): Promise<void> | undefined {
     const beyond = this.#arrived.bytes + bytes - this.#declared.bytes;
     if (beyond > 0) this.#declared.takeAnyway(beyond);
     return this.#queues.arrived.enter(this.#arrived, bytes);
   }
 
-  /** The body is whole: what was declared beyond it counts no more. */
+  /** Reports that the body is whole: what was declared beyond it no longer counts. */
   whole(): void {
     this.#declared.giveBack(this.#declared.bytes - this.#arrived.bytes);
   }
 
-  /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending. */
+  /**
+   * Gives everything back once no promise of {@linkcode keepUntil} is pending.
+   */
   release(): void {
     this.#arrived.release();
     this.#declared.release();
   }
 
-  /** A release before `over` is settled waits for it. */
+  /**
+   * Delays {@linkcode release} until `over` is settled.
+   */
   keepUntil(over: Promise<unknown>): void {
     this.#arrived.keepUntil(over);
     this.#declared.keepUntil(over);

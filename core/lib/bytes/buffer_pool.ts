@@ -1,3 +1,5 @@
+/** Shared buffers for small pieces of bytes: a buffer per event of a stream costs more than all other work on the event. */
+
 /** Bytes of one shared buffer for small copies, and so the memory that one held copy can keep alive. */
 export const pooledBufferBytes = 8 * 1024;
 
@@ -11,7 +13,7 @@ const encoder = new TextEncoder();
 let buffer = new Uint8Array(0);
 let used = 0;
 
-/** Room for `length` bytes that is nobody's yet. */
+/** Returns a place of `length` bytes that is not in use yet. */
 function room(length: number): Uint8Array {
   if (used + length > buffer.length) {
     buffer = new Uint8Array(pooledBufferBytes);
@@ -21,11 +23,11 @@ function room(length: number): Uint8Array {
 }
 
 /**
- * A copy of `bytes[start, end)`, small ones many to a buffer: a buffer for each event of a stream would cost more than
- * everything else that is done with it. A buffer lives as long as any of its copies, so one that is kept keeps at most
- * `pooledBufferBytes`.
+ * Copies `bytes[start, end)`; small copies share a buffer.
  *
- * The copy is for reading. Its `buffer` holds other copies too and must not be transferred.
+ * A buffer lives as long as any of its copies, so one that is kept holds on to at most
+ * `limits.pooledBufferBytes`. The copy is for reading: its `buffer` holds other copies too and must
+ * not be transferred.
  *
  * @example
  * ```ts
@@ -45,7 +47,9 @@ export function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Arra
   return copy;
 }
 
-/** A text as UTF-8; small ones share buffers like the copies of {@linkcode copyOf}. */
+/**
+ * Encodes a text as UTF-8; small ones share buffers like the copies of {@linkcode copyOf}.
+ */
 export function encoded(text: string): Uint8Array {
   // A UTF-16 unit takes three bytes at most.
   const mostBytes = text.length * 3;

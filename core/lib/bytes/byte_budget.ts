@@ -1,5 +1,5 @@
 /**
- * What all calls of the process together may keep in memory of bodies: each is bounded, and so must be their sum.
+ * Bounds the memory that the bodies of all calls of the process take together.
  *
  * - Folder `core/lib/bytes/`: memory for bodies: budgets, waiting for room, pooled buffers, bytes
  *   in parts.
@@ -17,25 +17,27 @@ import { GatewayError } from "../../errors.ts";
 export const busyRetrySeconds = 5;
 
 export interface ByteBounds {
-  /** For all together. */
+  /** For all owners together. */
   readonly total: number;
   /**
-   * For one owner while the others hold nothing. What they hold shrinks it: an owner may have this share of what they
-   * leave. With half of `total`, n owners that all want more than there is have 1/(n + 1) each, and as much stays free
-   * for the next (the dynamic thresholds of shared packet buffers).
+   * For one owner while the others hold nothing.
+   *
+   * What the others hold shrinks it: an owner may take this share of what they leave. With half of
+   * `total`, n owners that all want more than there is get 1/(n + 1) each, and as much stays free
+   * for the next one (the dynamic thresholds of shared packet buffers: Choudhury and Hahne, 1998).
    */
   readonly perOwner: number;
 }
 
-/** Where bytes are counted before they are fetched. */
+/** Counts bytes before they are fetched. */
 export interface ByteCounter {
   /** @throws {GatewayError} `busy` when so many more do not fit */
   take(bytes: number): void;
-  /** Gives back all that was taken. */
+  /** Gives back everything that was taken. */
   release(): void;
 }
 
-/** Bytes that are taken by calls of owners and given back. */
+/** A bounded number of bytes that owners take and give back. */
 export class ByteBudget {
   readonly #bounds: ByteBounds;
   readonly #onGivenBack: () => void;
@@ -48,7 +50,7 @@ export class ByteBudget {
     this.#onGivenBack = onGivenBack;
   }
 
-  /** Bytes in use now, by all. */
+  /** Bytes in use now, by all owners. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -58,12 +60,15 @@ export class ByteBudget {
     return this.#ofOwners.size;
   }
 
-  /** Takes bytes for an owner if they fit. To be paired with {@linkcode giveBack}; {@linkcode open} does that. */
+  /**
+   * Takes bytes for an owner if they fit; returns whether they did. Pair it with {@linkcode
+   * giveBack}, or use {@linkcode open}.
+   */
   take(owner: string, bytes: number): boolean {
     const { total, perOwner } = this.#bounds;
     const own = this.#ofOwners.get(owner) ?? 0;
     const ofOthers = this.#usedBytes - own;
-    // The second bound is the share of what the others leave, without a division.
+    // The second bound is the share of what the others leave, multiplied out to avoid a division.
     if (own + bytes > perOwner || (own + bytes) * total > perOwner * (total - ofOthers)) {
       return false;
     }
@@ -71,7 +76,7 @@ export class ByteBudget {
     return true;
   }
 
-  /** Takes bytes also where they do not fit: for the one who must come to an end so that others find room. */
+  /** Takes bytes beyond the bounds, for a holder that has to finish before others find room. */
   takeAnyway(owner: string, bytes: number): void {
     if (bytes === 0) return;
     this.#ofOwners.set(owner, (this.#ofOwners.get(owner) ?? 0) + bytes);
@@ -86,14 +91,14 @@ export class ByteBudget {
     this.#onGivenBack();
   }
 
-  /** Something of an owner that will take bytes as it grows, and gives all of them back at once. */
+  /** Opens a holder, whose bytes grow and go back all at once. */
   open(owner: string): BufferedBytes {
     return new BufferedBytes(this, owner);
   }
 }
 
 /**
- * The bytes of one holder.
+ * The bytes of one holder, such as one body.
  *
  * @example
  * ```ts
@@ -122,7 +127,7 @@ export class BufferedBytes implements ByteCounter {
     return this.#bytes;
   }
 
-  /** Tells whether they fit. What does not is not taken; what was taken before stays taken. */
+  /** Takes bytes if they fit; returns whether they did. What was taken before stays taken. */
   tryTake(bytes: number): boolean {
     if (!this.#budget.take(this.#owner, bytes)) return false;
     this.#took(bytes);
@@ -140,7 +145,9 @@ export class BufferedBytes implements ByteCounter {
     this.#isReleased = false;
   }
 
-  /** Like {@linkcode tryTake}, for requests. */
+  /**
+   * Takes bytes, or refuses the call with a {@linkcode GatewayError} `busy`.
+   */
   take(bytes: number): void {
     if (this.tryTake(bytes)) return;
     throw new GatewayError(
@@ -150,7 +157,7 @@ export class BufferedBytes implements ByteCounter {
     );
   }
 
-  /** Gives a part back at once. */
+  /** Gives back a part at once. */
   giveBack(bytes: number): void {
     invariant(bytes <= this.#bytes, "only what was taken is given back");
     if (bytes === 0) return;
@@ -158,7 +165,10 @@ export class BufferedBytes implements ByteCounter {
     this.#budget.giveBack(this.#owner, bytes);
   }
 
-  /** Everything goes back, as soon as nothing of {@linkcode keepUntil} is pending. More may be taken afterwards. */
+  /**
+   * Gives everything back once no promise of {@linkcode keepUntil} is pending. More may be taken
+   * afterwards.
+   */
   release(): void {
     this.#isReleased = true;
     const bytes = this.#bytes;
@@ -167,7 +177,9 @@ export class BufferedBytes implements ByteCounter {
     this.#budget.giveBack(this.#owner, bytes);
   }
 
-  /** A release before `over` is settled waits for it. */
+  /**
+   * Delays {@linkcode release} until `over` is settled.
+   */
   keepUntil(over: Promise<unknown>): void {
     this.#keepers++;
     const done = () => {

@@ -1,12 +1,15 @@
-/** Bytes in one piece, or in several that follow each other: large ones are not copied only to lie together. */
+/**
+ * Bytes in one piece or in several consecutive ones, so that large pieces need no copy to lie
+ * together.
+ */
 export type ByteParts = Uint8Array | readonly Uint8Array[];
 
-/** The pieces in their order. */
+/** Returns the pieces in their order. */
 export function piecesOf(bytes: ByteParts): readonly Uint8Array[] {
   return bytes instanceof Uint8Array ? [bytes] : bytes;
 }
 
-/** How many bytes there are. */
+/** Counts the bytes of all pieces. */
 export function lengthOf(bytes: ByteParts): number {
   if (bytes instanceof Uint8Array) return bytes.length;
   let length = 0;
@@ -14,7 +17,7 @@ export function lengthOf(bytes: ByteParts): number {
   return length;
 }
 
-/** All of it in one piece; copied only where there are several. */
+/** Joins the pieces; copies only if there are several. */
 export function joined(bytes: ByteParts): Uint8Array {
   const pieces = piecesOf(bytes);
   const [only] = pieces;
@@ -29,7 +32,7 @@ export function joined(bytes: ByteParts): Uint8Array {
 }
 
 /**
- * The same bytes in fewer pieces: those of up to `copiedBytes` are joined with their neighbours of that kind.
+ * Joins neighbouring pieces of up to `copiedBytes` each, so that fewer are left.
  *
  * @example
  * ```ts

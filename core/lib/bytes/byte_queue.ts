@@ -1,4 +1,4 @@
-/** Bytes that are waited for where they do not fit, instead of refused at once. */
+/** A byte budget with a queue: what does not fit waits instead of being refused at once. */
 import { withResolvers } from "../runtime/mod.ts";
 import { type BufferedBytes, type ByteBounds, ByteBudget } from "./byte_budget.ts";
 import type { Deadline, Deadlines } from "../time/deadlines.ts";
@@ -9,13 +9,14 @@ export interface ByteQueueOptions {
   readonly bounds: ByteBounds;
   /** Longest wait of one holder. */
   readonly waitMs: number;
-  /** Holders that may wait at the same time; further ones are refused at once. */
+  /** Holders that may wait at the same time; more are refused at once. */
   readonly maxWaiting: number;
-  /** What a holder gets that waited too long, or found too many that wait. */
+  /** Creates the error for a holder that waited too long, or that found the queue full. */
   readonly refusal: () => GatewayError;
   /**
-   * Many that hold a part could wait for each other for ever. With this, one at a time may go on beyond the bounds: the
-   * sum of all is at most `bounds.total` and one holder's bytes.
+   * Lets one holder at a time take bytes beyond the bounds, since holders that each have a part
+   * could otherwise wait for each other for ever. All together then take at most `bounds.total` and
+   * one holder's bytes.
    */
   readonly overdraws: boolean;
 }
@@ -27,13 +28,15 @@ interface Waiting {
   readonly deadline: Deadline;
 }
 
-/** A budget with a queue before it; see {@linkcode ByteQueueOptions}. */
+/**
+ * A byte budget with a queue; see {@linkcode ByteQueueOptions}.
+ */
 export class ByteQueue {
   readonly #options: ByteQueueOptions;
   readonly #budget: ByteBudget;
-  /** In the order in which they came; at most one for each holder. */
+  /** In order of arrival; at most one per holder. */
   readonly #waiting = new Set<Waiting>();
-  /** The one that may go on beyond the bounds. */
+  /** The holder that may take bytes beyond the bounds. */
   #overdrawn: BufferedBytes | undefined;
 
   constructor(options: ByteQueueOptions) {
@@ -41,7 +44,7 @@ export class ByteQueue {
     this.#budget = new ByteBudget(options.bounds, () => this.#letIn());
   }
 
-  /** Bytes in use now, by all. */
+  /** Bytes in use now, by all holders. */
   get usedBytes(): number {
     return this.#budget.usedBytes;
   }
@@ -51,14 +54,14 @@ export class ByteQueue {
     return this.#budget.owners;
   }
 
-  /** A new holder, who holds nothing yet. */
+  /** Opens a holder without bytes. */
   open(owner: string): BufferedBytes {
     return this.#budget.open(owner);
   }
 
   /**
-   * Takes so many bytes more for a holder. Returns a promise where they have to be waited for; it rejects with
-   * `options.refusal` after `options.waitMs`.
+   * Takes `bytes` more for a holder. Returns a promise if they have to be waited for; it rejects
+   * with `options.refusal` after `options.waitMs`.
    */
   enter(buffered: BufferedBytes, bytes: number): Promise<void> | undefined {
     if (this.#fits(buffered, bytes)) return undefined;

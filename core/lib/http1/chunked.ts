@@ -17,7 +17,7 @@ const TAB = 9;
 const SPACE = 32;
 const SEMICOLON = 59;
 
-/** Where in the grammar the next byte stands. Numbers, because the decoder switches on them per byte. */
+/** The states of the grammar. Numbers, because the decoder switches on them per byte. */
 const state = {
   size: 0,
   padding: 1,
@@ -73,7 +73,7 @@ export class ChunkedDecoder {
     this.#limits = limits;
   }
 
-  /** The final chunk and its trailers were read: the clean end. */
+  /** Whether the final chunk and its trailers were read: the clean end. */
   get done(): boolean {
     return this.#state === state.done;
   }
@@ -81,7 +81,8 @@ export class ChunkedDecoder {
   /**
    * Decodes `buffer[start, end)` in place.
    *
-   * @throws {UpstreamFailure} with code `protocol` or `too_large`; the decoder is of no more use then
+   * @throws {UpstreamFailure} with code `protocol` or `too_large`; the decoder must not be used
+   * after that
    */
   decode(buffer: Uint8Array, start: number, end: number): void {
     let at = start;
@@ -105,7 +106,7 @@ export class ChunkedDecoder {
     this.consumed = at;
   }
 
-  /** One byte of framing. */
+  /** Takes one byte of framing. */
   #step(byte: number): void {
     switch (this.#state) {
       case state.size:

@@ -1,4 +1,4 @@
-/** One request and its answer over a link. */
+/** Runs one request and its answer over a link. */
 import { startPromise, withResolvers } from "../runtime/mod.ts";
 import { invariant } from "../assert.ts";
 import type { Connection } from "../../upstream/connection.ts";
@@ -21,19 +21,23 @@ const cut = (why: string, cause?: unknown) =>
 
 const ignore = () => {};
 
+/** An exchange over HTTP/1.1; reads the body of its own answer. */
 export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
   readonly #setting: ExchangeSetting;
   readonly response: Promise<UpstreamResponse>;
-  /** Why the exchange ended badly. Set once; everything afterwards rejects with it. */
+  /** Why the exchange failed. Set once; everything afterwards rejects with it. */
   #failure: UpstreamFailure | undefined;
   #link: Link | undefined;
   #interruptConnect: ((failure: UpstreamFailure) => void) | undefined;
-  /** Somebody waits for bytes, so silence counts. A reader that takes its time is not the peer's silence. */
+  /**
+   * Whether a reader waits for bytes. Only then is silence the peer's: a slow reader is not the
+   * peer's silence.
+   */
   #waiting = false;
   #headDone = false;
-  /** The clean end was handed out; the link is no longer ours. */
+  /** Whether the clean end was handed out; the link then belongs to the pool. */
   #ended = false;
-  /** The last byte of the body was decoded, but may still be in the reader's hands. */
+  /** Whether the last byte of the body was decoded. The reader may still hold it. */
   #bodyComplete = false;
   #head: ResponseHead | undefined;
   #remainingBytes = 0;
@@ -42,7 +46,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
   constructor(setting: ExchangeSetting, request: UpstreamRequest) {
     this.#setting = setting;
     this.response = this.#run(request);
-    // A caller that cancels need not look at the response.
+    // A caller that cancels need not handle the response.
     this.response.catch(ignore);
   }
 
@@ -71,7 +75,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
           this.#release();
           return null;
         }
-        // As `#fill` does it, but without a promise of its own: this runs once per event of a stream.
+        // Like `#fill`, but without a promise of its own: this runs once per event of a stream.
         const link = this.#needLink();
         link.recycle();
         link.arm(this.#setting.bounds.idleMs);
@@ -117,11 +121,14 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     }
   }
 
-  /** A kept connection that is as good as surely no stale one: for a request that is not sent a second time. */
+  /**
+   * Takes a kept connection that is almost certainly not stale, for a request that must not be sent
+   * twice.
+   */
   async #takeProven(origin: string): Promise<Link | undefined> {
     const { pool } = this.#setting;
     if (!pool.hasProven(origin)) return undefined;
-    // What peers have closed by now leaves the pool in this turn.
+    // Connections that peers have closed by now leave the pool in this turn.
     await eventLoopTurn();
     if (this.#failure) throw this.#failure;
     return pool.takeProven(origin);
@@ -160,7 +167,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
         link.start = headEnd;
         searched = headEnd;
         if (head.status >= 200) return head;
-        // Nobody asked for a protocol change, so 101 ends here too.
+        // No protocol change was requested, so 101 ends here too.
         if (head.status === 101 || ++interims > interimResponses) {
           throw new UpstreamFailure("protocol", "Unexpected interim answers");
         }
@@ -176,7 +183,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     }
   }
 
-  /** Waits for bytes; false at the end of the peer's side. */
+  /** Waits for bytes; returns false when the peer has ended its side. */
   async #fill(link: Link, silenceMs: number): Promise<boolean> {
     link.arm(silenceMs);
     this.#waiting = true;
@@ -191,7 +198,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     }
   }
 
-  /** The next part of the body that is already here. */
+  /** Returns the next part of the body that has already arrived. */
   #takePiece(): Uint8Array | null {
     const link = this.#needLink();
     const { start, end } = link;
@@ -246,13 +253,13 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
 
   #adopt(link: Link): Link {
     this.#link = link;
-    // Cancelled in the moment between the connection coming up and this line.
+    // The exchange may be cancelled between the connection coming up and this line.
     if (this.#failure) throw this.#failure;
     link.owner = this;
     return link;
   }
 
-  /** Gives the link away after the clean end of the body. */
+  /** Gives the link to the pool after the clean end of the body. */
   #release(): void {
     const link = this.#needLink();
     const head = this.#head;
@@ -268,7 +275,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     return this.#link;
   }
 
-  /** Ends the exchange from outside its own flow; whoever waits gets `failure`. */
+  /** Ends the exchange from outside its own flow; pending reads reject with `failure`. */
   #stop(failure: UpstreamFailure): void {
     if (this.#ended || this.#failure !== undefined) return;
     this.#failure = failure;
@@ -276,7 +283,7 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     this.#link?.close();
   }
 
-  /** Turns what went wrong into the one failure of this exchange. */
+  /** Turns any error into the one failure of this exchange. */
   #fail(error: unknown): UpstreamFailure {
     this.#failure ??= error instanceof UpstreamFailure ? error : cut("the connection broke", error);
     this.#link?.close();

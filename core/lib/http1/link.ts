@@ -1,11 +1,11 @@
-/** One connection to a provider with the small buffer it is read through. */
+/** One connection to a provider, with the small buffer through which it is read. */
 import type { Deadline, Deadlines } from "../time/deadlines.ts";
 import type { Connection } from "../../upstream/connection.ts";
 import type { RequestMessage } from "./request_head.ts";
 
-/** Who holds the link now: an exchange, or the pool. */
+/** The holder of a link: an exchange, or the pool. */
 export interface LinkOwner {
-  /** The deadline that the owner armed on the link has come. */
+  /** Called when the deadline that the owner armed on the link is due. */
   onLinkDue(link: Link): void;
 }
 
@@ -14,13 +14,16 @@ export interface LinkOptions {
   readonly connection: Connection;
   readonly deadlines: Deadlines;
   readonly owner: LinkOwner;
-  /** Size of the read buffer at rest. */
+  /** Size of the read buffer between exchanges. */
   readonly readBytes: number;
-  /** Size it may grow to while large bodies come in. */
+  /** Size to which it may grow while large bodies arrive. */
   readonly readMaxBytes: number;
 }
 
-/** How long an answer may still come after our write failed: a peer that refuses a body answers first. */
+/**
+ * How long an answer may still arrive after a failed write: a peer that refuses a body answers
+ * first.
+ */
 const writeFailedGraceMs = 1_000;
 
 export class Link {
@@ -35,7 +38,7 @@ export class Link {
   buffer: Uint8Array<ArrayBuffer>;
   start = 0;
   end = 0;
-  /** A byte of the running exchange has arrived. */
+  /** Whether a byte of the current exchange has arrived. */
   answered = false;
   writeFailed = false;
   #unwritten = false;
@@ -58,12 +61,15 @@ export class Link {
     return this.#closed;
   }
 
-  /** The connection has taken every byte of the request. */
+  /** Whether the connection has taken every byte of the request. */
   get requestWritten(): boolean {
     return !this.#unwritten;
   }
 
-  /** Nothing is left of the last exchange in either direction: fit for another one. */
+  /**
+   * Whether nothing is left of the last exchange in either direction, so that another one may use
+   * the link.
+   */
   get isClean(): boolean {
     return !this.#closed && !this.#unwritten && this.start === this.end;
   }
@@ -73,8 +79,8 @@ export class Link {
   }
 
   /**
-   * Starts writing and does not wait: the read side tells how the exchange goes, and a peer may answer early.
-   * `onProgress` is called when a part of a long write was taken.
+   * Starts writing and does not wait: the read side shows how the exchange goes, and a peer may
+   * answer early. Calls `onProgress` when a part of a long write was taken.
    */
   send(message: RequestMessage, onProgress: () => void): void {
     this.answered = false;
@@ -104,7 +110,10 @@ export class Link {
     }
   }
 
-  /** The read that is under way, or a new one behind `end`; the caller has made room, and tells {@linkcode took}. */
+  /**
+   * Returns the pending read, or starts one behind `end`. The caller has made room, and reports the
+   * bytes to {@linkcode took}.
+   */
   read(): Promise<number | null> {
     const pending = this.#pendingRead;
     if (pending === undefined) return this.#startRead();
@@ -112,14 +121,17 @@ export class Link {
     return pending;
   }
 
-  /** `byteCount` bytes have come in behind `end`. */
+  /** Reports that `byteCount` bytes arrived behind `end`. */
   took(byteCount: number): void {
     this.answered = true;
     this.end += byteCount;
     this.#lastReadFilledBuffer = this.end === this.buffer.length;
   }
 
-  /** Makes room when nothing is unread. A buffer that was filled to the brim grows: fewer reads for large bodies. */
+  /**
+   * Makes room if nothing is unread. A buffer that was full grows, so that large bodies take fewer
+   * reads.
+   */
   recycle(): void {
     this.start = 0;
     this.end = 0;
@@ -142,8 +154,9 @@ export class Link {
   }
 
   /**
-   * Reads ahead while the link rests: an end or a stray byte shows at once, and the next exchange has its read
-   * under way before it writes. The owner is told when `restMs` have passed.
+   * Reads ahead while the link is idle: the end of the connection or a stray byte shows at once,
+   * and the next exchange has its read pending before it writes. The owner is called when `restMs`
+   * have passed.
    */
   rest(owner: LinkOwner, onDisturbed: (link: Link) => void, restMs: number): void {
     this.owner = owner;
@@ -161,7 +174,7 @@ export class Link {
     this.arm(restMs);
   }
 
-  /** How long it has rested, to within two ticks of the deadlines. */
+  /** How long the link has been idle, to within two ticks of the deadlines. */
   get restedMs(): number {
     return Math.max(this.#restMs - this.#deadline.remainingMs, 0);
   }

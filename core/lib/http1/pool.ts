@@ -1,20 +1,20 @@
-/** Connections at rest, by origin. */
+/** Idle connections, by origin. */
 import type { Link, LinkOwner } from "./link.ts";
 
 export interface PoolOptions {
   readonly idleConnectionsPerOrigin: number;
   readonly idleConnectionMs: number;
-  /** Rest after which a connection counts as one that its peer keeps. */
+  /** Idle time after which a connection counts as one that its peer keeps open. */
   readonly provenRestMs: number;
 }
 
 /**
- * Keeps clean connections for the next exchange. The youngest goes out first: it is the least likely to be stale,
- * and the surplus of a busy hour ages and is closed.
+ * Keeps clean connections for the next exchange. The youngest is reused first: it is the least
+ * likely to be stale, and the surplus of a busy hour ages and is closed.
  */
 export class Pool implements LinkOwner {
   readonly #options: PoolOptions;
-  /** Each list is in the order in which they came, the oldest first. */
+  /** Each list is in order of arrival, the oldest first. */
   readonly #idle = new Map<string, Link[]>();
   readonly #onDisturbed = (link: Link) => this.#drop(link);
   #closed = false;
@@ -36,15 +36,18 @@ export class Pool implements LinkOwner {
     return link;
   }
 
-  /** Tells whether {@linkcode takeProven} has something to give. */
+  /**
+   * Whether {@linkcode takeProven} would return a connection.
+   */
   hasProven(origin: string): boolean {
     const link = this.#idle.get(origin)?.[0];
     return link !== undefined && link.restedMs >= this.#options.provenRestMs;
   }
 
   /**
-   * The connection that has rested longest, if its peer had the time to close it and did not: for a request that must
-   * not meet the end of a connection, since nobody could tell then whether it was acted on.
+   * Takes the connection that has been idle longest, if its peer had time to close it and did not.
+   * For a request that must not meet the end of a connection, since it would be unknown whether the
+   * peer acted on it.
    */
   takeProven(origin: string): Link | undefined {
     if (!this.hasProven(origin)) return undefined;
@@ -54,9 +57,12 @@ export class Pool implements LinkOwner {
     return link;
   }
 
-  /** Takes a link that {@linkcode Link.isClean}; `peerIdleMs` is how long the peer said it would wait. */
+  /**
+   * Keeps a link that {@linkcode Link.isClean}; `peerIdleMs` is how long the peer announced to
+   * wait.
+   */
   put(link: Link, peerIdleMs: number | undefined): void {
-    // A second less than the peer: a request must not meet its closing.
+    // One second less than the peer: a request must not meet its closing.
     const idleMs = Math.min(this.#options.idleConnectionMs, (peerIdleMs ?? Infinity) - 1_000);
     if (this.#closed || idleMs <= 0) return link.close();
     let links = this.#idle.get(link.origin);
@@ -79,7 +85,7 @@ export class Pool implements LinkOwner {
     if (links?.length === 0) this.#idle.delete(link.origin);
   }
 
-  /** Closes what rests; what is still out is closed when it comes back. */
+  /** Closes idle connections; those in use are closed when they come back. */
   close(): void {
     this.#closed = true;
     for (const links of this.#idle.values()) for (const link of links) link.close();

@@ -1,10 +1,13 @@
-/** The request side of the wire (RFC 9112 sections 3 and 5): where to connect, and the bytes to send. */
+/**
+ * The request side of the protocol (RFC 9112 sections 3 and 5): where to connect, and the bytes to
+ * send.
+ */
 import { parseUrl } from "../runtime/mod.ts";
 import { lengthOf, piecesOf } from "../bytes/byte_parts.ts";
 import type { ConnectTarget } from "../../upstream/connection.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../../upstream/transport.ts";
 
-/** What a URL says, worked out once per URL. */
+/** The parts of a URL that a request needs, computed once per URL. */
 export interface Destination {
   readonly target: ConnectTarget;
   /** Connections of the same origin are interchangeable. */
@@ -69,16 +72,19 @@ const encoder = new TextEncoder();
 
 const nothing: readonly Uint8Array[] = [];
 
-/** A request as it is written: `first`, then `rest` if there is more. */
+/** A request in the form in which it is written: `first`, then `rest` if there is more. */
 export interface RequestMessage {
   readonly first: Uint8Array;
   readonly rest: readonly Uint8Array[];
 }
 
 /**
- * The bytes of the head with a body, or its first piece, of at most `singleWriteBytes` behind it, so that one write
- * sends both: two writes are two packets, and with some peers 40 ms of delayed acknowledgement between them. A larger
- * body is many packets anyway; it is written from where it lies, since copying it costs more than the second write.
+ * Encodes the head, with a body, or its first piece, of at most `singleWriteBytes` behind it, so
+ * that one write sends both.
+ *
+ * Two writes are two packets, and with some peers 40 ms of delayed acknowledgement between them. A
+ * larger body takes many packets anyway; it is written from where it lies, since copying it costs
+ * more than the second write.
  *
  * @throws {UpstreamFailure} with code `refused` for a header that is not allowed
  */
@@ -93,7 +99,8 @@ export function encodeRequest(
   const isJoined = body !== undefined && body.length <= singleWriteBytes;
   const first = new Uint8Array(text.length + (isJoined ? body.length : 0));
   const { read, written } = encoder.encodeInto(text, first);
-  // Characters above 0x7f became two bytes. Only header values hold them; there they mean one byte each, as in `Headers`.
+  // Characters above 0x7f became two bytes. Only header values contain them, and there each is one
+  // byte, as in `Headers`.
   if (read !== text.length || written !== text.length) {
     for (let index = 0; index < text.length; index++) first[index] = text.charCodeAt(index);
   }
@@ -103,7 +110,7 @@ export function encodeRequest(
 }
 
 /**
- * Refuses what would let one request be read as two, or as another.
+ * Refuses a header that would let one request be read as two, or as another.
  *
  * @throws {UpstreamFailure} with code `refused`
  */
@@ -113,7 +120,9 @@ export function checkHeader(name: string, value: string): void {
   if (!fieldValue.test(value)) throw refused(`the value of ${name} holds control characters`);
 }
 
-/** Field lines of lists that cannot change any more: most requests to a provider differ in nothing but the body. */
+/**
+ * Field lines of lists that no longer change: most requests to a provider differ only in the body.
+ */
 const knownLines = new WeakMap<UpstreamRequest["headers"], string>();
 
 function fieldLines(headers: UpstreamRequest["headers"]): string {
@@ -136,7 +145,8 @@ function headText(request: UpstreamRequest, destination: Destination): string {
   const { method, body } = request;
   let text = `${method} ${destination.path} HTTP/1.1\r\nhost: ${destination.host}\r\n` +
     fieldLines(request.headers);
-  // RFC 9110 section 8.6: a POST says its length even when it is 0; a GET without content says nothing.
+  // RFC 9110 section 8.6: a POST states its length even if it is 0; a GET without content states
+  // none.
   if (body !== null) text += `content-length: ${lengthOf(body)}\r\n`;
   else if (method === "POST") text += "content-length: 0\r\n";
   return text + "\r\n";

@@ -1,7 +1,7 @@
-/** The response head (RFC 9112 sections 4 to 6), read strictly: a head in doubt ends the exchange. */
+/** Parses response heads (RFC 9112 sections 4 to 6) strictly: a head in doubt ends the exchange. */
 import { UpstreamFailure } from "../../upstream/transport.ts";
 
-/** How the end of a body is known (RFC 9112 section 6.3). */
+/** How the end of a body is recognised (RFC 9112 section 6.3). */
 export type Framing =
   | { readonly kind: "none" }
   | { readonly kind: "length"; readonly bytes: number }
@@ -11,7 +11,7 @@ export type Framing =
 export interface ResponseHead {
   readonly status: number;
   readonly framing: Framing;
-  /** The peer lets the connection be used again after this body. */
+  /** Whether the peer allows another exchange on the connection after this body. */
   readonly keepAlive: boolean;
   /** Seconds from `keep-alive: timeout=…`: the peer closes an idle connection after them. */
   readonly keepAliveSeconds: number | undefined;
@@ -22,8 +22,10 @@ const CR = 13;
 const LF = 10;
 
 /**
- * Index behind the empty line that ends a head, or -1. Looks for an end in `buffer[from, end)` only, so that a head
- * which comes byte by byte costs linear time; the bytes before `from` must still be there.
+ * Returns the index behind the empty line that ends a head, or -1.
+ *
+ * Searches `buffer[from, end)` only, so that a head that arrives byte by byte costs linear time;
+ * the bytes before `from` must still be there.
  */
 export function findHeadEnd(buffer: Uint8Array, from: number, end: number): number {
   let at = buffer.indexOf(LF, from);
@@ -39,9 +41,10 @@ export function findHeadEnd(buffer: Uint8Array, from: number, end: number): numb
 const protocol = (why: string) => new UpstreamFailure("protocol", `Cannot read the answer: ${why}`);
 
 /**
- * The whole grammar at once: one match over the text costs a fraction of splitting it into lines, and most headers
- * are never asked for. It also refuses white space before the colon and folded lines, which parsers read in
- * different ways. No two parts can match the same character, so it takes linear time.
+ * The whole grammar as one expression: one match costs a fraction of splitting the text into lines,
+ * and most headers are never read. It also refuses white space before the colon and folded lines,
+ * which parsers interpret in different ways. No two parts match the same character, so it takes
+ * linear time.
  */
 const wholeHead =
   /^HTTP\/1\.([01]) ([1-5][0-9][0-9])(?: [^\0\r\n]*)?\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*\r\n)*\r\n$/;
@@ -49,11 +52,11 @@ const decimal = /^[0-9]{1,15}$/;
 const closeToken = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i;
 const keepAliveTimeout = /(?:^|[,;\s])timeout\s*=\s*([0-9]{1,6})/i;
 
-// Not Latin-1: nothing that is looked up holds more than ASCII, and this decoder is three times as fast.
+// Not Latin-1: everything that is looked up is ASCII, and this decoder is three times as fast.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * Reads a whole head, the empty line included.
+ * Parses a whole head, the empty line included.
  *
  * @throws {UpstreamFailure} with code `protocol`
  *
@@ -125,7 +128,7 @@ function framingOf(
   transferEncoding: string | undefined,
   contentLength: string | undefined,
 ): Framing {
-  // Two ways to find the end are the classic way to smuggle a second answer (RFC 9112 section 11.2).
+  // Two framings at once are the classic way to smuggle a second answer (RFC 9112 section 11.2).
   if (transferEncoding !== undefined && contentLength !== undefined) {
     throw protocol("both transfer-encoding and content-length");
   }

@@ -1,4 +1,4 @@
-/** What the exchanges of one transport have in common. */
+/** The configuration and state that all exchanges of a transport share. */
 import type { Deadlines } from "../time/deadlines.ts";
 import type { Connect } from "../../upstream/connection.ts";
 import type { ChunkedLimits } from "./chunked.ts";
@@ -19,7 +19,7 @@ export interface Http1Bounds extends ChunkedLimits {
   readonly interimResponses: number;
 }
 
-/** What all exchanges of a transport share. */
+/** What all exchanges of a transport share: bounds, pool, deadlines, counters. */
 export interface ExchangeSetting {
   readonly connect: Connect;
   readonly deadlines: Deadlines;

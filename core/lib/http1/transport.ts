@@ -24,8 +24,8 @@ const maxHeadBytes = 32 * 1024;
 const maxIdleConnections = 256;
 
 /**
- * Milliseconds after which a connection at rest is known to be kept: peers that close after an answer without
- * announcing it have done so by then, as a round trip takes under 1 s.
+ * Milliseconds of idle time after which a connection counts as kept: peers that close after an
+ * answer without announcing it have done so by then, as a round trip takes under 1 s.
  */
 export const provenRestMs = 1_000;
 
@@ -42,8 +42,8 @@ const maxIdleConnectionMs = 50_000;
 const maxHeadMs = 15 * 60_000;
 
 /**
- * Bytes of a connection's read buffer at first: holds ten events of a stream, and a thousand streams cost 4
- * MB.
+ * Bytes of a connection's read buffer at first: fits ten events of a stream, and a thousand streams
+ * cost 4 MB.
  */
 const readBytes = 4 * 1024;
 
@@ -71,13 +71,13 @@ export interface Http1Counts {
   readonly reused: number;
   /** Exchanges that were sent again because that connection was stale. */
   readonly retried: number;
-  /** Connections at rest now. */
+  /** Idle connections now. */
   readonly idle: number;
 }
 
 export interface Http1Transport extends Transport {
   counts(): Http1Counts;
-  /** Closes connections at rest, and those in use when their exchange ends. */
+  /** Closes idle connections, and those in use when their exchange ends. */
   close(): void;
 }
 
@@ -85,9 +85,8 @@ export interface Http1Transport extends Transport {
 const destinationsKept = 512;
 
 /**
- * A {@linkcode Transport} over connections of its own.
- *
- * Redirects are not followed. Bodies come as they were sent: a `content-encoding` is not undone.
+ * Creates a {@linkcode Transport} over HTTP/1.1. Redirects are not followed, and a
+ * `content-encoding` is not decoded.
  */
 export function createHttp1Transport(options: Http1TransportOptions): Http1Transport {
   const { connect, deadlines, ...overrides } = options;

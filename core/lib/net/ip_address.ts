@@ -1,5 +1,5 @@
 /**
- * IP addresses as bytes, four or sixteen of them, and the blocks that they lie in.
+ * IP addresses as bytes, four or sixteen of them, and the blocks that contain them.
  *
  * - Folder `core/lib/net/`: IP addresses and host names as values.
  * - In: text of addresses and hosts.
@@ -69,7 +69,10 @@ export function parseClientAddress(text: string): Uint8Array | undefined {
     : address;
 }
 
-/** Whether the first `prefixBits` bits of both agree. An address of the other family lies in no network of this one. */
+/**
+ * Whether the first `prefixBits` bits of both addresses agree. An address of the other family is in
+ * no network of this one.
+ */
 export function isInNetwork(
   address: Uint8Array,
   network: Uint8Array,
@@ -87,8 +90,9 @@ export function isInNetwork(
 }
 
 /**
- * The part of an IP address that one customer holds: the address itself for IPv4, the /64 for IPv6, where every
- * household has 2^64 addresses to rotate through. What is no address stands for itself.
+ * Returns the part of an IP address that one customer holds: the address itself for IPv4, the /64
+ * for IPv6, where every household has 2^64 addresses to rotate through. Any other text is returned
+ * as it is.
  *
  * @example
  * ```ts

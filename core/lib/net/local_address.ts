@@ -1,11 +1,12 @@
-/** Hosts that mean every address of the machine: nobody can type them into a browser. */
+/** The URL of a server on this machine. */
 import { parseUrl } from "../runtime/mod.ts";
 
+/** Hosts that mean every address of the machine, which a browser cannot open. */
 const everyAddress: readonly string[] = ["0.0.0.0", "[::]"];
 
 /**
- * The address under which programs of this machine reach a server that listens on `host` and `port`, without a trailing
- * slash. `undefined` if no URL can be made of the host.
+ * Returns the URL under which programs of this machine reach a server that listens on `host` and
+ * `port`, without a trailing slash. `undefined` if the host cannot be part of a URL.
  *
  * @param host as it is listened on: a name, IPv4, IPv6 with or without brackets
  *
@@ -27,7 +28,7 @@ const everyAddress: readonly string[] = ["0.0.0.0", "[::]"];
 export function localAddress(host: string, port: number): string | undefined {
   const isIpv6 = host.includes(":") && !host.startsWith("[");
   const url = parseUrl(`http://${isIpv6 ? `[${host}]` : host}:${port}`);
-  // A host with a slash or an @ in it would be something else to the URL.
+  // A host with a slash or an @ would be another part of the URL.
   if (url === null || url.href !== `http://${url.host}/`) return undefined;
   if (everyAddress.includes(url.hostname)) url.hostname = "localhost";
   return url.origin;

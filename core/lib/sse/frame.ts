@@ -8,7 +8,7 @@ const decoder = new TextDecoder();
  * the visitor runs; take {@linkcode data} or copy the bytes to keep something.
  */
 export class SseFrame {
-  /** The bytes that hold the frame at `[start, end)`, its closing blank line included. */
+  /** The bytes that contain the frame at `[start, end)`, its closing blank line included. */
   bytes: Uint8Array = nothing;
   start = 0;
   end = 0;
@@ -20,9 +20,9 @@ export class SseFrame {
   payloadEnd = 0;
   #eventStart = 0;
   #eventEnd = 0;
-  /** Where the `data` lines of a payload in several begin: in the payload, and in `bytes`. */
+  /** Where each of several `data` lines begins: in the payload, and in `bytes`. */
   #lines: { readonly payloadAt: number; readonly bytesAt: number }[] = [];
-  /** The name last given out: a stream says the same few names again and again. */
+  /** The name returned last: a stream repeats the same few names. */
   #lastEvent = "";
 
   /** Points the frame at `bytes[start, end)` and finds its fields. */
@@ -35,7 +35,7 @@ export class SseFrame {
     this.payloadStart = this.payloadEnd = end;
     this.#eventStart = this.#eventEnd = end;
     let at = start;
-    // A byte order mark may open the stream; it is no part of the first field's name.
+    // A byte order mark may open the stream; it is not part of the first field's name.
     if (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) at += 3;
     while (at < end) {
       if (bytes[at] === 0x0a) {
@@ -68,7 +68,7 @@ export class SseFrame {
     return decoder.decode(this.payload.subarray(this.payloadStart, this.payloadEnd));
   }
 
-  /** The place in `bytes` of a place in `payload`. */
+  /** Converts an offset in `payload` to the offset in `bytes`. */
   offsetOf(payloadOffset: number): number {
     if (this.payload === this.bytes) return payloadOffset;
     const line = this.#lines.findLast(({ payloadAt }) => payloadAt <= payloadOffset);
@@ -82,7 +82,7 @@ export class SseFrame {
     return at < this.payloadEnd;
   }
 
-  /** Whether the payload is exactly this ASCII text, white space at its ends aside. */
+  /** Whether the payload is exactly this ASCII text, apart from white space at its ends. */
   payloadIs(text: string): boolean {
     let from = this.payloadStart;
     let to = this.payloadEnd;

@@ -2,7 +2,7 @@ import type { SseFrame } from "./frame.ts";
 
 const nothing = new Uint8Array(0);
 
-/** Bytes that leave in the place of `[start, end)` of a frame. */
+/** One edit: `text` replaces `[start, end)` of a frame. */
 export interface FrameEdit {
   start: number;
   end: number;
@@ -10,8 +10,8 @@ export interface FrameEdit {
 }
 
 /**
- * Changes to the bytes of one frame, in the order of the bytes. The object and its entries are reused from frame to
- * frame, so an edited frame allocates nothing.
+ * The edits of one frame, in the order of its bytes. The object and its entries are reused from
+ * frame to frame, so an edited frame allocates nothing.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export class FrameEdits {
   /** How many edits the current frame has. */
   count = 0;
 
-  /** Forgets the edits of the frame before. */
+  /** Removes the edits of the previous frame. */
   clear(): void {
     this.count = 0;
   }
@@ -40,12 +40,12 @@ export class FrameEdits {
     return this.#edits[index]!;
   }
 
-  /** Leaves out `[start, end)` of the frame's payload. */
+  /** Removes `[start, end)` of the frame's payload. */
   cut(frame: SseFrame, start: number, end: number): void {
     this.replace(frame, start, end, nothing);
   }
 
-  /** Puts `text` in the place of `[start, end)` of the frame's payload. */
+  /** Replaces `[start, end)` of the frame's payload by `text`. */
   replace(frame: SseFrame, start: number, end: number, text: Uint8Array): void {
     let edit = this.#edits[this.count];
     if (edit === undefined) this.#edits.push(edit = { start: 0, end: 0, text });

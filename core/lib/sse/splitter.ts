@@ -2,7 +2,7 @@
  * Splits a byte stream into server-sent events.
  *
  * - Folder `core/lib/sse/`: server-sent events as bytes: splitting, editing in place, writing.
- * - In: chunks of a stream in any division.
+ * - In: chunks of a stream, split anywhere.
  * - Out: frames, edited bytes, encoded events.
  * - Never: parses the data of an event, or holds more of an unfinished event than the bound it was
  *   given.
@@ -16,14 +16,18 @@ export class SseFrameTooLargeError extends Error {
   override name = "SseFrameTooLargeError";
 }
 
-/** Told of each whole frame in order; returns `false` to stop. The frame is valid during the call only. */
+/**
+ * Called with each whole frame in order; returns `false` to stop. The frame is valid during the
+ * call only.
+ */
 export type FrameVisitor = (frame: SseFrame) => boolean;
 
 /**
- * Cuts an event stream into frames, whatever way the bytes are split on their way here.
+ * Splits an event stream into frames, wherever its chunks are cut.
  *
- * Lines end at LF, CRLF or CR. A frame that lies inside one chunk is visited in place, without a copy; only the
- * frame still open at the end of a chunk is kept, and it is bounded. Every byte is looked at a fixed number of times.
+ * Lines end at LF, CRLF or CR. A frame that lies inside one chunk is visited in place, without a
+ * copy; only the frame still open at the end of a chunk is kept, and its size is bounded. Every
+ * byte is examined a fixed number of times.
  *
  * @example
  * ```ts
@@ -42,15 +46,19 @@ export class SseSplitter {
   /** The frame that is not complete yet: `#open[0, #openLength)`. */
   #open: Uint8Array = nothing;
   #openLength = 0;
-  /** No byte of the current line has come yet. */
+  /** Whether no byte of the current line has arrived. */
   #lineEmpty = true;
-  /** A CR was seen: from then on every byte is looked at one by one. Providers use plain LF. */
+  /**
+   * Whether a CR was seen: from then on every byte is examined one by one. Providers use plain LF.
+   */
   #sawCr = false;
-  /** The last byte was a CR that ended a line: a LF that follows belongs to it. */
+  /** Whether the last byte was a CR that ended a line: a following LF belongs to it. */
   #afterCr = false;
-  /** The last line ended with CRLF, so the blank line will too: wait for its LF. */
+  /**
+   * Whether the last line ended with CRLF; the blank line then does too, and its LF is waited for.
+   */
   #usesCrlf = false;
-  /** A blank line's CR came; the frame ends with the LF if it comes, else there. */
+  /** Whether a blank line's CR arrived; the frame ends with the LF if one follows, else there. */
   #blankCr = false;
   #stopped = false;
 
@@ -59,8 +67,8 @@ export class SseSplitter {
   }
 
   /**
-   * Takes the next bytes and visits each frame that is now complete.
-   * The view is not kept: what must outlive the call is copied.
+   * Takes the next bytes and visits each frame that is now complete. The view is not kept: what
+   * must outlive the call is copied.
    *
    * @throws {SseFrameTooLargeError} when a frame passes the bound; frames before it were visited
    */
@@ -73,8 +81,9 @@ export class SseSplitter {
   }
 
   /**
-   * The stream ended: the frame whose closing blank line never came, or `undefined` when nothing is left.
-   * The standard discards it; a caller that knows better may read it.
+   * Returns the frame whose closing blank line never arrived, or `undefined` if nothing is left.
+   * Call it at the end of the stream. The standard discards this frame; a caller with more
+   * knowledge may read it.
    */
   takeRest(): SseFrame | undefined {
     if (this.#stopped || this.#openLength === 0) return undefined;
@@ -87,7 +96,8 @@ export class SseSplitter {
     let from = 0;
     let at = 0;
     while (at < chunk.length) {
-      // A search is a call into the engine; the blank line that follows most lines is seen without one.
+      // A search is a call into the engine; the blank line that follows most lines is found without
+      // one.
       const lf = chunk[at] === 0x0a ? at : chunk.indexOf(0x0a, at);
       if (lf < 0) break;
       if (lf === at && this.#lineEmpty) {
@@ -123,7 +133,7 @@ export class SseSplitter {
     return from;
   }
 
-  /** Follows the lines by one byte; `true` when it closes the frame. */
+  /** Tracks line ends by one byte; returns whether it closes the frame. */
   #endsFrame(byte: number | undefined): boolean {
     if (byte === 0x0a) {
       if (this.#afterCr) {
@@ -159,7 +169,7 @@ export class SseSplitter {
     if (this.#openLength > 0) {
       this.#keep(chunk, from, to);
       this.#frame.set(this.#open, 0, this.#openLength, this.#sawCr);
-      // The visitor may keep ranges of the buffer: it is handed over, not reused.
+      // The visitor may keep ranges of the buffer, so it is handed over, not reused.
       this.#drop();
     } else {
       if (to - from > this.#maxFrameBytes) this.#refuse();

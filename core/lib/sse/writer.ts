@@ -3,7 +3,7 @@ import { invariant } from "../assert.ts";
 const encoder = new TextEncoder();
 
 /**
- * One event in wire form. JSON text never holds a raw line break, so one `data` line is enough.
+ * Encodes one event. JSON text has no raw line break, so one `data` line is enough.
  *
  * @example
  * ```ts
@@ -18,7 +18,7 @@ export function encodeSseEvent(data: string, event?: string): Uint8Array {
   return encoder.encode(sseEventText(data, event));
 }
 
-/** Like {@linkcode encodeSseEvent}, as text: for writers that join several events before they encode. */
+/** Writes one event as text, for callers that join several events before they encode. */
 export function sseEventText(data: string, event?: string): string {
   invariant(!/[\r\n]/.test(data), "the data of an event is one line");
   if (event === undefined) return `data: ${data}\n\n`;
@@ -26,11 +26,11 @@ export function sseEventText(data: string, event?: string): string {
   return `event: ${event}\ndata: ${data}\n\n`;
 }
 
-/** A comment line, which clients ignore: keeps a silent connection alive. */
+/** Encodes a comment line, which clients ignore; it keeps a silent connection alive. */
 export function encodeSseComment(text: string): Uint8Array {
   invariant(!/[\r\n]/.test(text), "a comment is one line");
   return encoder.encode(`: ${text}\n\n`);
 }
 
-/** Sent during silence where a style has no event for that. */
+/** The comment sent during silence where a style has no event for that. */
 export const keepAliveComment = encodeSseComment("keep-alive");

@@ -1,5 +1,5 @@
 /**
- * Time as a parameter, so that tests need no sleeps.
+ * A clock that is a parameter, so that tests need no sleeps.
  *
  * - Folder `core/lib/time/`: time as a value: clocks, deadlines, pauses, slices of long work,
  *   Vietnam's calendar.
@@ -8,9 +8,9 @@
  * - Never: lets other folders of `core/` read the system clock: they are handed a `Clock`.
  */
 export interface Clock {
-  /** Wall time in ms since 1970. For records; may step. */
+  /** Wall time in ms since 1970, for records; may jump. */
   nowMs(): number;
-  /** Monotonic time in ms. For durations and deadlines. */
+  /** Monotonic time in ms, for durations and deadlines. */
   monotonicMs(): number;
 }
 
@@ -21,8 +21,9 @@ export const systemClock: Clock = {
 };
 
 /**
- * A clock that asks for the monotonic time once per millisecond of wall time: asking costs ten times as much as
- * `Date.now()`, and a call asks half a dozen times. Behind by less than a millisecond, never ahead.
+ * Creates a clock that reads the monotonic time once per millisecond of wall time, since reading it
+ * costs ten times as much as `Date.now()`, and a call does so half a dozen times. Behind by less
+ * than a millisecond, never ahead.
  *
  * @example
  * ```ts

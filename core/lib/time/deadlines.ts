@@ -29,11 +29,14 @@ export interface DeadlinesOptions {
   readonly tickMs?: number;
 }
 
-/** Ticks per turn; a power of two. Longer deadlines are looked at once per turn and stay. */
+/** Ticks per turn; a power of two. Longer deadlines are examined once per turn and stay. */
 const slotCount = 256;
 const slotMask = slotCount - 1;
 
-/** Deadlines this long start from the last turn: reading the clock costs more than the rest of arming. */
+/**
+ * Deadlines of this length or more start from the last turn: reading the clock costs more than the
+ * rest of arming.
+ */
 const coarseFromMs = 1_000;
 
 /** A node of a circular list; the slots of the wheel are such nodes themselves. */
@@ -56,7 +59,10 @@ class Entry {
   }
 }
 
-/** One reusable time-out. Made by {@linkcode Deadlines.create}; armed and disarmed any number of times. */
+/**
+ * One reusable time-out, created by {@linkcode Deadlines.create}; armed and disarmed any number of
+ * times.
+ */
 export class Deadline extends Entry {
   readonly #wheel: Deadlines;
   readonly onDue: () => void;
@@ -82,7 +88,7 @@ export class Deadline extends Entry {
     this.#wheel.disarm(this);
   }
 
-  /** Time until it is due, to within two ticks; 0 when it is not armed. */
+  /** Time until it is due, to within two ticks; 0 if it is not armed. */
   get remainingMs(): number {
     return this.#wheel.remainingMs(this);
   }
@@ -124,7 +130,7 @@ export class Deadlines {
     this.#tickMs = options.tickMs ?? 100;
   }
 
-  /** A time-out that is not armed yet. `onDue` must not throw. */
+  /** Creates a time-out that is not armed yet. `onDue` must not throw. */
   create(onDue: () => void): Deadline {
     return new Deadline(this, onDue);
   }
@@ -186,7 +192,7 @@ export class Deadlines {
   }
 
   #hang(deadline: Deadline): void {
-    // What is due already goes to the next slot to be looked at.
+    // A deadline that is due already goes to the next slot.
     deadline.slotTick = Math.max(deadline.dueTick, this.#doneTick + 1);
     const slot = this.#slots[deadline.slotTick & slotMask];
     if (slot) deadline.insertBefore(slot);

@@ -1,10 +1,12 @@
+/** Waiting: for a time, for a task with a time-out, until a signal. */
+import { withResolvers } from "../runtime/mod.ts";
+
 /**
- * Waits for a task, but no longer than this. What becomes of the task later is nobody's matter here.
+ * Waits for a task, but no longer than `durationMs`. The task keeps running; its later result is
+ * ignored.
  *
  * @throws what the task throws in time
  */
-import { withResolvers } from "../runtime/mod.ts";
-
 export async function atMost(
   durationMs: number,
   task: Promise<unknown> | undefined,
@@ -18,13 +20,16 @@ export async function atMost(
   }
 }
 
-/** Waits. What waits takes this as a parameter, so that its tests need not. */
+/**
+ * Waits for `durationMs`. Code that waits takes this function as a parameter, so that its tests
+ * need not wait.
+ */
 export function sleep(durationMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs));
 }
 
 /**
- * Waits, or until the signal is aborted.
+ * Waits for `durationMs`, or until the signal is aborted.
  *
  * @throws the reason of the signal
  */

@@ -1,30 +1,31 @@
-/** Long work on the thread that also answers calls: it takes turns with them. */
+/** Divides long work on the thread that also serves calls into short slices. */
 import type { Clock } from "./clock.ts";
 
 /**
- * Milliseconds for which verifying or exporting keeps the thread at a time: a call takes some ten turns of
- * it.
+ * Milliseconds for which verification or an export occupies the thread at a time: a call takes some
+ * ten turns of it.
  */
 export const workSliceMs = 5;
 
 /**
- * Longest rest after a slice. Time in which a job waited, for the store or for a reader, looks like work; only the part
- * of it that a piece of work can take is rested for.
+ * Longest rest after a slice. Time in which a job waited, for the store or for a reader, looks like
+ * work; only the part that one piece of work can take is rested for.
  */
 const longestRestMs = 10 * workSliceMs;
 
 export interface TimeSlicesOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** Waits; the thread is free meanwhile. */
+  /** Waits, while the thread serves others. */
   readonly pause: (durationMs: number) => Promise<void>;
-  /** Ends the job: its next rest fails with the reason. `pause` should end then, too. */
+  /** Ends the job: its next rest fails with the reason. `pause` should then end too. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Cuts one job into slices of `workSliceMs` and rests after each for as long as it took: the job has half of the
- * thread at most, and a call never waits much longer than a slice. Made when the job begins: one that was made before
- * would take the time until then for work.
+ * Divides one job into slices of `workSliceMs` and rests after each for as long as it took: the job
+ * occupies at most half of the thread, and a call waits little longer than a slice.
+ *
+ * Create it when the job begins: time before that would count as work.
  *
  * @example
  * ```ts
@@ -52,7 +53,7 @@ export class TimeSlices {
   }
 
   /**
-   * To be called after each small piece of work, and waited for where it returns a promise.
+   * Call this after each small piece of work, and await the promise if it returns one.
    *
    * @throws the reason of `signal` when the job has ended
    */

@@ -1,17 +1,19 @@
-/** Vietnam's local time: UTC+7 all year. Customers, banks and the tax office count their days by it. */
+/**
+ * Vietnam's local time, UTC+7 all year, by which customers, banks and the tax office count days.
+ */
 
 export const vietnamOffsetMs = 7 * 3_600_000;
 const dayMs = 86_400_000;
 let lastDayNumber = -1;
 let lastDay = "";
 
-/** The days of Vietnam's calendar, counted: two moments of one day have the same. */
+/** Numbers the days of Vietnam's calendar: two moments of one day have the same number. */
 export function vietnamDayNumber(atMs: number): number {
   return Math.floor((atMs + vietnamOffsetMs) / dayMs);
 }
 
 /**
- * The day of a moment in Vietnam.
+ * Returns the day of a moment in Vietnam, as `2026-11-20`.
  *
  * @example
  * ```ts
@@ -22,7 +24,7 @@ export function vietnamDayNumber(atMs: number): number {
  */
 export function vietnamDay(atMs: number): string {
   const dayNumber = vietnamDayNumber(atMs);
-  // Nearly every receipt is of the same day as the one before; formatting a date is dear.
+  // Nearly every receipt is of the same day as the one before, and formatting a date is expensive.
   if (dayNumber !== lastDayNumber) {
     lastDay = new Date(dayNumber * dayMs).toISOString().slice(0, 10);
     lastDayNumber = dayNumber;
@@ -31,7 +33,7 @@ export function vietnamDay(atMs: number): string {
 }
 
 /**
- * When a day begins in Vietnam.
+ * Returns when a day begins in Vietnam.
  *
  * @param day as {@linkcode vietnamDay} writes it
  */
@@ -40,7 +42,7 @@ export function vietnamDayStartMs(day: string): number {
 }
 
 /**
- * A moment for programs, in Vietnam's time: ISO 8601 with the offset, to the millisecond.
+ * Writes a moment in Vietnam's time for programs: ISO 8601 with the offset, to the millisecond.
  *
  * @example
  * ```ts
@@ -53,7 +55,7 @@ export function vietnamIsoTime(atMs: number): string {
   return new Date(atMs + vietnamOffsetMs).toISOString().replace("Z", "+07:00");
 }
 
-/** Date and time in Vietnam, as `2026-11-20 14:02:37`. */
+/** Writes date and time in Vietnam for people, as `2026-11-20 14:02:37`. */
 export function vietnamDateTime(atMs: number): string {
   return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 19).replace("T", " ");
 }
