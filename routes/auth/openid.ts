@@ -1,5 +1,6 @@
 /**
- * Sign-in at any OpenID provider by oauth4webapi: authorization code with PKCE, state, nonce and a verified id token.
+ * Signs people in at an OpenID provider: authorization code flow with PKCE, state, nonce and a
+ * verified id token.
  *
  * - Folder `routes/auth/`: how people prove who they are: passwords, OpenID providers, budgets of
  *   tries.
@@ -18,50 +19,50 @@ export interface OpenIdSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Stands on the button: `Continue with <label>`. */
+  /** The label of the button: `Continue with <label>`. */
   readonly label: string;
 }
 
-/** Secrets of one sign-in, kept on our side while the person is at the provider. */
+/** The secrets of one sign-in, kept by the gateway while the person is at the provider. */
 export interface OpenIdSecrets {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
 }
 
-/** Who the provider says it is. */
+/** The person, as the provider's claims describe them. */
 export interface OpenIdClaims {
   readonly issuer: string;
   readonly subject: string;
-  /** Only an address that the provider has verified itself. */
+  /** The address, if the provider has verified it. */
   readonly verifiedEmail: string | undefined;
 }
 
 export interface OpenIdClient {
   readonly label: string;
-  /** Where to send the person. */
+  /** The address at the provider to redirect the person to. */
   begin(secrets: OpenIdSecrets, redirectUri: string): Promise<URL>;
   /**
-   * Checks what came back and fetches who it is.
+   * Verifies the provider's answer and reads the person's claims.
    *
    * @throws {Error} of oauth4webapi if anything is wrong; its text is for the log only
    */
   finish(callback: URL, secrets: OpenIdSecrets, redirectUri: string): Promise<OpenIdClaims>;
 }
 
-/** The provider's endpoints and keys change rarely. */
+/** Time until the provider's metadata is fetched again: its endpoints and keys change rarely. */
 const discoveryMs = 3_600_000;
 
 function isLoopback(url: URL): boolean {
   return ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
 }
 
-/** The provider as oauth4webapi wants to be told of it with every request. */
+/** The provider's metadata with the client that oauth4webapi uses for it. */
 interface Provider {
   readonly settings: OpenIdSettings;
   readonly client: oauth.Client;
   readonly request: ReturnType<typeof requestOptions>;
-  /** Its endpoints and keys, asked for once an hour. */
+  /** Reads the provider's metadata, at most once an hour. */
   discover(): Promise<oauth.AuthorizationServer>;
 }
 
@@ -105,7 +106,7 @@ function providerOf(
   };
 }
 
-/** Where the person signs in at the provider. */
+/** Builds the address of the provider's sign-in page. */
 async function authorizationUrl(
   { settings, discover }: Provider,
   secrets: OpenIdSecrets,
@@ -130,12 +131,15 @@ async function authorizationUrl(
   return url;
 }
 
-/** What a subject identifier may be (OpenID Connect Core 1.0, section 2); a longer one fits into no key of the store. */
+/**
+ * Valid subject identifiers (OpenID Connect Core 1.0, section 2). A longer one fits into no key of
+ * the store.
+ */
 function isSubject(subject: string): boolean {
   return /^[\x20-\x7e]{1,255}$/.test(subject);
 }
 
-/** What came back from the provider: the code, exchanged for who it stands for. */
+/** Exchanges the code of the provider's redirect for the person's claims. */
 async function exchangeCode(
   { settings, client, request, discover }: Provider,
   callback: URL,
@@ -161,7 +165,8 @@ async function exchangeCode(
   if (idToken === undefined) {
     throw new TypeError("Cannot sign in with OpenID: no id token came");
   }
-  // The claims are checked above; this checks the signature, by the keys that the issuer publishes.
+  // The claims are verified above; this verifies the signature with the keys that the issuer
+  // publishes.
   await oauth.validateApplicationLevelSignature(server, response, request);
   if (!isSubject(idToken.sub)) {
     throw new TypeError("Cannot sign in with OpenID: the subject is not 1 to 255 ASCII characters");
@@ -169,7 +174,7 @@ async function exchangeCode(
   return { server, idToken, accessToken: tokens.access_token };
 }
 
-/** The id token often names the address already; otherwise the user info endpoint does. */
+/** Reads the address from the id token if it is there, otherwise from the user info endpoint. */
 async function userInfo(
   { client, request }: Provider,
   { server, idToken, accessToken }: Awaited<ReturnType<typeof exchangeCode>>,
@@ -179,7 +184,7 @@ async function userInfo(
   return await oauth.processUserInfoResponse(server, client, idToken.sub, response);
 }
 
-/** Makes a client. Nothing is asked of the provider before the first sign-in. */
+/** Creates a client. It contacts the provider at the first sign-in, not before. */
 export function createOpenIdClient(
   settings: OpenIdSettings,
   world: { readonly fetch: typeof fetch; readonly clock: Clock },

@@ -1,4 +1,6 @@
-/** Slow, salted hashes of passwords: scrypt of `node:crypto`, off the main thread, few at a time. */
+/**
+ * Hashes passwords with salted scrypt of `node:crypto`, off the main thread and a few at a time.
+ */
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { GatewayError } from "../../core/errors.ts";
 import { normalisePassword } from "../../core/accounts/password_policy.ts";
@@ -16,18 +18,22 @@ export interface ScryptCost {
   readonly p: number;
 }
 
-/** OWASP's 64 MiB row: as strong as its 128 MiB row (N=2^17, p=1), and two at a time fit a small machine. */
+/**
+ * The 64 MiB row of OWASP's recommendation: as strong as its 128 MiB row (N=2^17, p=1), and two
+ * hashes at a time fit a small machine.
+ */
 const defaultScryptCost: ScryptCost = { logN: 16, r: 8, p: 2 };
 
 const keyBytes = 32;
 const saltBytes = 16;
 
-/** Makes and checks encoded hashes: `scrypt$16$8$2$<salt>$<key>`. */
+/** Creates and verifies encoded hashes: `scrypt$16$8$2$<salt>$<key>`. */
 export interface PasswordHasher {
   hash(password: string): Promise<string>;
   /**
-   * Whether the password fits. With `undefined` (no such account, or one without a password) it does the same work
-   * and says no, so that the time of the answer does not tell which addresses have an account.
+   * Verifies a password. With `undefined` (no such account, or one without a password) it does the
+   * same work and returns `false`, so that the response time does not reveal which addresses have
+   * an account.
    */
   verify(password: string, encoded: string | undefined): Promise<boolean>;
 }
@@ -87,7 +93,7 @@ export function createPasswordHasher(cost: ScryptCost = defaultScryptCost): Pass
       if (waiting.length >= maxPasswordHashQueue) {
         throw new GatewayError("overloaded", "Too many sign-ins at once; try again in a moment");
       }
-      await new Promise<void>((resolve) => waiting.push(resolve)); // the place is handed over, not freed
+      await new Promise<void>((resolve) => waiting.push(resolve)); // The place passes to the next waiting hash.
     } else running++;
     try {
       return await work();

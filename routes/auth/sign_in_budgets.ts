@@ -1,7 +1,8 @@
 /**
- * Who is counted against what when somebody tries a password or asks for a mail. Browsers and addresses from which the
- * account was used before have budgets of their own; all others share the strangers' budget. So strangers can slow down
- * strangers only, and whoever owns the mailbox gets in by a mailed link even then.
+ * Chooses the budget that a password try or a mail request counts against. Browsers and addresses
+ * from which the account was used before have budgets of their own; all others share one. So
+ * attackers can lock out only other unknown browsers, and the owner of the mailbox can always sign
+ * in by a mailed link.
  */
 import { hashSecret } from "../../core/accounts/secret_token.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
@@ -12,19 +13,19 @@ import { countTry, forgetTries, type RateVerdict } from "../../kv/accounts/rate_
 import { countTryByAddress, rateRules } from "./rate_rules.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
-/** Where a request comes from. */
+/** The address and the browser that sent a request. */
 export interface Origin {
-  /** The token of the browser's cookie, if it has one. */
+  /** The token in the browser's cookie, if it has one. */
   readonly browser: string | undefined;
   readonly address: string;
 }
 
-/** Tokens of ours have 43 characters; other texts are no browser of ours. */
+/** The length of the gateway's browser tokens; any other text is ignored. */
 export function isBrowserToken(token: string | undefined): token is string {
   return token !== undefined && /^[\w-]{43}$/.test(token);
 }
 
-/** The places that an origin stands for; the browser first, if it has a token. */
+/** Lists the places of an origin: its browser first, if it has a token, then its address. */
 export async function placesOf({ browser, address }: Origin): Promise<PlaceHash[]> {
   const ofAddress = await hashSecret("known-address", addressBlock(address));
   return isBrowserToken(browser)
@@ -32,14 +33,17 @@ export async function placesOf({ browser, address }: Origin): Promise<PlaceHash[
     : [ofAddress];
 }
 
-/** A known place of the account behind an address; `undefined` for strangers and for addresses without an account. */
+/**
+ * Finds a place that the account of an address has used before; `undefined` for unknown places and
+ * for addresses without an account.
+ */
 interface Familiarity {
   readonly place: PlaceHash;
   readonly isBrowser: boolean;
   readonly accountId: AccountId;
 }
 
-/** Read in place of an account where there is none, so that both take the same time. */
+/** Read if there is no account, so that both cases take the same time. */
 const absentAccount = parseId("account", `acc_${"0".repeat(25)}`);
 
 async function familiarityOf(
@@ -77,18 +81,19 @@ export async function countPasswordTry(
     known === undefined
       ? countTry(kv, rateRules.signInByStranger, email ?? typed.toLowerCase(), nowMs)
       : countTry(kv, rateRules.signInByKnownPlace, `${known.accountId} ${known.place}`, nowMs);
-  // Others behind the same address may have used up what it may try; a known browser is not one of them.
+  // Other people behind the same IP address may have used up its budget; a known browser is not
+  // affected.
   if (known?.isBrowser === true) return await byPlace();
   const byAddress = await countTryByAddress(kv, rateRules.signInByAddress, origin.address, nowMs);
   return byAddress.allowed ? await byPlace() : byAddress;
 }
 
-/** Mails that open an account, asked for by anybody. */
+/** Mails that let the reader into an account and that anybody can request. */
 export type OpeningMail = "reset_password" | "sign_in_link";
 
 /**
- * Counts one mail that somebody asks for. Strangers together cause one of a kind in a window that is half as long as its
- * link works: whoever owns the mailbox has one that works, and is not flooded.
+ * Counts one requested mail. Unknown browsers together cause at most one mail of a kind in half the
+ * time that its link is valid: the owner of the mailbox always has a valid link and is not flooded.
  */
 export async function countOpeningMail(
   kv: KeyValueStore,
@@ -105,7 +110,10 @@ export async function countOpeningMail(
     : await countTry(kv, rateRules.mailByKnownPlace, `${known.accountId} ${known.place}`, nowMs);
 }
 
-/** After a link was used: strangers may cause the next mail at once, since this one works no more. */
+/**
+ * Resets the shared budget after a link was used: that link is no longer valid, so the next mail
+ * may be sent at once.
+ */
 export async function linkWasUsed(kv: KeyValueStore, email: string, nowMs: number): Promise<void> {
   for (const kind of ["reset_password", "sign_in_link"] satisfies OpeningMail[]) {
     await forgetTries(kv, rateRules.mailByStranger, `${kind} ${email}`, nowMs);

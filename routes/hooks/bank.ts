@@ -1,9 +1,10 @@
 /**
- * `POST /hooks/bank/{provider}`: notices of bank movements.
+ * `POST /hooks/bank/{provider}`: receives notices of bank movements.
  *
- * Answers: 404 for a provider without a secret, 401 for a wrong or old signature, 413 for a body that no notice has,
- * 503 only when the notice could not be written down (the provider then sends it again), and `200 {"success":true}` for
- * everything that is safely written down, also for what is known, outgoing, unmatched or unreadable.
+ * Status: 404 for a provider without a secret, 401 for a wrong or old signature, 413 for a body
+ * larger than any notice, 503 if the notice could not be stored (the provider then sends it again),
+ * and `200 {"success":true}` for every stored notice, including known, outgoing, unmatched and
+ * unreadable ones.
  *
  * - Folder `routes/hooks/`: webhooks of providers of bank notices.
  * - In: signed notices.
@@ -24,25 +25,25 @@ import { readRequestBody } from "../http/request_body.ts";
 /** Bytes of a bank notice: one is under 4 KiB, the rest is room for long statement texts. */
 const maxBankNoticeBytes = 64 * 1024;
 
-/** What the endpoint needs. */
+/** What the endpoint needs of the gateway. */
 export interface BankHookDeps {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** Only providers whose secret is set; see `sepayHook` and `cassoHook`. */
   readonly hooks: readonly BankHook[];
   readonly intake: BankIntake;
-  /** Told of each refused or failed notice. Never gets a body. */
+  /** Called for each refused or failed notice, without its body. */
   readonly report: (problem: HookProblem) => void;
 }
 
-/** A notice that was not taken. */
+/** A notice that was refused or could not be stored. */
 export interface HookProblem {
   readonly provider: string;
   readonly what: "forged" | "stale" | "not_written";
   readonly error?: unknown;
 }
 
-/** The routes of bank providers. */
+/** Builds the routes for all providers of bank notices. */
 export function createBankHookRoutes(deps: BankHookDeps): Hono {
   const app = new Hono();
   app.post("/hooks/bank/:provider", async (c) => {
@@ -62,7 +63,8 @@ async function takeNotice(
   provider: string,
   requestId: RequestId,
 ): Promise<Response> {
-  // Read first, also when refusing: an unread body makes the server drop the connection.
+  // The body is read even if the notice is refused: with an unread body the server would drop the
+  // connection.
   const body = new Uint8Array(
     await readRequestBody(request, deps.deadlines, { maxBytes: maxBankNoticeBytes }),
   );
@@ -77,7 +79,7 @@ async function takeNotice(
     await writeDown(deps.intake, hook, body);
   } catch (error) {
     deps.report({ provider, what: "not_written", error });
-    throw new GatewayError("maintenance", "The notice could not be written down; send it again", {
+    throw new GatewayError("maintenance", "The notice could not be stored; send it again", {
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-/** Sends mails by one POST of JSON, in the shape that most mail services accept. For places where SMTP is blocked. */
+/** Sends mails over HTTPS as JSON, in the shape that most mail services accept: for networks that block SMTP. */
 import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
 import type { HttpMailSettings } from "../../core/mail/mail_url.ts";
 
@@ -9,7 +9,10 @@ export interface HttpMailerOptions {
   readonly fetch: typeof fetch;
 }
 
-/** A mailer over HTTPS. The body is `{from, to, subject, text, html}`; repeats carry the same `idempotency-key`. */
+/**
+ * Creates a mailer over HTTPS. The body is `{from, to, subject, text, html}`; every try of a mail
+ * carries the same `idempotency-key`.
+ */
 export function createHttpMailer({ settings, from, fetch }: HttpMailerOptions): Mailer {
   const { url, key } = settings;
   return {

@@ -1,5 +1,5 @@
 /**
- * Chooses the driver that `MAIL_URL` names.
+ * Creates the mailer that `MAIL_URL` names: SMTP, HTTPS or the log.
  *
  * - Folder `routes/mail/`: the drivers that send mail, and the work of the mail queue.
  * - In: mail jobs of the outbox, and `MAIL_URL`.
@@ -13,8 +13,8 @@ import { createHttpMailer } from "./http_json.ts";
 import { createSmtpMailer } from "./smtp.ts";
 
 /**
- * Why this configuration sends no mail, for the operator; `undefined` if it does. `log:` is for a sandbox only: in
- * production a log line with a sign-in link in it would be a key under the doormat.
+ * Explains to the operator why this configuration sends no mail; `undefined` if it does. `log:` is
+ * for a sandbox only: in production, sign-in links in the log would let anybody in who reads it.
  *
  * @example
  * ```ts
@@ -26,26 +26,26 @@ import { createSmtpMailer } from "./smtp.ts";
  */
 export function whyNoMail(config: Pick<Config, "mode" | "mail">): string | undefined {
   return config.mode === "production" && config.mail.kind === "log"
-    ? "MAIL_URL is not set: nobody can sign up by e-mail, change an address or reset a password"
+    ? "MAIL_URL is not set: sign-up by e-mail, address changes and password resets do not work"
     : undefined;
 }
 
-/** Refuses every mail; each waits in the store and is tried again. */
+/** Creates a mailer that refuses every mail; the mails stay in the store and are tried again. */
 export function createAbsentMailer(why: string): Mailer {
   return { send: () => Promise.reject(new MailFailure("mail_url_not_set", why)) };
 }
 
 export interface MailerOptions {
   readonly mail: MailSettings;
-  /** Public address of the service: the sender's domain when none is set. */
+  /** Public address of the service; its host is the sender's domain if none is set. */
   readonly baseUrl: string;
   readonly fetch: typeof fetch;
-  /** Where `log:` writes mails, links included: for a developer's machine only. */
+  /** Gets the mails of `log:`, links included: for a developer's machine only. */
   readonly log: (line: string) => void;
 }
 
 /**
- * Makes the mailer.
+ * Creates the mailer.
  *
  * @example
  * ```ts

@@ -1,4 +1,7 @@
-/** The work of the mail queue: makes the link, writes the mail, hands it to the driver. */
+/**
+ * Processes the mail queue: creates the token of the link, composes the mail, hands it to the
+ * mailer.
+ */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { composeMail } from "../../core/mail/compose.ts";
 import { letterPaths, renderTemplate } from "../../core/mail/templates.ts";
@@ -16,22 +19,25 @@ export interface SendMailDeps {
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly baseUrl: string;
-  /** Whom readers may turn to. */
+  /** The support contact that mails name. */
   readonly support?: string | undefined;
 }
 
 /** Mails sent at the same time by this process. */
 const lanes = 4;
 
-/** A mail as it is really sent, with what its link lets the reader do. */
+/** The mail that a job leads to, and what its link lets the reader do. */
 interface Outgoing {
   readonly job: MailJob;
   readonly grant?: MailGrant;
-  /** Where the link leads, if elsewhere than mails of the kind usually do. */
+  /** The page that the link opens, if it is not the usual one of the mail's kind. */
   readonly path?: string;
 }
 
-/** Decides what becomes of a job, now that nobody watches how long it takes. `undefined`: nothing is sent. */
+/**
+ * Decides which mail a job leads to, after the request is over and timing reveals nothing.
+ * `undefined`: none.
+ */
 async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | undefined> {
   switch (job.kind) {
     case "sign_up": {
@@ -78,8 +84,9 @@ async function outgoing(kv: KeyValueStore, job: MailJob): Promise<Outgoing | und
 }
 
 /**
- * The worker's side of {@linkcode mailQueue}. The token is made here and goes into the fragment of the link, which no
- * browser sends to a server: neither the store nor any log ever holds it. A mail that is sent twice has two tokens.
+ * The consumer of {@linkcode mailQueue}. It creates the token and puts it into the fragment of the
+ * link, which browsers send to no server: neither the store nor a log holds it. A mail that is sent
+ * twice has two tokens.
  */
 export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
   return {

@@ -1,4 +1,4 @@
-/** Sends mails over SMTP by nodemailer, which is loaded only when the first mail goes out. */
+/** Sends mails over SMTP with nodemailer, which is loaded with the first mail. */
 import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
 import { z } from "zod";
 import type { SmtpSettings } from "../../core/mail/mail_url.ts";
@@ -10,7 +10,10 @@ export interface SmtpMailerOptions {
   readonly from: string;
 }
 
-/** What nodemailer names in an error beside its text, which may hold addresses: `EAUTH`, and the server's `535`. */
+/**
+ * The safe part of a nodemailer error: its code (`EAUTH`) and the server's status (`535`). The text
+ * may hold addresses.
+ */
 function failureOf(cause: unknown): MailFailure {
   const read = z.object({
     code: z.string().regex(/^[A-Z]{1,20}$/).optional().catch(undefined),
@@ -18,13 +21,15 @@ function failureOf(cause: unknown): MailFailure {
   }).safeParse(cause);
   const words = ["smtp", read.data?.code, read.data?.responseCode];
   const name = words.filter((word) => word !== undefined).join("_");
-  return new MailFailure(name, "Cannot send a mail: the mail server did not take it", { cause });
+  return new MailFailure(name, "Cannot send a mail: the mail server refused it", { cause });
 }
 
-/** A mailer that opens one connection per mail: mails are rare, and idle connections break. */
+/**
+ * Creates a mailer that opens one connection per mail: mails are rare, and idle connections break.
+ */
 export function createSmtpMailer({ settings, from }: SmtpMailerOptions): Mailer {
   const { host, port, isSecure, login } = settings;
-  // A password is never sent in the clear to a host that is not this machine.
+  // Without TLS a password is sent only to this machine.
   const isLocal = ["localhost", "127.0.0.1", "::1"].includes(host);
   const options = {
     host,

@@ -1,6 +1,7 @@
 /**
- * Reads SePay's own list of movements as second source: a webhook that was lost shows up here. Windows overlap, so
- * nothing is kept between polls; what is known is recognised by its id, or by the bank's reference.
+ * Polls SePay's list of movements as a second source, so that a lost webhook is noticed. The time
+ * windows of polls overlap, so no state is kept between them; known movements are recognised by id
+ * or by the bank's reference.
  *
  * - Folder `routes/payments/`: second sources of bank movements: the list of SePay, statement
  *   files.
@@ -23,11 +24,11 @@ export interface SepayPollDeps {
   readonly intake: BankIntake;
   readonly nowMs: () => number;
   readonly apiToken: string;
-  /** `fetch`, or a stand-in. */
+  /** `fetch`, or a replacement in tests. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** What a poll found, or why it stopped. */
+/** The result of a poll. */
 export type SepayPollResult =
   | {
     readonly ok: true;
@@ -35,7 +36,7 @@ export type SepayPollResult =
     readonly fresh: number;
     readonly unreadable: number;
   }
-  /** `status` is that of the provider; `retryAfterSeconds` what it asked for. */
+  /** `status` and `retryAfterSeconds` come from the provider's answer. */
   | {
     readonly ok: false;
     readonly why: "unreachable" | "refused" | "malformed";
@@ -78,7 +79,7 @@ export async function pollSepay(
   return { ok: true, seen, fresh, unreadable };
 }
 
-/** The JSON of an answer, unless it is larger than a page of a hundred movements can be. */
+/** Reads the JSON of an answer, up to the size of a page with a hundred movements. */
 async function boundedJson(response: Response): Promise<unknown> {
   const decoder = new TextDecoder();
   let text = "";
@@ -108,7 +109,7 @@ async function readPage(
   try {
     response = await deps.fetch(`${sepayBaseUrl}/transactions?${query}`, {
       headers: { authorization: `Bearer ${deps.apiToken}`, accept: "application/json" },
-      // A redirect would carry the token elsewhere.
+      // A redirect would send the token to another host.
       redirect: "error",
       signal: AbortSignal.timeout(requestMs),
     });

@@ -1,13 +1,15 @@
-/** Feeds a bank's statement export into the intake, row by row: the same door as the webhook. */
+/** Imports a bank's statement file: each row enters the same intake as a webhook notice. */
 import { plainAccountNumber } from "../../core/payments/receiving_account.ts";
 import { parseStatement } from "../../core/payments/statement_csv.ts";
 import type { BankIntake } from "../../kv/payments/bank_intake.ts";
 import type { Operator } from "../../kv/operators/operator_audit.ts";
 
-/** What an import did. */
+/** The result of an import. */
 export interface ImportResult {
   readonly rows: number;
-  /** Not seen before in a statement; whether a webhook had told of them is decided by matching. */
+  /**
+   * Rows that no earlier statement had. Matching decides whether a webhook reported them already.
+   */
   readonly fresh: number;
   readonly problems: readonly { readonly line: number; readonly what: string }[];
 }

@@ -1,4 +1,4 @@
-/** Puts the parts of a running gateway together, and takes them apart again in the right order. */
+/** Creates the parts of a running gateway, and closes them in the right order. */
 import { AnswerBudget } from "../../core/lib/bytes/answer_budget.ts";
 import { BodyBudget } from "../../core/lib/bytes/body_budget.ts";
 import { SeenPrompts } from "../../core/calls/bounds/seen_prompts.ts";
@@ -36,13 +36,13 @@ const stopMs = 3_000;
 export interface Assembled {
   readonly gateway: Gateway;
   /**
-   * Lets what runs end by itself up to the deadline, or until `hurry` is aborted, then ends it; flushes the ledger,
-   * gives leases back.
+   * Waits for running calls up to the deadline, or until `hurry` is aborted, then ends them;
+   * flushes the ledger and returns leases.
    */
   close(hurry?: AbortSignal): Promise<void>;
 }
 
-/** What a gateway takes from the world: time, chance, and where its log lines go. */
+/** What a gateway needs of its environment: time, randomness, and the output for log lines. */
 export interface Surroundings {
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
@@ -51,7 +51,7 @@ export interface Surroundings {
   readonly write: (line: string) => void;
 }
 
-/** Lets running calls end by themselves up to the deadline, then ends them; resolves when all are settled. */
+/** Waits for running calls up to the deadline, then ends them; resolves when all are settled. */
 async function drain(calls: CallsInFlight, drainMs: number, hurry?: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ async function drain(calls: CallsInFlight, drainMs: number, hurry?: AbortSignal)
   clearTimeout(timer);
 }
 
-/** Loaded only where it is wanted: without it no call pays for it. */
+/** Loaded only if it is configured, so that other calls do not pay for it. */
 async function openTelemetryOf({ catalog, telemetry }: Config): Promise<CallObserver[]> {
   if (!telemetry) return [];
   const { openTelemetry } = await import("../telemetry/open_telemetry.ts");
@@ -84,10 +84,10 @@ export async function assemble(
   { clock: exactClock, random, write }: Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);
-  // Never early: a deadline counts from the exact moment.
+  // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
   const deadlines = new Deadlines({ clock: exactClock });
-  // What dead instances left behind goes back to its wallets before anyone asks for a balance.
-  // Whoever holds a local file is alone on it: everything else in it is dead, whatever its time.
+  // The leases of dead instances return to their wallets before the first balance is read.
+  // The process that has a local file open is the only one: every other instance in it is dead, whatever its time.
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
   const control = await openControl(kv, clock);
   const wallet = withKeyLimits(

@@ -1,8 +1,9 @@
-/** Who is at the other end: the socket's address, or what a trusted proxy says. */
+/** Determines the IP address of a client: the socket's, or the one that a trusted proxy reports. */
 
 /**
- * The client's address. Behind a proxy every socket is the proxy's, so the operator may name the header it sets
- * (`GATEWAY_CLIENT_ADDRESS_HEADER`); of a list the last entry counts, since only that one the proxy wrote itself.
+ * Returns the client's address. Behind a proxy every socket belongs to the proxy, so the operator
+ * can name the header that it sets (`GATEWAY_CLIENT_ADDRESS_HEADER`). Of a list the last entry
+ * counts: only that one was written by the proxy itself.
  */
 export function clientAddressOf(
   request: Request,

@@ -82,7 +82,7 @@ function pagesOf(
   }, [mountPage(operatorPages, { ...page, ...operator })]);
 }
 
-/** Puts the customer's side together. */
+/** Creates the parts of the customer's side. */
 export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): CustomerApp {
   const { kv, clock, directory, wallet, media } = gateway;
   const hintMail = () => media.wakeUp.nudge(mailQueue.name);

@@ -1,4 +1,7 @@
-/** An account with play money, so that a fresh install answers its first call at once. Sandbox mode only. */
+/**
+ * Creates an account with play money, so that a fresh install can answer a call at once. Sandbox
+ * mode only.
+ */
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
@@ -26,7 +29,10 @@ async function demoKey(
   return made.secret;
 }
 
-/** Instances that start at the same moment on a shared store find it missing together: one of them makes it. */
+/**
+ * Tries of one start: instances that start at the same moment on a shared store all find the
+ * account missing, and one of them creates it.
+ */
 async function demoAccount(kv: KeyValueStore, nowMs: number): Promise<Account> {
   const account = await findAccountByEmail(kv, demoEmail) ??
     await tryCreateAccount(kv, { nowMs, email: demoEmail }) ??
@@ -35,7 +41,10 @@ async function demoAccount(kv: KeyValueStore, nowMs: number): Promise<Account> {
   return account;
 }
 
-/** Makes the demo account on first start and returns a key of it. The credit is counted once, ever. */
+/**
+ * Creates the demo account on the first start and returns a key of it. The account is credited
+ * once.
+ */
 export async function ensureDemoAccount(
   kv: KeyValueStore,
   masterKeys: MasterKeys,
@@ -54,8 +63,9 @@ export async function ensureDemoAccount(
 }
 
 /**
- * In production the play money of a store that began as a sandbox would buy real answers, with a key that stands in
- * logs and terminals: its keys are revoked. Back in sandbox mode there will be a new one.
+ * Revokes the keys of the demo account. In production the play money of a store that began as a
+ * sandbox would buy real answers, and its keys are in logs and terminals. Sandbox mode creates a
+ * new key.
  */
 export async function retireDemoAccount(kv: KeyValueStore, nowMs: number): Promise<void> {
   const account = await findAccountByEmail(kv, demoEmail);

@@ -1,6 +1,6 @@
 /**
- * What runs beside calls: clearing up behind dead instances, availability, and the jobs of the pages. Each bounded, none
- * overlapping itself.
+ * Runs the periodic jobs: recovery of dead instances, availability, and the jobs of the pages. Each
+ * has a time limit and never overlaps itself.
  */
 import { unforeseen } from "../../core/lib/error_line.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
@@ -17,14 +17,17 @@ const ledgerWatchEveryMs = 1_000;
 /** Milliseconds between two searches for instances that died. */
 const reapEveryMs = 15_000;
 
-/** Something that is done now and then, never twice at the same time. */
+/** A periodic job; runs of the same job do not overlap. */
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
   readonly run: () => Promise<unknown>;
 }
 
-/** Writes what was counted since the hour began, and the end of the hour before. */
+/**
+ * Stores the availability counts of the current hour, and of the hour before when it has just
+ * ended.
+ */
 async function saveAvailability(gateway: Gateway): Promise<void> {
   const { kv, clock, availability, wallet } = gateway;
   const finished = availability.takeFinished();
@@ -40,7 +43,10 @@ export interface LedgerWatchDeps {
   readonly log: Pick<Gateway["log"], "event">;
 }
 
-/** Tells the log when the ledger stops taking writes, and when it does again: nothing else may say so for hours. */
+/**
+ * Logs when the ledger stops taking writes and when it takes them again; no other log line may say
+ * so for hours.
+ */
 export function ledgerWatch({ wallet, log }: LedgerWatchDeps): () => Promise<void> {
   let was = true;
   return () => {
@@ -63,8 +69,8 @@ export interface ReapingDeps extends Pick<Gateway, "kv"> {
 }
 
 /**
- * Clears up behind dead instances, of which this process is none, and tells the log, once per cause, of one that cannot
- * be: the money it held stays away from its wallets until somebody looks.
+ * Recovers the leases of other instances that died. If one cannot be recovered, it logs so once per
+ * cause: the money stays reserved until an operator acts.
  */
 export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Promise<void> {
   let told: ReadonlyMap<InstanceId, string> = new Map();
@@ -74,7 +80,7 @@ export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Pr
     });
     for (const { instanceId, reason } of unfinished) {
       if (told.get(instanceId) === reason) continue;
-      log.event("error", "a dead instance is not cleared up", {
+      log.event("error", "a dead instance cannot be recovered", {
         instance: instanceId,
         error: reason,
         look_at: "deno task admin verify",
@@ -84,7 +90,7 @@ export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Pr
   };
 }
 
-/** Starts the jobs. `stop` waits for those that are running. */
+/** Starts the jobs. `stop` waits for the runs in progress. */
 export function startJobs(
   gateway: Gateway,
   more: readonly Job[] = [],

@@ -1,39 +1,42 @@
 /**
- * A server that outlives a connection it cannot take. The runtime's own stops to listen for good then, and its error ends
- * the process with every call in flight: whoever opens connections until no file descriptor is left would stop the
- * service for all.
+ * Restarts the HTTP server when accepting a connection fails. The runtime's own server stops
+ * listening for good then, and its error ends the process with all running calls: a client that
+ * opens connections until no file descriptor is left could stop the service.
  */
 import { sleep } from "../../core/lib/time/sleep.ts";
 
 /** Milliseconds before a server that could not accept listens again: calls that end free sockets. */
 export const listenAgainMs = 500;
 
-/** What is needed of the runtime's server. */
+/** The part of the runtime's server that is used here. */
 export type Server = Pick<Deno.HttpServer, "finished" | "shutdown">;
 
 export interface KeepServingOptions {
-  /** Listens again where the server before did. What it throws is told, and it is asked again after the pause. */
+  /**
+   * Listens at the address of the previous server. If it throws, the error is reported and it is
+   * called again after the pause.
+   */
   readonly listenAgain: () => Server | Promise<Server>;
-  /** Told why there is no server at the moment; at most once in each pause. */
+  /** Called with the reason why there is no server, at most once in each pause. */
   readonly onTrouble: (error: unknown) => void;
-  /** A parameter so that tests need not wait. */
+  /** Replaced in tests, which do not wait. */
   readonly pause?: (delayMs: number) => Promise<void>;
 }
 
-/** Why a server has ended. */
+/** Waits for a server to end and returns the reason. */
 async function endOf(server: Server): Promise<unknown> {
   try {
     await server.finished;
-    return new Error("The server ended by itself");
+    return new Error("The server ended unexpectedly");
   } catch (error) {
     return error;
   }
 }
 
 /**
- * Follows a server, and listens again, after {@linkcode listenAgainMs}, when it has ended. Until then its
- * connections are served as before; after it answers under way go out to their end, and connections that bring no
- * request are closed, which makes room.
+ * Watches a server and, {@linkcode listenAgainMs} after it has ended, listens again. Until then its connections are
+ * served as before; after it, running answers are completed and idle connections are closed, which frees file
+ * descriptors.
  *
  * @returns `shutdown` accepts nothing more, and resolves when all answers are out
  *
@@ -57,12 +60,12 @@ export function keepServing(
   let current = first;
   let isStopped = false;
 
-  /** An error here is that of its end, which is known. */
+  /** Shuts a server down; an error here repeats the reason of its end. */
   async function letEnd(server: Server): Promise<void> {
     await server.shutdown().catch(() => {});
   }
 
-  /** Listens as soon as it can. */
+  /** Retries to listen until it works. */
   async function listenAtLast(): Promise<void> {
     while (!isStopped) {
       try {
@@ -85,7 +88,7 @@ export function keepServing(
       ending.add(lastAnswers);
       await listenAtLast();
     }
-    // Told to stop while it began to listen.
+    // It was stopped while it began to listen.
     await letEnd(current);
   }
 

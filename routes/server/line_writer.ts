@@ -1,6 +1,7 @@
 /**
- * Lines to standard output, several at a time: a write of its own for each call would cost as much as parsing it. Nobody
- * waits for them: a reader that is stuck, gone, or out of room must not stop calls, or end the process with them.
+ * Writes lines to standard output in batches: one write per call would cost as much as parsing the
+ * call. Callers do not wait: a reader that is stuck, gone or out of space must neither stop calls
+ * nor end the process.
  */
 import { atMost } from "../../core/lib/time/sleep.ts";
 
@@ -21,21 +22,21 @@ const logLastFlushMs = 1_000;
 
 export interface LineWriter {
   write(line: string): void;
-  /** Hands over what waits, and resolves when it is taken, or after {@linkcode logLastFlushMs}. */
+  /** Writes the waiting lines and resolves when they are taken, or after {@linkcode logLastFlushMs}. */
   flush(): Promise<void>;
 }
 
 export interface LineWriterOptions {
-  /** Takes some of the bytes and returns how many. May take its time, fail, or never end. */
+  /** Takes some of the bytes and returns their number. May be slow, fail, or never end. */
   readonly output: (bytes: Uint8Array) => Promise<number>;
-  /** What stands where so many lines are missing. */
+  /** The line that replaces lines that were dropped. */
   readonly lossLine: (lines: number) => string;
 }
 
 /**
- * Collects lines for a moment and hands them to `output` together. Beyond {@linkcode logBacklogChars} they are
- * dropped, and the next that is taken is followed by one that says how many. A process that is killed loses the lines of
- * that moment; receipts, which are what counts, are written elsewhere.
+ * Collects lines for a moment and writes them to `output` together. Lines beyond {@linkcode logBacklogChars} are
+ * dropped, and a line with their number follows the next one that is written. A process that is killed loses the lines
+ * of that moment; receipts are stored elsewhere.
  */
 export function createLineWriter({ output, lossLine }: LineWriterOptions): LineWriter {
   const encoder = new TextEncoder();
@@ -55,7 +56,8 @@ export function createLineWriter({ output, lossLine }: LineWriterOptions): LineW
       try {
         while (rest.length > 0) rest = rest.subarray(await output(rest));
       } catch {
-        // There is nobody to tell. Whoever reads again, or makes room, learns of it.
+        // The error cannot be reported anywhere; the count of dropped lines is written once the
+        // output works again.
         lostLines += lines + lost;
         return;
       }
@@ -67,7 +69,7 @@ export function createLineWriter({ output, lossLine }: LineWriterOptions): LineW
     timer = undefined;
     writing ??= writeAll().finally(() => {
       writing = undefined;
-      // What came after the last look, or behind a write that failed.
+      // Lines that arrived after the last check, or behind a failed write.
       if (waiting !== "") timer ??= setTimeout(begin, logFlushMs);
     });
   }

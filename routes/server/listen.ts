@@ -1,4 +1,4 @@
-/** The socket of the server, and the way of a request from it into the application. */
+/** Opens the listening socket and passes each request to the application. */
 import { errorLine, unforeseen } from "../../core/lib/error_line.ts";
 import { newId } from "../../core/lib/ids.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
@@ -23,10 +23,12 @@ export type ListenResult =
     /** Stops accepting at once and resolves when all answers are out. */
     shutdown(): Promise<void>;
   }
-  /** The address is taken, not this machine's, unknown, not allowed: one line for the operator. */
+  /**
+   * The address is in use, foreign, unknown or not allowed; `problem` is one line for the operator.
+   */
   | { readonly ok: false; readonly problem: string };
 
-/** Starts to listen where the configuration says. */
+/** Listens at the configured address. */
 export function listen({ config, log, clock }: Gateway, answer: Answer): ListenResult {
   const complete = completerOf(clock);
   const { host, port } = config;
@@ -36,7 +38,7 @@ export function listen({ config, log, clock }: Gateway, answer: Answer): ListenR
       hostname: host,
       onListen() {},
       onError(error) {
-        // Handlers answer every error themselves; here only broken bodies and bugs arrive.
+        // Handlers answer every error themselves; only broken bodies and bugs arrive here.
         log.event("error", "response failed", { ...unforeseen(error) });
         return complete(new Response(null, { status: 500 }));
       },
@@ -44,7 +46,7 @@ export function listen({ config, log, clock }: Gateway, answer: Answer): ListenR
   try {
     const first = listenAt(port);
     const { shutdown } = keepServing(first, {
-      // With port 0 the one that was found.
+      // With port 0: the port that the system chose.
       listenAgain: () => listenAt(first.addr.port),
       onTrouble(error) {
         log.event("error", "connections are refused", {
@@ -66,19 +68,19 @@ function completerOf(clock: Clock): (response: Response) => Response {
   return (response) => withCommonHeaders(response, newId("request", clock.nowMs()));
 }
 
-/** The path of every request: the hot one first, then all of the application. */
+/** Answers every request: chat endpoints first, then the whole application. */
 export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>): Answer {
   const { clientAddressHeader } = gateway.config;
   const complete = completerOf(gateway.clock);
   const connections = new SeenConnections();
   return (request, { remoteAddr }) => {
     const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
-    // Of those that bring a body: a list of models before it changes nothing.
+    // Only requests with a body count; a list of models before it changes nothing.
     const isFirstOfConnection = request.method === "POST" && connections.isFirst(remoteAddr);
     const connection = { clientAddress, isFirstOfConnection };
     const hot = serveHotPath(gateway, request, connection);
     if (hot !== undefined) return hot;
-    // A `host` header that makes no URL would fail wherever the path is looked at.
+    // A `host` header that makes no valid URL would fail wherever the path is read.
     if (!URL.canParse(request.url)) return complete(new Response(null, { status: 400 }));
     const answered = app.fetch(headAsGet(request), connection);
     return answered instanceof Promise ? answered.then(complete) : complete(answered);

@@ -1,4 +1,4 @@
-/** Mails of a running gateway: the driver that `MAIL_URL` names, the worker that sends, the warning of low balances. */
+/** Sends the mails of a running gateway, and queues warnings of low balances. */
 import { errorName } from "../../core/lib/error_line.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
 import { mailQueue } from "../../kv/outbox/mail.ts";
@@ -25,7 +25,7 @@ function mailerOf({ config }: Gateway, { baseUrl, write }: MailOptions): Mailer 
   return createMailer({ mail: config.mail, baseUrl, fetch, log: write });
 }
 
-/** Sends what waits in the mail queue, until it is stopped. */
+/** Starts the worker that sends queued mails. */
 export function startMailWorker(gateway: Gateway, options: MailOptions): { stop(): Promise<void> } {
   const { config, kv, clock, random, log, media } = gateway;
   const mailer = mailerOf(gateway, options);

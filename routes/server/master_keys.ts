@@ -1,4 +1,6 @@
-/** The master keys of this instance: from the environment, or kept beside a local store. */
+/**
+ * Loads the master keys of this instance from the environment or from a file beside a local store.
+ */
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
@@ -15,8 +17,9 @@ export type LoadedMasterKeys =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Reads the master keys. Beside a local store a missing key is generated once, readable by its owner only; a remote
- * store refuses to start without one (checked by the configuration), since instances must share it.
+ * Loads the master keys. Beside a local store a missing key is generated once, readable by its
+ * owner only. A remote store needs a configured key, since its instances must share it; the
+ * configuration checks that.
  */
 export async function loadMasterKeys(config: Config): Promise<LoadedMasterKeys> {
   const { masterKeys: text, store } = config;
@@ -28,7 +31,7 @@ export async function loadMasterKeys(config: Config): Promise<LoadedMasterKeys> 
     const kept = await keptText(path);
     const problem = masterKeysProblem(kept);
     if (problem === undefined) return { ok: true, masterKeys: await readMasterKeys(kept) };
-    // Never replaced by a new one: what the old one sealed would be lost for good.
+    // An unreadable key is not replaced: everything that it sealed would be lost for good.
     const advice = "put the earlier file back, or see docs/operations.md, Keys at rest";
     return { ok: false, problem: `Cannot read the master key ${path}: ${problem}; ${advice}` };
   } catch (error) {
@@ -36,7 +39,7 @@ export async function loadMasterKeys(config: Config): Promise<LoadedMasterKeys> 
   }
 }
 
-/** The text of the file; a new key on first use. */
+/** Reads the file; creates it with a new key on first use. */
 async function keptText(path: string): Promise<string> {
   try {
     return await Deno.readTextFile(path);
@@ -50,15 +53,15 @@ async function keptText(path: string): Promise<string> {
 }
 
 /**
- * Writes the file as a whole or not at all, whenever the power fails: the store is on the disk with every commit, and
- * what it seals must not outlive its key. Who holds the store's lock is alone here.
+ * Writes the file atomically and durably: the store is on disk with every commit, and what it seals
+ * must not outlive its key. The caller holds the lock of the store, so no other process writes.
  */
 async function keepText(path: string, text: string): Promise<void> {
   const draftPath = `${path}.draft`;
   await Deno.writeTextFile(draftPath, text, { mode: 0o600 });
   await syncToDisk(draftPath, { write: true });
   await Deno.rename(draftPath, path);
-  // The name is in the folder; some systems do not open folders, and keep them safe by themselves.
+  // The folder holds the new name. Some systems cannot open folders, and sync them on their own.
   await syncToDisk(dirname(path), { read: true }).catch(() => {});
 }
 

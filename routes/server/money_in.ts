@@ -1,4 +1,7 @@
-/** Money that comes in by bank: the intake of notices, the webhooks and the poll that feed it, and the checks of it. */
+/**
+ * Connects the sources of bank notices (webhooks, poll) with their intake, and runs the checks of
+ * top-ups.
+ */
 import type { Hono } from "hono";
 import { errorName } from "../../core/lib/error_line.ts";
 import { cassoHook } from "../../core/payments/casso.ts";
@@ -48,7 +51,7 @@ function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
     aloneMaxMicroVnd: topup.approvalAboveMicroVnd,
     onCredited(operation, credited) {
       mailCredited(operation, credited);
-      // After the commit, which follows at once: the worker looks again within a second anyway.
+      // The hint comes after the commit; without it the worker would look within a second.
       queueMicrotask(hintMail);
     },
     report: ({ what, source, id, error }) =>
@@ -61,7 +64,7 @@ function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
   });
 }
 
-/** Reads the provider's list of movements, if a token for it is set. */
+/** Returns the poll of the provider's list of movements, if a token for it is set. */
 function pollOf(
   gateway: Gateway,
   intake: BankIntake,
@@ -114,7 +117,7 @@ function jobsOf(gateway: Gateway, intake: BankIntake, poll: MoneyIn["poll"]): Jo
 }
 
 /**
- * Opens what takes notices of the bank.
+ * Creates the intake of bank notices with everything that feeds it.
  *
  * @param hintMail is called after a mail was added to the queue
  */

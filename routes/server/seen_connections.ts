@@ -1,11 +1,12 @@
-/** Which connections have brought a request before. */
+/** Recognises the first request of a connection. */
 
 /** Connections that are remembered for having brought a request; each entry is a port number. */
 const maxSeenConnections = 4_096;
 
 /**
- * Tells the first request of a connection from later ones, by the client's port, and may err: a port that was used
- * before passes for seen, and when too many are known all are forgotten. A hint for speed, nothing else.
+ * Distinguishes the first request of a connection from later ones, by the client's port. It may
+ * err: a reused port counts as seen, and when too many are known all are forgotten. Used only as a
+ * hint for speed.
  *
  * @example
  * ```ts
@@ -19,7 +20,7 @@ const maxSeenConnections = 4_096;
 export class SeenConnections {
   readonly #ports = new Set<number>();
 
-  /** Whether this is the first request from there; the next is not. */
+  /** Whether this is the first request from an address and port; later calls return `false`. */
   isFirst({ port }: Deno.NetAddr): boolean {
     if (this.#ports.has(port)) return false;
     if (this.#ports.size >= maxSeenConnections) this.#ports.clear();

@@ -1,5 +1,5 @@
 /**
- * Runs the gateway until it is told to stop.
+ * Runs the gateway until a signal stops it.
  *
  * - Folder `routes/server/`: the process: opening every part, listening, jobs, stopping in order.
  * - In: the configuration, signals, a clock.
@@ -33,13 +33,13 @@ const lastEndsMs = 1_000;
 export interface ServeOptions extends Surroundings {
   /** Aborted when the process should stop. */
   readonly signal: AbortSignal;
-  /** Aborted when it was told so again: what still runs is ended at once. */
+  /** Aborted at the second signal: running calls are then ended at once. */
   readonly hurry?: AbortSignal | undefined;
 }
 
 interface Listening {
   readonly address: string;
-  /** An address that a program of this machine can use. */
+  /** An address at which programs on this machine reach the gateway. */
   readonly nearby: string;
 }
 
@@ -48,7 +48,7 @@ function listeningOn(config: Config, { hostname, port }: Deno.NetAddr): Listenin
   return { address, nearby: localAddress(config.host, port) ?? address };
 }
 
-/** @param secret a key of the demo account */
+/** The lines that the start prints. `secret` is a key of the demo account. */
 function banner(mode: Config["mode"], { address, nearby }: Listening, secret?: string): string[] {
   const lines = [`Gateway listening on ${address} (${mode} mode)`];
   if (secret === undefined) return lines;
@@ -70,7 +70,7 @@ type Admin =
   | { readonly ok: true; stop(): Promise<void> }
   | { readonly ok: false; readonly problem: string };
 
-/** Serves the administrator's commands beside a local store. */
+/** Serves the administrator's commands on a socket beside a local store. */
 async function openAdmin(
   gateway: Gateway,
   masterKeys: MasterKeys,
@@ -93,7 +93,7 @@ async function openAdmin(
   }
 }
 
-/** A key of the demo account where money is play money; elsewhere what may be left of the account goes. */
+/** Returns a key of the demo account in sandbox mode; in production it retires the account. */
 async function demoKeyOf(gateway: Gateway, masterKeys: MasterKeys): Promise<string | undefined> {
   const { config: { mode }, kv, clock } = gateway;
   if (mode === "sandbox") return (await ensureDemoAccount(kv, masterKeys, clock.nowMs())).secret;
@@ -101,7 +101,7 @@ async function demoKeyOf(gateway: Gateway, masterKeys: MasterKeys): Promise<stri
   return undefined;
 }
 
-/** Starts what runs beside requests. */
+/** Starts jobs, workers and cron. */
 function startWork(
   gateway: Gateway,
   site: CustomerApp,
@@ -140,8 +140,8 @@ async function awaitBalancers(stopDelayMs: number, hurry?: AbortSignal): Promise
 }
 
 /**
- * Serves until `signal` fires; then waits for load balancers, stops accepting, lets streams end up to the deadline, settles, flushes. What keeps
- * it from starting is written as one line.
+ * Serves until `signal` is aborted; then waits for load balancers, stops accepting, waits for streams up to the
+ * deadline, settles and flushes. If it cannot start, it writes the reason as one line.
  *
  * @returns the exit code of the process
  */
@@ -176,7 +176,8 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     if (admin.ok) await admin.stop();
     return 1;
   }
-  // Pages and links carry the port, which with port 0 is known only now. No request is read before this turn ends.
+  // Pages and links contain the port, which with port 0 is known only now. No request is read
+  // before this turn of the event loop ends.
   const on = listeningOn(config, listening.address);
   const site = openCustomerApp(gateway, {
     masterKeys,

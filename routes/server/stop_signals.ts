@@ -1,4 +1,4 @@
-/** What signals tell the process: to stop, and, told again, to hurry. */
+/** Turns process signals into two abort signals: stop, and hurry. */
 import type { Clock } from "../../core/lib/time/clock.ts";
 
 /**
@@ -10,15 +10,15 @@ export const sameSignalMs = 1_000;
 export interface StopSignals {
   /** Aborted when the process should stop. */
   readonly stop: AbortSignal;
-  /** Aborted when it was told so again. */
+  /** Aborted at the second signal. */
   readonly hurry: AbortSignal;
-  /** To be called at every signal. */
+  /** The handler of every signal. */
   readonly tell: () => void;
 }
 
 /**
- * Makes the two. Signals within {@linkcode sameSignalMs} of the first count as that one: Ctrl-C comes from the
- * terminal, and once more from `deno task`, which passes it on.
+ * Creates both abort signals. Signals within {@linkcode sameSignalMs} of the first count as one: Ctrl-C arrives from
+ * the terminal, and again from `deno task`, which forwards it.
  *
  * @example
  * ```ts

@@ -1,4 +1,7 @@
-/** One transport per provider, so that a provider in trouble cannot use up the connections of another. */
+/**
+ * Opens one transport per provider, so that a failing provider cannot use up the connections of
+ * another.
+ */
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";

@@ -1,6 +1,6 @@
 /**
- * What an account used and has, for programs: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}` and
- * `/v1/balance`, with an API key like every call. Free of charge.
+ * The JSON API of usage and balance: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}`
+ * and `/v1/balance`, with an API key, free of charge.
  *
  * - Folder `routes/usage_api/`: usage, receipts and balance as JSON, for programs and for pages.
  * - In: requests with an API key, ranges of days.
@@ -55,14 +55,14 @@ function sumJson(usage: Usage): JsonObject {
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
     units: usage.units,
-    /** The sum of the receipts; what went back of it follows. */
+    /** The sum of the receipts; refunds follow separately. */
     cost_vnd: formatVnd(usage.costMicroVnd),
     refunded_vnd: formatVnd(usage.refundedMicroVnd),
   };
 }
 
 /**
- * The key whose calls are asked for: any of the account, or of a key that may read no others itself.
+ * The key whose calls the query asks for. A key that reads only its own calls gets itself.
  *
  * @throws {GatewayError} if such a key asks for another one
  */
@@ -73,7 +73,7 @@ function keyAskedFor(c: Context<Env>, { key }: Principal): string | undefined {
   throw new GatewayError("permission_denied", "This key may read only its own calls");
 }
 
-/** What `group_by` may say; each names the field of a group. */
+/** The values of `group_by`; each is the name of a group's field. */
 const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
   day: (row) => row.day,
   key: (row) => row.keyId,
@@ -144,7 +144,7 @@ function receiptAnswer({ kv }: UsageApiDeps): Answer {
     const requestId = parseId("request", c.req.param("id") ?? "");
     const receipt = requestId === undefined ? undefined : await readReceipt(kv, requestId);
     const isHidden = readsOnlyOwnCalls === true && receipt?.keyId !== id;
-    // The receipt of somebody else does not exist for this key.
+    // The receipt of another account does not exist for this key.
     if (receipt?.accountId !== accountId || isHidden) {
       throw new GatewayError("not_found", "There is no such receipt");
     }
@@ -163,17 +163,17 @@ function balanceAnswer({ wallet }: UsageApiDeps): Answer {
     return {
       object: "balance",
       currency: "VND",
-      /** Negative where the account owes. */
+      /** Negative if the account owes money. */
       balance_vnd: formatVnd(balance.totalMicroVnd),
-      /** What calls have cost beyond the balance; the next top-up pays it first. */
+      /** The cost of calls beyond the balance; the next top-up pays it first. */
       owed_vnd: formatVnd(balance.totalMicroVnd < 0n ? -balance.totalMicroVnd : 0n),
-      /** Held by calls that run right now; part of the balance. */
+      /** Reserved by running calls; included in the balance. */
       reserved_vnd: formatVnd(balance.reservedMicroVnd),
     };
   };
 }
 
-/** Builds the JSON API of usage. Mounted at `/` among the paths of the API. */
+/** Builds the JSON API of usage. Mount it at `/`. */
 export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
   const handle = (answer: Answer) => async (c: Context<Env>) => {
     const requestId = newId("request", deps.clock.nowMs());

@@ -1,4 +1,4 @@
-/** Ranges of days in queries. */
+/** Reads ranges of days from queries of pages and of the API. */
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/receipts/rollups.ts";
 import { wrongParameter } from "../http/query.ts";
@@ -8,8 +8,9 @@ import { parseDay, shiftDay } from "./days.ts";
 export const maxUsageDays = 92;
 
 /**
- * A range as a page was asked for, or the last 30 days; the end is never in the future. A page shows the range that it
- * made of a wrong one; a program would not look: see {@linkcode requireRange}.
+ * Reads the range of a page's query, by default the last 30 days; the end is never in the future. A
+ * wrong range becomes the nearest valid one, which the page shows; programs get an error instead
+ * ({@linkcode requireRange}).
  */
 export function dayRange(
   asked: { readonly from?: string | undefined; readonly to?: string | undefined },
@@ -21,7 +22,7 @@ export function dayRange(
   return { fromDay: from > toDay ? toDay : from, toDay };
 }
 
-/** The moments that a range covers, Vietnam time. */
+/** Returns the first and last moment of a range in Vietnam time. */
 export function rangeMs({ fromDay, toDay }: DayRange): { fromMs: number; untilMs: number } {
   return {
     fromMs: vietnamDayStartMs(fromDay),
@@ -29,7 +30,7 @@ export function rangeMs({ fromDay, toDay }: DayRange): { fromMs: number; untilMs
   };
 }
 
-/** The range cut to its last days when it is too long to read at once. */
+/** Cuts a range to its last days if it is too long to read at once. */
 export function boundedRange(range: DayRange): { range: DayRange; cut: boolean } {
   const first = shiftDay(range.toDay, 1 - maxUsageDays);
   return range.fromDay >= first
@@ -46,8 +47,8 @@ function requireDay(query: URLSearchParams, param: string): string | undefined {
 }
 
 /**
- * The range of an API query; without `from` it begins at `firstDay`, or 29 days before its end. An end in the future is
- * today.
+ * Reads the range of an API query. Without `from` it begins at `firstDay`, or 29 days before its
+ * end; an end in the future becomes today.
  *
  * @throws {GatewayError} if a day is no date, or the range ends before it begins
  */

@@ -1,4 +1,6 @@
-/** A receipt outside the store: JSON of the API and of the export, and the columns of the CSV. Money in VND, exact. */
+/**
+ * Writes receipts as JSON of the API and of exports, and as CSV rows. Amounts are exact, in VND.
+ */
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
@@ -19,9 +21,11 @@ function priceJson(price: AppliedPrice): JsonObject {
 }
 
 /**
- * The JSON form of a receipt. Amounts are decimal strings in VND, so that no reader rounds them.
+ * Converts a receipt to JSON. Amounts are decimal strings in VND, so that readers do not round
+ * them.
  *
- * Attempts are told by their result and time only: which provider was tried is the operator's business.
+ * Attempts show their result and time only: the providers that were tried are known to the operator
+ * alone.
  *
  * @param refund the ledger's line that gave the cost back, if it was: the receipt itself never changes
  */
@@ -60,7 +64,7 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
   };
 }
 
-/** The header row of the export. */
+/** The column names of the CSV export. */
 export const receiptColumns: readonly string[] = [
   "request_id",
   "started_at",
@@ -90,7 +94,7 @@ export const receiptColumns: readonly string[] = [
   "refunded_vnd",
 ];
 
-/** The cells of a receipt, in the order of {@linkcode receiptColumns}. */
+/** Returns the cells of a receipt, in the order of {@linkcode receiptColumns}. */
 export function receiptCells(
   receipt: Receipt,
   keyName: string,

@@ -1,4 +1,4 @@
-/** Reading an account's receipts in a range of time, newest first, with filters, page by page. */
+/** Reads an account's receipts in a time range, newest first, filtered and paged. */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { parseId } from "../../core/lib/ids.ts";
 import { invariant } from "../../core/lib/assert.ts";
@@ -18,11 +18,11 @@ export interface ReceiptFilter {
   readonly untilMs: number;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
-  /** Continues below this one. */
+  /** Continues with the receipts older than this one. */
   readonly before?: RequestId | undefined;
 }
 
-/** The least id that a request of this moment can have: ids begin with their time. */
+/** Returns the smallest id that a request of this moment can have: ids begin with their time. */
 function firstIdAt(atMs: number): RequestId {
   const id = parseId("request", `req_${Math.max(0, atMs).toString(36).padStart(9, "0")}`);
   invariant(id !== undefined, "an id is made of a time");
@@ -30,8 +30,9 @@ function firstIdAt(atMs: number): RequestId {
 }
 
 /**
- * Yields the receipts around a range, newest first. Ids are by the time of arrival and a receipt tells when its call
- * started, which is the same moment or a little later: so the range is widened, and {@linkcode matches} decides.
+ * Yields the receipts around a range, newest first. Ids contain the time of arrival, while a
+ * receipt has the start of its call, which can be a little later: so the range is widened, and
+ * {@linkcode matches} decides.
  */
 async function* walkReceipts(
   kv: KeyValueStore,
@@ -56,7 +57,9 @@ async function* walkReceipts(
   }
 }
 
-/** Yields every receipt of a range that fits, newest first. For exports, which stream. */
+/**
+ * Yields every receipt of a range that matches the filter, newest first. For exports, which stream.
+ */
 export async function* scanReceipts(
   kv: KeyValueStore,
   filter: ReceiptFilter,
@@ -73,8 +76,8 @@ function matches(receipt: Receipt, filter: ReceiptFilter): boolean {
 }
 
 /**
- * Up to `count` receipts, and where to read on. Looks at {@linkcode maxReceiptScanRows} rows at most: with a filter
- * that fits little, a page may be short and still have a next one.
+ * Reads up to `count` receipts and the id to continue from. Reads at most {@linkcode maxReceiptScanRows} rows: with a
+ * narrow filter a page may be short and still have a next one.
  */
 export async function takeReceipts(
   kv: KeyValueStore,

@@ -1,4 +1,4 @@
-/** Usage rows (day × key × model) folded for pages: totals, per day, per key, per model. */
+/** Aggregates usage rows (day × key × model): totals, per day, per key, per model. */
 import type { DayRange } from "../../kv/receipts/rollups.ts";
 import {
   addUp,
@@ -9,12 +9,12 @@ import {
 } from "../../kv/receipts/usage.ts";
 import { daysBetween } from "./days.ts";
 
-/** The sum of rows. */
+/** Sums rows. */
 export function totalUsage(rows: readonly UsageRow[]): Usage {
   return rows.reduce((sum, { usage }) => addUp(sum, usage), nothingUsed);
 }
 
-/** Rows folded by what `nameOf` says, the dearest first. */
+/** Groups rows by `nameOf`, the most expensive group first. */
 export function usageBy(
   rows: readonly UsageRow[],
   nameOf: (row: UsageRow) => string,
@@ -30,7 +30,10 @@ export function usageBy(
   });
 }
 
-/** A bar per day of a range: what its calls cost in the end, and how many they were. */
+/**
+ * Builds the points of a chart with one bar per day: the cost of its calls after refunds, and their
+ * number.
+ */
 export function dayBars(
   rows: readonly UsageRow[],
   { fromDay, toDay }: DayRange,
@@ -42,12 +45,12 @@ export function dayBars(
   });
 }
 
-/** Rows from a day on. */
+/** Returns the rows from a day on. */
 export function usageSince(rows: readonly UsageRow[], fromDay: string): UsageRow[] {
   return rows.filter((row) => row.day >= fromDay);
 }
 
-/** What was billed as tokens. */
+/** Sums the tokens that were billed. */
 export function billedTokens(usage: Usage): number {
   return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
 }

@@ -38,7 +38,7 @@ Deno.test("the log learns once of a dead instance whose money could not go back"
   const living = { instanceId: newId("instance", clock.nowMs()) };
   const reap = createReaping({ kv, clock, log, wallet: living });
   for (let run = 0; run < 3; run++) await reap();
-  assertEquals(said, [["error", "a dead instance is not cleared up", {
+  assertEquals(said, [["error", "a dead instance cannot be recovered", {
     instance: wallet.instanceId,
     error: "every settled call has its receipt",
     look_at: "deno task admin verify",

@@ -102,7 +102,7 @@ Deno.test("a server that ends unasked, without an error, is replaced too", async
   const world = served([second]);
   world.first.answerLast();
   await world.endPause();
-  assertEquals([world.told, world.listened], [["Error: The server ended by itself"], 1]);
+  assertEquals([world.told, world.listened], [["Error: The server ended unexpectedly"], 1]);
   second.answerLast();
   await world.kept.shutdown();
 });
