@@ -6,7 +6,8 @@ import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
-import type { KeyedWalletEngine, LimitRefusal } from "../../kv/api_keys/key_limits.ts";
+import type { LimitRefusal } from "../../kv/api_keys/key_limits.ts";
+import type { KeyedWalletEngine } from "../../kv/api_keys/keyed_wallet.ts";
 import type { Refusal, Reservation } from "../../kv/wallet/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {

@@ -12,7 +12,7 @@ import type { Availability } from "../../core/routing/availability.ts";
 import type { Router } from "../../core/routing/router.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
-import type { KeyedWalletEngine } from "../../kv/api_keys/key_limits.ts";
+import type { KeyedWalletEngine } from "../../kv/api_keys/keyed_wallet.ts";
 import type { RefusedBodies } from "../http/refused_bodies.ts";
 import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";

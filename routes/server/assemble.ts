@@ -15,7 +15,7 @@ import { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { openControl } from "../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../kv/api_keys/key_directory.ts";
-import { withKeyLimits } from "../../kv/api_keys/key_limits.ts";
+import { withKeyLimits } from "../../kv/api_keys/keyed_wallet.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import { type DebtRules, openWalletEngine } from "../../kv/wallet/mod.ts";
 import { RefusedBodies } from "../http/refused_bodies.ts";

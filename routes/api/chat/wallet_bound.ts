@@ -5,7 +5,7 @@ import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { TokenUsage } from "../../../core/billing/token_usage.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
-import type { KeyedExtension, KeyedWalletEngine } from "../../../kv/api_keys/key_limits.ts";
+import type { KeyedExtension, KeyedWalletEngine } from "../../../kv/api_keys/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 
 /** Milliseconds that a stream pauses for what other calls hold, before it is ended. */

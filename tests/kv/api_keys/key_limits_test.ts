@@ -5,7 +5,7 @@ import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
-import { type KeyedWalletEngine, withKeyLimits } from "../../../kv/api_keys/key_limits.ts";
+import { type KeyedWalletEngine, withKeyLimits } from "../../../kv/api_keys/keyed_wallet.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";

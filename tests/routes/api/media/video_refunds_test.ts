@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
 import { createApiKey } from "../../../../kv/api_keys/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../../kv/api_keys/api_keys.ts";
-import { withKeyLimits } from "../../../../kv/api_keys/key_limits.ts";
+import { withKeyLimits } from "../../../../kv/api_keys/keyed_wallet.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { createApp } from "../../../../routes/app.ts";
 import { createUsageApi } from "../../../../routes/usage_api/mod.ts";
